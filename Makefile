@@ -1,0 +1,58 @@
+# `make help` lists what there is. Everything is made inside this folder: .venv/ (Python) and .build/ (Go programs).
+
+PYTHON ?= python3
+PORT ?= 8080
+SETTINGS ?=
+ENGINE ?= auto
+PYTEST ?=
+bin := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo cluster test test-fast lint format bench clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(bin)/.complete: setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo 'Python 3.11 or later is needed; `make PYTHON=python3.13 …` names one.' >&2; exit 2; }
+	@echo 'Installing the Python packages into .venv/ …' >&2
+	@$(PYTHON) -m venv .venv
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTINGS=file.yaml change that
+	@INGRESS_MANAGER_SETTINGS='$(SETTINGS)' exec $(bin)/gunicorn --config python:hooks.gunicorn_conf \
+		--bind 127.0.0.1:$(PORT) 'hooks.app:create_app()'
+
+demo: $(bin)/.complete  ## the whole story on a real control plane, told step by step; ENGINE=standin|metacontroller
+	@exec $(bin)/python -m devcluster demo --engine $(ENGINE)
+
+cluster: $(bin)/.complete  ## a real control plane with ingress-manager to play with; Ctrl-C ends it
+	@exec $(bin)/python -m devcluster up --engine $(ENGINE)
+
+test: $(bin)/.complete  ## every test; those that need a cluster say so when it can't be had
+	@$(bin)/python -m devcluster build --if-possible
+	@$(bin)/coverage run -m pytest $(PYTEST)
+	@$(bin)/coverage report
+
+test-fast: $(bin)/.complete  ## only the tests that need no cluster
+	@$(bin)/coverage run -m pytest -m 'not e2e' $(PYTEST)
+	@$(bin)/coverage report
+
+lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
+	@$(bin)/ruff check .
+	@$(bin)/ruff format --check .
+	@$(bin)/mypy
+	@$(bin)/lint-imports --no-logo
+	@$(bin)/hadolint Dockerfile
+
+format: $(bin)/.complete  ## let ruff put the code in order
+	@$(bin)/ruff check --fix .
+	@$(bin)/ruff format .
+
+bench: $(bin)/.complete  ## the benchmark: ratios of one run
+	@exec $(bin)/python -m devcluster bench
+
+clean:  ## remove .venv/, .build/ and the caches
+	rm -rf .venv .build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info

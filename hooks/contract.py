@@ -1,0 +1,103 @@
+"""The contract: what Metacontroller sends to the hooks of a DecoratorController, as types.
+
+Only the fields that decide something are named; msgspec checks their types and skips the rest, so a field that a later
+Kubernetes adds changes nothing. Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html
+(hook version v2) and the Kubernetes API reference (ServiceSpec v1 core, ObjectMeta and OwnerReference v1 meta).
+"""
+
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from hooks.answers import Refused, one_line
+
+
+class OwnerReference(msgspec.Struct, rename="camel", frozen=True):
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool | None = None
+
+
+class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
+    name: str
+    namespace: str
+    uid: str
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[OwnerReference] | None = None
+
+
+class ServicePort(msgspec.Struct, rename="camel", frozen=True):
+    port: int
+    name: str | None = None
+    protocol: str = "TCP"
+    app_protocol: str | None = None
+
+
+class ServiceSpec(msgspec.Struct, frozen=True):
+    type: str = "ClusterIP"
+    ports: list[ServicePort] | None = None
+
+
+class Service(msgspec.Struct, rename="camel", frozen=True):
+    api_version: Literal["v1"]
+    kind: Literal["Service"]
+    metadata: ObjectMeta
+    spec: ServiceSpec
+
+
+class ObservedIngress(msgspec.Struct, frozen=True):
+    """An Ingress as it is now; what it routes is of no interest, only whose it is."""
+
+    metadata: ObjectMeta
+
+
+class ControllerMeta(msgspec.Struct, frozen=True):
+    name: str
+
+
+class Controller(msgspec.Struct, frozen=True):
+    """The DecoratorController on whose behalf Metacontroller asks."""
+
+    metadata: ControllerMeta
+
+
+class Related(msgspec.Struct, frozen=True):
+    """The related objects that /customize asked for, by "namespace/name"."""
+
+    ingresses: dict[str, ObservedIngress] = msgspec.field(name="Ingress.networking.k8s.io/v1", default_factory=dict)
+
+
+class SyncRequest(msgspec.Struct, frozen=True):
+    controller: Controller
+    object: Service
+    attachments: dict[str, dict[str, dict[str, Any]]]
+    related: Related
+    finalizing: bool = False
+
+
+class CustomizeRequest(msgspec.Struct, frozen=True):
+    controller: Controller
+    parent: Service
+
+
+Request = TypeVar("Request")
+
+
+def decode(decoder: msgspec.json.Decoder[Request], body: bytes) -> Request:
+    """Return the typed request in the JSON text `body`.
+
+    Raises Refused (400) naming the field, when `body` is not JSON or not the contract.
+    """
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refused(400, f"not a request of Metacontroller's contract v2: {one_line(str(error))}") from error
+    except RecursionError as error:
+        raise Refused(400, "not a request of Metacontroller's contract v2: nested too deeply") from error
+
+
+sync_requests = msgspec.json.Decoder(SyncRequest)
+customize_requests = msgspec.json.Decoder(CustomizeRequest)

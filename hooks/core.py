@@ -1,0 +1,45 @@
+"""The core: bytes of a request in, an answer out. The whole flow on one page, and no I/O anywhere below it."""
+
+from hooks import contract
+from hooks.answers import Answer, Refused, desired, refusal
+from hooks.exposure import exposure
+from hooks.ingress import ingress
+from hooks.ownership import refuse_disowned, refuse_stranger
+from hooks.policy import Policy
+from hooks.wishes import wants_ingress
+
+PAUSE_SECONDS = 60
+
+
+def sync(body: bytes, policy: Policy) -> Answer:
+    """Return which Ingress should exist for the Service in `body`, or why that is refused. Never raises."""
+    try:
+        request = contract.decode(contract.sync_requests, body)
+        if policy.paused:
+            raise Refused(429, "ingress-manager is paused by its settings", retry_after=PAUSE_SECONDS)
+        refuse_disowned(request)
+        if not wants_ingress(request.object):
+            return desired({"attachments": []})
+        exposed = exposure(request.object, policy)
+        refuse_stranger(request)
+        return desired({"attachments": [ingress(exposed)]})
+    except Refused as refused:
+        return refusal(refused)
+
+
+def customize(body: bytes) -> Answer:
+    """Return which Ingress could be in the way of the Service in `body`: the one of its name. Never raises.
+
+    Metacontroller caches the answer for 20 minutes by the Service's uid, so it depends on namespace and name alone.
+    """
+    try:
+        service = contract.decode(contract.customize_requests, body).parent.metadata
+    except Refused as refused:
+        return refusal(refused)
+    rule = {
+        "apiVersion": "networking.k8s.io/v1",
+        "resource": "ingresses",
+        "namespace": service.namespace,
+        "names": [service.name],
+    }
+    return desired({"relatedResources": [rule]})

@@ -1,0 +1,69 @@
+"""What Metacontroller sends, built from the objects of a test."""
+
+import json
+from typing import Any
+
+Object = dict[str, Any]
+NAME = "ingress-manager"
+INGRESSES = "Ingress.networking.k8s.io/v1"
+
+
+def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
+    """Return the Service team-a/shop; without a spec, it has the one port 80."""
+    metadata: Object = {"name": "shop", "namespace": "team-a", "uid": "11111111-2222-3333-4444-555555555555"}
+    if annotations is not None:
+        metadata["annotations"] = annotations
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec or {"ports": [{"port": 80}]}}
+
+
+def sync_request(
+    parent: Object, *, attached: list[Object] | None = None, related: list[Object] | None = None
+) -> Object:
+    """Return the body of POST /sync for the Service `parent`."""
+    return {
+        "controller": {"apiVersion": "metacontroller.k8s.io/v1alpha1", "metadata": {"name": NAME}},
+        "object": parent,
+        "attachments": {INGRESSES: by_name(attached or [])},
+        "related": {INGRESSES: by_name(related or [])} if related else {},
+        "finalizing": False,
+    }
+
+
+def customize_request(parent: Object) -> Object:
+    """Return the body of POST /customize for the Service `parent`."""
+    return {"controller": {"metadata": {"name": NAME}}, "parent": parent}
+
+
+def by_name(objects: list[Object]) -> dict[str, Object]:
+    """Return the objects as contract v2 keys them: by "namespace/name"."""
+    return {f"{o['metadata']['namespace']}/{o['metadata']['name']}": o for o in objects}
+
+
+def as_created(desired: Object, parent: Object) -> Object:
+    """Return `desired` as it is observed once Metacontroller and the API server have made it."""
+    metadata = {
+        **desired["metadata"],
+        "uid": "99999999-2222-3333-4444-555555555555",
+        "resourceVersion": "42",
+        "annotations": {
+            **desired["metadata"].get("annotations", {}),
+            "metacontroller.k8s.io/decorator-controller": NAME,
+            "metacontroller.k8s.io/last-applied-configuration": json.dumps(desired),
+        },
+        "ownerReferences": [
+            {
+                "apiVersion": parent["apiVersion"],
+                "kind": parent["kind"],
+                "name": parent["metadata"]["name"],
+                "uid": parent["metadata"]["uid"],
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    }
+    return {**desired, "metadata": metadata, "status": {"loadBalancer": {}}}
+
+
+def body(request: Object) -> bytes:
+    """Return `request` as the JSON that goes over the wire."""
+    return json.dumps(request).encode()

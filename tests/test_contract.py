@@ -1,0 +1,158 @@
+"""The contract: whatever the body is, the answer is one of the contract's, and a wrong field is named."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from hooks.core import customize, sync
+from hooks.policy import Policy
+from tests.metacontroller import as_created, body, customize_request, service, sync_request
+
+OPTED_IN = service({"ingress/http": "true"})
+INGRESS = json.loads(sync(body(sync_request(OPTED_IN)), Policy()).body)["attachments"][0]
+FULL = sync_request(
+    {**OPTED_IN, "spec": {"type": "ClusterIP", "ports": [{"port": 80, "name": "http", "appProtocol": "http"}]}},
+    attached=[as_created(INGRESS, OPTED_IN)],
+    related=[as_created(INGRESS, OPTED_IN)],
+)
+
+WRONG_TYPES = [
+    "controller",
+    "controller.metadata",
+    "controller.metadata.name",
+    "object",
+    "object.apiVersion",
+    "object.kind",
+    "object.metadata",
+    "object.metadata.name",
+    "object.metadata.namespace",
+    "object.metadata.uid",
+    "object.metadata.annotations",
+    "object.metadata.annotations.ingress/http",
+    "object.spec",
+    "object.spec.type",
+    "object.spec.ports",
+    "object.spec.ports.0",
+    "object.spec.ports.0.port",
+    "object.spec.ports.0.name",
+    "object.spec.ports.0.appProtocol",
+    "attachments",
+    "attachments.Ingress~networking~k8s~io/v1",
+    "attachments.Ingress~networking~k8s~io/v1.team-a/shop",
+    "related",
+    "related.Ingress~networking~k8s~io/v1",
+    "related.Ingress~networking~k8s~io/v1.team-a/shop",
+    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata",
+    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata.annotations",
+    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata.ownerReferences",
+    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata.ownerReferences.0.controller",
+    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata.ownerReferences.0.uid",
+    "finalizing",
+]
+"""Paths into FULL, by dots; a dot inside a key is written ~."""
+
+
+ANYTHING = [17, 17.5, "x", True, ["a"], {"a": 1}]
+
+
+def at(request: Any, path: str) -> tuple[Any, Any]:
+    """Return the container that holds the value at `path` of `request`, and the value's key in it."""
+    *parents, last = (int(key) if key.isdigit() else key.replace("~", ".") for key in path.split("."))
+    for key in parents:
+        request = request[key]
+    return request, last
+
+
+@pytest.mark.parametrize("path", WRONG_TYPES)
+def test_a_wrong_type_in_any_field_is_answered_400_and_the_field_is_named(path: str) -> None:
+    container, key = at(FULL, path)
+    for value in (value for value in ANYTHING if type(value) is not type(container[key])):
+        request = copy.deepcopy(FULL)
+        container_to_change, key = at(request, path)
+        container_to_change[key] = value
+        answer = sync(body(request), Policy())
+        assert (answer.status, b"`$." in answer.body, answer.body.count(b"\n")) == (400, True, 1), (value, answer)
+
+
+@pytest.mark.parametrize(
+    "path", ["controller", "object", "attachments", "related", "object.metadata.uid", "object.spec"]
+)
+def test_a_missing_field_is_answered_400_and_the_field_is_named(path: str) -> None:
+    request = copy.deepcopy(FULL)
+    container, key = at(request, path)
+    del container[key]
+    answer = sync(body(request), Policy())
+    assert answer.status == 400
+    assert key in answer.body.decode()
+
+
+def test_a_field_that_is_not_in_the_contract_changes_nothing() -> None:
+    grown = copy.deepcopy(FULL)
+    grown["new"] = grown["object"]["new"] = grown["object"]["spec"]["new"] = {"of": ["a", "later", "Kubernetes"]}
+    assert sync(body(grown), Policy()) == sync(body(FULL), Policy())
+
+
+@pytest.mark.parametrize("absent", [{}, {"annotations": None}, {"annotations": {}}])
+def test_no_annotations_may_be_written_in_any_way(absent: dict[str, Any]) -> None:
+    parent = service()
+    parent["metadata"] |= absent
+    assert json.loads(sync(body(sync_request(parent)), Policy()).body) == {"attachments": []}
+
+
+NOT_REQUESTS = {
+    "nothing": b"",
+    "not JSON": b"apiVersion: v1",
+    "half": body(FULL)[:-1],
+    "two": body(FULL) * 2,
+    "null": b"null",
+    "a list": b"[]",
+    "not UTF-8": body(FULL).replace(b"shop", b"sh\xffp"),
+    "a lone surrogate": body(FULL).replace(b"shop", b"\\ud800"),
+    "a NUL byte": body(FULL) + b"\0",
+    "deep lists where an object should be": b'{"object":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "deep lists in a field that is skipped": b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "deep objects": b'{"x":' * 100_000 + b"1" + b"}" * 100_000,
+    "NaN": body(FULL).replace(b"80", b"NaN"),
+    "a number too large for any port": body(FULL).replace(b"80", b"1" + b"0" * 5000),
+}
+
+
+@pytest.mark.parametrize("text", NOT_REQUESTS.values(), ids=NOT_REQUESTS.keys())
+def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> None:
+    for answer in (sync(text, Policy()), customize(text)):
+        assert answer.status == 400
+        assert answer.body.startswith(b"not a request of Metacontroller's contract v2: ")
+        assert answer.body.count(b"\n") == 1
+        assert len(answer.body) <= 500
+
+
+def test_customize_asks_for_the_ingress_of_the_services_own_name_and_nothing_else() -> None:
+    answer = customize(body(customize_request(service())))
+    assert (answer.status, json.loads(answer.body)) == (
+        200,
+        {
+            "relatedResources": [
+                {
+                    "apiVersion": "networking.k8s.io/v1",
+                    "resource": "ingresses",
+                    "namespace": "team-a",
+                    "names": ["shop"],
+                }
+            ]
+        },
+    )
+
+
+def test_customize_answers_the_same_whatever_the_service_says() -> None:
+    """Metacontroller caches the answer, so it must not depend on what can change."""
+    answers = {
+        customize(body(customize_request(parent)))
+        for parent in (
+            service(),
+            service({"ingress/http": "true"}),
+            service({"ingress/http": "oops"}, type="ExternalName"),
+        )
+    }
+    assert len(answers) == 1
