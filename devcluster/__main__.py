@@ -1,0 +1,150 @@
+"""The commands of the development cluster: `python -m devcluster --help`."""
+
+import contextlib
+import shutil
+import sys
+import time
+
+import click
+from rich.console import Console
+
+from devcluster.cluster import DevCluster
+from devcluster.console import Commands, end_on_signals, progress
+from devcluster.demo import tell
+from devcluster.engines import CHOICES
+from devcluster.errors import MissingProgram
+from devcluster.programs import find_metacontroller, find_programs
+
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(CHOICES),
+    default="auto",
+    show_default=True,
+    help="What drives the hook; auto is Metacontroller when it is on PATH, else the stand-in for it.",
+)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """A real Kubernetes control plane on a laptop, without containers.
+
+    It listens on loopback only, lives in one temporary folder, and ends with the command that started it.
+
+    \b
+    Examples:
+      python -m devcluster demo                  the story, told step by step
+      python -m devcluster up                    a cluster with ingress-manager, until Ctrl-C
+      python -m devcluster up --engine standin   the same without Metacontroller
+      python -m devcluster build                 only get the programs it is made of
+    """  # noqa: D301 - \b keeps click from joining lines
+
+
+@main.command()
+@engine_option
+@click.option(
+    "--resync",
+    type=click.IntRange(min=1),
+    metavar="SECONDS",
+    help="Sync every Service this often, instead of 5 minutes.",
+)
+@click.option("--keep", is_flag=True, help="Leave the folder with the logs and the data.")
+def up(engine: str, resync: int | None, keep: bool) -> None:
+    """Start a cluster with ingress-manager and keep it until Ctrl-C.
+
+    The first start builds the control plane with Go, which takes some minutes; later ones take seconds.
+
+    \b
+    Examples:
+      python -m devcluster up
+      python -m devcluster up --engine standin --resync 5
+    """  # noqa: D301 - \b keeps click from joining lines
+    started = time.monotonic()
+    with contextlib.ExitStack() as exits:
+        with progress() as report:
+            cluster = exits.enter_context(DevCluster(engine, resync=resync, keep=keep, progress=report))
+        click.echo(welcome(cluster, time.monotonic() - started))
+        with contextlib.suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(0.5)
+                cluster.processes.check_alive()
+        click.echo("\nStopping.", err=True)
+    click.echo(f"The folder is {cluster.folder}." if keep else "Nothing is left of it.", err=True)
+
+
+def welcome(cluster: DevCluster, seconds: float) -> str:
+    """Return what a person needs to know to use the cluster."""
+    programs = cluster.control_plane.programs
+    exports = [f"export KUBECONFIG={cluster.kubeconfig}"]
+    if shutil.which("kubectl") != str(programs.kubectl.path):
+        exports.append(
+            f'export PATH="{programs.kubectl.path.parent}:$PATH"   # for its kubectl {programs.kubectl.version}'
+        )
+    commands = "\n  ".join(exports)
+    return f"""
+Up after {seconds:.1f} s: Kubernetes {programs.kube_apiserver.version}, driven by {cluster.engine_name}.
+Logs and data are in {cluster.folder}.
+
+In another terminal:
+  {commands}
+
+For example:
+  kubectl create service clusterip web --tcp=80
+  kubectl annotate service web ingress/http=true
+  kubectl get ingress web --output=yaml
+  kubectl describe service web               # Events say why something is refused
+  kubectl delete service web                 # and its Ingress goes with it
+
+Ctrl-C ends it."""
+
+
+@main.command()
+@engine_option
+def demo(engine: str) -> None:
+    """Tell the story of a Service and its Ingress on a real control plane, each step checked.
+
+    Exit status: 0 when every step had its effect, 1 when one had not, 2 when a program is missing.
+
+    \b
+    Examples:
+      python -m devcluster demo
+      python -m devcluster demo --engine standin
+    """  # noqa: D301 - \b keeps click from joining lines
+    with contextlib.ExitStack() as exits:
+        with progress() as report:
+            cluster = exits.enter_context(DevCluster(engine, progress=report))
+        version = cluster.control_plane.programs.kube_apiserver.version
+        click.echo(f"On Kubernetes {version}, driven by {cluster.engine_name}:\n")
+        told = tell(cluster.api, Console(highlight=False, width=None if sys.stdout.isatty() else 100))
+    raise SystemExit(0 if told else 1)
+
+
+@main.command()
+@click.option("--if-possible", is_flag=True, help="Succeed, with a message, when a program can't be had.")
+def build(if_possible: bool) -> None:
+    """Find the programs of the control plane, build those that are missing, and say which is which.
+
+    Each is taken from $KUBEBUILDER_ASSETS, else from PATH if it is new enough, else built with Go into .build/.
+
+    \b
+    Examples:
+      python -m devcluster build
+      KUBEBUILDER_ASSETS="$(setup-envtest use --print path)" python -m devcluster build
+    """  # noqa: D301 - \b keeps click from joining lines
+    try:
+        with progress() as report:
+            programs = find_programs(report)
+    except MissingProgram as error:
+        if not if_possible:
+            raise
+        click.echo(str(error), err=True)
+        return
+    engine = find_metacontroller()
+    for program in (*programs, *([engine] if engine else [])):
+        click.echo(program)
+    if not engine:
+        click.echo("metacontroller is not on PATH: the stand-in plays its part")
+
+
+if __name__ == "__main__":
+    end_on_signals()
+    main(prog_name="python -m devcluster")

@@ -1,0 +1,161 @@
+"""Builds the control plane's programs from their published Go modules, as devcluster/controlplane/go.mod pins them."""
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from devcluster.errors import BuildFailed, MissingProgram
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+MODULE = REPOSITORY / "devcluster" / "controlplane"
+BUILD = REPOSITORY / ".build"
+
+PACKAGES = {
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+    "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+}
+"""The programs that can be built, and their Go packages: the `tool` lines of go.mod."""
+
+Progress = Callable[[str], None]
+"""Is given a line about what is being done, for a person who waits."""
+
+
+def built(name: str) -> Path | None:
+    """Return the program that a build of the present go.mod has left, or None."""
+    path = folder() / name
+    return path if path.exists() else None
+
+
+def folder() -> Path:
+    """Return where programs are built to: another place for another go.mod, so nothing in it is ever out of date."""
+    content = (MODULE / "go.mod").read_bytes() + (MODULE / "go.sum").read_bytes() + platform.machine().encode()
+    return BUILD / f"bin-{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def pinned_version(module: str) -> str:
+    """Return the version that go.mod pins a module to, for example v1.36.3; raises ValueError if it doesn't name it."""
+    if found := re.search(rf"^\s*{re.escape(module)} (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE):
+        return found[1]
+    raise ValueError(f"{MODULE.name}/go.mod does not name {module}")
+
+
+def build(names: Sequence[str], progress: Progress) -> None:
+    """Build the programs that the folder does not have yet. They appear in it one by one, each complete.
+
+    The first time this takes minutes; later builds take from Go's cache. Raises MissingProgram when Go is missing or
+    too old, and BuildFailed when it fails.
+    """
+    go = find_go(names)
+    BUILD.mkdir(exist_ok=True)
+    (BUILD / ".gitignore").write_text("*\n")
+    with lock(BUILD / "lock", progress):
+        for left_over in BUILD.glob("tmp-*"):  # by a build that was killed; nobody else builds now
+            shutil.rmtree(left_over, ignore_errors=True)
+        for name in names:
+            if not built(name):
+                build_one(go, name, progress)
+        for old in BUILD.glob("bin-*"):
+            if old != folder():
+                shutil.rmtree(old, ignore_errors=True)
+
+
+def build_one(go: str, name: str, progress: Progress) -> None:
+    """Build one program beside the folder and move it in; raises BuildFailed."""
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
+        result = Path(temporary) / name
+        # -v: names each package as it is compiled. -mod and GOWORK: what is built is what go.mod says.
+        command = [go, "build", "-v", "-mod=readonly", "-trimpath", "-ldflags", linker_flags(), "-o", str(result)]
+        environment = os.environ | {"CGO_ENABLED": "0", "GOWORK": "off"}
+        process = subprocess.Popen(
+            [*command, PACKAGES[name]],
+            cwd=MODULE,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            output = follow(process, name, progress)
+        finally:
+            if process.poll() is None:  # Interrupted: Go's compilers go with it.
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+        if process.returncode:
+            raise BuildFailed(f"go could not build {name}:\n" + "\n".join(f"  {line}" for line in output[-15:]))
+        folder().mkdir(exist_ok=True)
+        result.rename(folder() / name)
+
+
+def linker_flags() -> str:
+    """Return the flags that strip a program and tell it its version, which kubectl asks for and has to understand."""
+    version = pinned_version("k8s.io/kubernetes")
+    major, minor = version.removeprefix("v").split(".")[:2]
+    stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+    return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
+
+
+def follow(process: subprocess.Popen[str], name: str, progress: Progress, every: float = 2) -> list[str]:
+    """Report what a `go build -v` does until it ends; return what it printed."""
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.extend(process.stderr or ()), daemon=True)
+    reader.start()
+    started = time.monotonic()
+    while reader.is_alive():
+        reader.join(every)
+        seconds = time.monotonic() - started
+        if reader.is_alive():
+            # -v is silent about what comes from Go's cache, and while linking.
+            now = f"{len(lines)} packages, last {lines[-1].strip()}" if lines else "taking packages from Go's cache"
+            progress(f"building {name}: {seconds:.0f} s, {now}")
+    if process.stderr:
+        process.stderr.close()
+    return [line.rstrip() for line in lines]
+
+
+def find_go(names: Sequence[str]) -> str:
+    """Return the path of a Go that can build what go.mod asks for; raises MissingProgram."""
+    needed = re.search(r"^go (\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
+    wanted = needed[1] if needed else ""
+    purpose = f"to build {', '.join(names)} for the development cluster"
+    advice = "Get it from https://go.dev/dl/ or a package manager; or let KUBEBUILDER_ASSETS name a folder with them."
+    go = shutil.which("go")
+    if not go:
+        raise MissingProgram(f"Go {wanted} or later is needed {purpose}, and there is no `go` on PATH.\n{advice}")
+    # Asked in the module's folder, Go may answer as the newer toolchain that it fetches for this go.mod.
+    answer = subprocess.run([go, "version"], cwd=MODULE, capture_output=True, text=True, check=False)
+    found = re.search(r"\bgo(\d+(?:\.\d+)+)", answer.stdout)
+    if not found or numbers(found[1]) < numbers(wanted):
+        says = found[0] if found else answer.stderr.strip() or "nothing"
+        raise MissingProgram(f"Go {wanted} or later is needed {purpose}; {go} says {says}.\n{advice}")
+    return go
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, to compare it by."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
+@contextmanager
+def lock(path: Path, progress: Progress) -> Iterator[IO[str]]:
+    """Hold a file lock; the operating system releases it with the process, however that ends."""
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("waiting for a build that another process has begun")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file

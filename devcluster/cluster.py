@@ -1,0 +1,189 @@
+"""The development cluster: a control plane with ingress-manager installed and running."""
+
+import contextlib
+import functools
+import http.client
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from devcluster import engines, overlay
+from devcluster.api import CRDS, EVENTS, LEASES, Api, wait_for
+from devcluster.build import REPOSITORY, Progress
+from devcluster.control_plane import ControlPlane, kubectl
+from devcluster.ports import ReservedPort
+from devcluster.processes import Process, Processes
+from devcluster.programs import find_programs
+
+CRD_FILE = Path(__file__).with_name("crds.yaml")
+
+
+def silent(_line: str) -> None:
+    """Report nothing."""
+
+
+class DevCluster:
+    """A control plane, the manifests of this repository applied to it, the hook under gunicorn, and an engine.
+
+    Use it as a context manager; inside, the engine has taken up the DecoratorController. `settings` replaces those of
+    the manifests, `resync` the resyncPeriodSeconds; `keep` leaves the folder with the logs.
+
+    Entering raises DevClusterError when something needed is missing or does not start.
+    """
+
+    api: Api
+    """A client that may do everything."""
+    kubeconfig: Path
+    """That of the same user, for kubectl."""
+    control_plane: ControlPlane
+    hook: Process
+    engine: Process
+    engine_name: str
+    """What to call the engine to a person."""
+    engine_user: str
+    """The user as whom the engine logs in, as the audit log names it."""
+    hook_url: str
+
+    def __init__(
+        self,
+        engine: str = "auto",
+        *,
+        settings: dict[str, Any] | None = None,
+        resync: int | None = None,
+        keep: bool = False,
+        progress: Progress = silent,
+    ) -> None:
+        if engine not in engines.CHOICES:
+            raise ValueError(f"engine is one of {', '.join(engines.CHOICES)}, not {engine!r}")
+        self._choice = engine
+        self._settings = settings
+        self._resync = resync
+        self._keep = keep
+        self._progress = progress
+        self._exits = contextlib.ExitStack()
+
+    def __enter__(self) -> "DevCluster":
+        with contextlib.ExitStack() as exits:
+            self._start(exits)
+            self._exits = exits.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exits.close()
+
+    def _start(self, exits: contextlib.ExitStack) -> None:
+        programs = find_programs(self._progress)
+        self.processes = exits.enter_context(Processes(keep=self._keep))
+        self.folder = self.processes.folder
+        hook_port = exits.enter_context(contextlib.closing(ReservedPort())).number
+        self.hook_url = f"http://127.0.0.1:{hook_port}"
+
+        self._progress("starting etcd and the API server")
+        plane = exits.enter_context(contextlib.closing(ControlPlane(programs, self.processes)))
+        plane.start()
+        self.control_plane, self.api, self.kubeconfig = plane, plane.api, plane.kubeconfig
+
+        # While they start: what doesn't need them.
+        rendered = overlay.render(
+            self.folder / "overlay",
+            self.hook_url,
+            self._resync,
+            lambda *arguments: kubectl(programs, self.processes, *arguments),
+        )
+        engine = engines.find_engine(self._choice, rendered.find("Deployment", "metacontroller"))
+        self.settings_file = self.folder / "settings.yaml"
+        self.settings_file.write_text(rendered.settings() if self._settings is None else yaml.safe_dump(self._settings))
+        self.hook = self._hook(hook_port)
+        self.hook.start()
+        plane.wait_ready()
+
+        self._progress("applying the manifests")
+        self._install_crds()
+        self.kubectl("apply", "--server-side", "--validate=strict", "--filename=-", input=rendered.text)
+        self.hook.wait_ready(self._hook_ready)
+
+        self.engine = self._engine(engine)
+        self._progress(f"starting {engine.name('')}")
+        self.engine.start()
+        self.engine.wait_ready(self._controller_started)
+        self.engine_name = engine.name(self.engine.log_path.read_text())
+        self.engine_user = engine.user
+
+    def _install_crds(self) -> None:
+        crds = list(yaml.safe_load_all(CRD_FILE.read_text()))
+        for crd in crds:
+            self.api.create(CRDS, crd)
+        for name in (crd["metadata"]["name"] for crd in crds):
+            wait_for(functools.partial(self._established, name), what=f"the CRD {name}")
+
+    def _established(self, name: str) -> bool:
+        crd = self.api.get(CRDS, name) or {}
+        conditions = crd.get("status", {}).get("conditions") or []  # null at first
+        return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
+
+    def _hook(self, port: int) -> Process:
+        return self.processes.add(
+            "hook",
+            [
+                *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf"),
+                *("--bind", f"127.0.0.1:{port}", "--reuse-port", "hooks.app:create_app()"),
+            ],
+            env={"INGRESS_MANAGER_SETTINGS": str(self.settings_file)},
+            cwd=REPOSITORY,
+        )
+
+    def _hook_ready(self) -> bool:
+        with contextlib.closing(http.client.HTTPConnection(self.hook_url.removeprefix("http://"), timeout=5)) as hook:
+            try:
+                hook.request("GET", "/readyz")
+                return hook.getresponse().status == 200
+            except OSError:
+                return False
+
+    def _engine(self, engine: engines.Engine) -> Process:
+        kubeconfig = self.folder / "engine.kubeconfig"
+        token = self.api.service_account_token(engine.namespace, engine.service_account)
+        self.control_plane.write_kubeconfig(kubeconfig, engine.service_account, token)
+        process = self.processes.add("engine", engine.command(kubeconfig), cwd=engine.folder)
+
+        def give_up_lead() -> None:
+            # Metacontroller keeps its lease when it ends, and its successor would wait for 15 s.
+            for lease in self.api.list(LEASES, engine.namespace):
+                self.api.delete(LEASES, lease["metadata"]["name"], engine.namespace)
+
+        process.before_start = give_up_lead
+        return process
+
+    def _controller_started(self) -> bool:
+        # Both engines say so in an Event; one about an object that has no namespace is in default.
+        events = self.api.list(EVENTS, "default")
+        return any(
+            event["involvedObject"]["name"] == overlay.CONTROLLER and event["reason"] == "Started" for event in events
+        )
+
+    def restart_hook(self, settings: dict[str, Any] | None = None) -> None:
+        """Restart the hook, with other settings if they are given, and return when it is ready.
+
+        Raises ProcessDied, with the hook's complaint in the message, when it does not take the settings.
+        """
+        self.hook.stop()
+        if settings is not None:
+            self.settings_file.write_text(yaml.safe_dump(settings))
+        self.hook.start()
+        self.hook.wait_ready(self._hook_ready)
+
+    def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
+        """Run kubectl as admin and return what it prints; raises CommandFailed with its complaint."""
+        return self.control_plane.kubectl(*arguments, input=input)
+
+    @property
+    def audit_log(self) -> Path:
+        """The API server's audit log: every write, and every access to Services and Ingresses."""
+        return self.control_plane.audit_log
+
+    def audit_events(self) -> Iterator[dict[str, Any]]:
+        """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
+        return self.control_plane.audit_events()

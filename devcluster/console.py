@@ -1,0 +1,44 @@
+"""What the commands have in common: progress for a person, errors without a traceback, an orderly end."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from devcluster.build import Progress
+from devcluster.errors import DevClusterError, MissingProgram
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Yield a function that shows a line on stderr: in place of the last one on a terminal, else below it."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status("") as status:
+            yield lambda line: status.update(escape(line))
+    else:
+        yield lambda line: click.echo(line, err=True)
+
+
+def end_on_signals() -> None:
+    """Let SIGTERM and a closed terminal end the program as Ctrl-C does: by KeyboardInterrupt, so in an orderly way."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.default_int_handler)
+
+
+class Commands(click.Group):
+    """Commands whose foreseeable errors are a plain message, with exit code 2 when a program is missing, else 1."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except DevClusterError as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(2 if isinstance(error, MissingProgram) else 1)
+        except KeyboardInterrupt:
+            click.echo("Interrupted; what was started has been ended.", err=True)
+            ctx.exit(130)

@@ -1,0 +1,185 @@
+"""The control plane: etcd, kube-apiserver, and of kube-controller-manager what deletes things.
+
+There is no scheduler, no kubelet and no controller for Deployments: their objects are stored, and nothing runs.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from devcluster import credentials
+from devcluster.api import NAMESPACES, Api, wait_for
+from devcluster.errors import CommandFailed
+from devcluster.ports import ReservedPort
+from devcluster.processes import Process, Processes
+from devcluster.programs import Programs
+
+AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
+
+
+class ControlPlane:
+    """A control plane whose files and processes are in `processes`, which also end it.
+
+    As a context manager it is started and ready inside; `start` and `wait_ready` do the same one after the other.
+    Both raise ProcessDied, and `wait_ready` NotReady.
+    """
+
+    def __init__(self, programs: Programs, processes: Processes) -> None:
+        self.programs = programs
+        self.processes = processes
+        self.folder = processes.folder
+        self.port = ReservedPort()
+        self.url = f"https://127.0.0.1:{self.port.number}"
+        self.ca_file = self.folder / "certificates" / "apiserver.crt"
+        self.kubeconfig = self.folder / "admin.kubeconfig"
+        self.audit_log = self.folder / "audit.log"
+        self.admin_token, self._manager_token = credentials.new_token(), credentials.new_token()
+        self.api = Api(self.url, self.admin_token, self.ca_file)
+        self.etcd = self._etcd()
+        self.apiserver = self._apiserver()
+        self.controller_manager = self._controller_manager()
+
+    def start(self) -> None:
+        """Start etcd and the API server; return before they are ready."""
+        self.etcd.start()
+        # An API server that finds no socket waits for a second before it looks again.
+        self.etcd.wait_ready((self.folder / "etcd.sock").exists)
+        self.apiserver.start()
+
+    def wait_ready(self) -> None:
+        """Return when the API server is ready (with it the RBAC defaults) and there is a namespace to work in."""
+        self.apiserver.wait_ready(self.api.ready)
+        for path, user, token in (
+            (self.kubeconfig, "admin", self.admin_token),
+            (self.folder / "controller-manager.kubeconfig", "kube-controller-manager", self._manager_token),
+        ):
+            self.write_kubeconfig(path, user, token)
+        self.controller_manager.start()
+        wait_for(lambda: self.api.get(NAMESPACES, "default"), what="the namespace default")
+
+    def write_kubeconfig(self, path: Path, user: str, token: str) -> None:
+        """Write a kubeconfig for the user that the API server takes the token's bearer for."""
+        credentials.write_kubeconfig(path, url=self.url, ca_file=self.ca_file, user=user, token=token)
+
+    def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
+        """Run kubectl as admin and return what it prints; raises CommandFailed with its complaint."""
+        return kubectl(self.programs, self.processes, *arguments, input=input, KUBECONFIG=str(self.kubeconfig))
+
+    def audit_events(self) -> Iterator[dict[str, Any]]:
+        """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
+        if self.audit_log.exists():
+            with self.audit_log.open() as lines:
+                # A last line without an end is still being written.
+                yield from (json.loads(line) for line in lines if line.endswith("\n"))
+
+    def close(self) -> None:
+        """Close the connections and give the port back; the processes end with their folder."""
+        self.api.close()
+        self.port.close()
+
+    def __enter__(self) -> "ControlPlane":
+        try:
+            self.start()
+            self.wait_ready()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _etcd(self) -> Process:
+        # It listens on Unix sockets in our folder, which no other user can open; as relative paths they can't become
+        # too long for one. The addresses that it advertises have to look like TCP, and are used by nobody.
+        return self._process(
+            self.programs.etcd.path,
+            "--data-dir=etcd",
+            "--unsafe-no-fsync",  # the data needn't survive a power cut
+            "--listen-client-urls=unix://etcd.sock",
+            "--advertise-client-urls=http://127.0.0.1:2379",
+            "--listen-peer-urls=unix://etcd-peer.sock",
+            "--initial-advertise-peer-urls=http://127.0.0.1:2380",
+            "--initial-cluster=default=http://127.0.0.1:2380",
+            "--enable-grpc-gateway=false",
+            "--log-level=warn",
+        )
+
+    def _apiserver(self) -> Process:
+        credentials.write_private(self.folder / "service-account.key", credentials.new_signing_key())
+        # The controllers of a controller manager have a ServiceAccount each. Ours share one login, which therefore has
+        # to be allowed everything; in the audit log it goes by its own name.
+        credentials.write_private(
+            self.folder / "tokens.csv",
+            f'{self.admin_token},admin,admin,"system:masters"\n'
+            f'{self._manager_token},system:kube-controller-manager,controller-manager,"system:masters"\n',
+        )
+        return self._process(
+            self.programs.kube_apiserver.path,
+            "--etcd-servers=unix://etcd.sock",
+            "--bind-address=127.0.0.1",
+            "--advertise-address=127.0.0.1",
+            "--endpoint-reconciler-type=none",  # an Endpoints object must not hold a loopback address
+            f"--secure-port={self.port.number}",
+            "--permit-port-sharing",  # see ReservedPort
+            "--cert-dir=certificates",  # where it makes a certificate, with the CA's behind it, when there is none
+            "--token-auth-file=tokens.csv",
+            "--authorization-mode=RBAC",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            "--service-account-key-file=service-account.key",
+            "--service-account-signing-key-file=service-account.key",
+            # It would want a ServiceAccount named default in a namespace, and no controller is there to make it.
+            "--disable-admission-plugins=ServiceAccount",
+            # Each ClusterIP is a loopback address: a backend can listen on that of its own Service.
+            "--service-cluster-ip-range=127.10.0.0/16",
+            f"--audit-policy-file={AUDIT_POLICY}",
+            f"--audit-log-path={self.audit_log}",
+            "--audit-log-maxsize=0",  # one file, however large
+            # A benchmark shall meet the limits of what it measures, not these.
+            "--enable-priority-and-fairness=false",
+            "--max-requests-inflight=0",
+            "--max-mutating-requests-inflight=0",
+        )
+
+    def _controller_manager(self) -> Process:
+        return self._process(
+            self.programs.kube_controller_manager.path,
+            "--kubeconfig=controller-manager.kubeconfig",
+            "--controllers=garbage-collector-controller,namespace-controller",
+            "--secure-port=0",  # nobody asks how it is
+            "--leader-elect=false",
+            # By default it would delete 14 to 20 objects a second.
+            "--kube-api-qps=2000",
+            "--kube-api-burst=4000",
+        )
+
+    def _process(self, path: Path, *arguments: str) -> Process:
+        return self.processes.add(path.name, [str(path), *arguments])
+
+
+def kubectl(
+    programs: Programs,
+    processes: Processes,
+    *arguments: str,
+    input: str | None = None,  # noqa: A002 - as subprocess.run calls it
+    **environment: str,
+) -> str:
+    """Run kubectl, whose caches are in our folder and which reads nobody's preferences; return what it prints.
+
+    Raises CommandFailed with its complaint.
+    """
+    command = [str(programs.kubectl.path), *arguments]
+    answer = subprocess.run(
+        command,
+        input=input,
+        stdin=subprocess.DEVNULL if input is None else None,
+        capture_output=True,
+        text=True,
+        env=processes.environment(environment),
+        check=False,
+    )
+    if answer.returncode:
+        raise CommandFailed(f"kubectl {' '.join(arguments)}: {answer.stderr.strip()}")
+    return answer.stdout

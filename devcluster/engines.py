@@ -1,0 +1,78 @@
+"""The engine: what drives the hook, Metacontroller or the stand-in for it."""
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from devcluster.build import REPOSITORY
+from devcluster.errors import MissingProgram
+from devcluster.programs import find_metacontroller
+
+CHOICES = ("auto", "metacontroller", "standin")
+"""`auto` is Metacontroller when there is one on PATH."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A program that plays Metacontroller's part, as the Deployment `deployment` in the manifests would run it."""
+
+    deployment: dict[str, Any]
+    metacontroller: Path | None
+    """None for the stand-in."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace it runs in."""
+        namespace: str = self.deployment["metadata"]["namespace"]
+        return namespace
+
+    @property
+    def service_account(self) -> str:
+        """The name of the ServiceAccount it logs in as."""
+        name: str = self.deployment["spec"]["template"]["spec"]["serviceAccountName"]
+        return name
+
+    @property
+    def user(self) -> str:
+        """The user that the API server takes it for."""
+        return f"system:serviceaccount:{self.namespace}:{self.service_account}"
+
+    def command(self, kubeconfig: Path) -> list[str]:
+        """Return the command that runs it."""
+        if not self.metacontroller:
+            return [sys.executable, "-m", "devcluster.standin", "--kubeconfig", str(kubeconfig)]
+        [container] = self.deployment["spec"]["template"]["spec"]["containers"]
+        return [str(self.metacontroller), *adapted(container["args"]), f"--kubeconfig={kubeconfig}"]
+
+    @property
+    def folder(self) -> Path:
+        """Where to run it: the stand-in is found by its name from here."""
+        return REPOSITORY
+
+    def name(self, log: str) -> str:
+        """Return what to call it to a person, given its log: only there does Metacontroller say its version."""
+        if not self.metacontroller:
+            return "the stand-in for Metacontroller"
+        found = re.search(r'"version":\s*"(v?\d[^"]*)"', log)
+        version = f" v{found[1].removeprefix('v')}" if found else ""
+        return f"Metacontroller{version} ({self.metacontroller})"
+
+
+def find_engine(choice: str, deployment: dict[str, Any]) -> Engine:
+    """Return the engine for one of CHOICES; raises MissingProgram."""
+    program = None if choice == "standin" else find_metacontroller()
+    if choice == "metacontroller" and not program:
+        raise MissingProgram(
+            "There is no `metacontroller` on PATH; the engine `standin` plays its part.\n"
+            "It is at https://github.com/metacontroller/metacontroller, and it can't be had from a package registry."
+        )
+    return Engine(deployment, program.path if program else None)
+
+
+def adapted(arguments: list[str]) -> list[str]:
+    """Return the Deployment's arguments for a laptop: it opens no port, since nobody asks how it is."""
+    ports = ("metrics-address", "health-probe-bind-address", "pprof-address")
+    kept = [argument for argument in arguments if argument.lstrip("-").partition("=")[0] not in ports]
+    return kept + [f"--{port}=0" for port in ports]

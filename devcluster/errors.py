@@ -1,0 +1,26 @@
+"""What can foreseeably go wrong, each with a message for a person."""
+# ruff: noqa: N818 - each is named for what happened, which reads better where it is raised than "…Error" does
+
+
+class DevClusterError(Exception):
+    """Something outside this code is not as needed; the message says what."""
+
+
+class MissingProgram(DevClusterError):
+    """A program can't be found nor built."""
+
+
+class BuildFailed(DevClusterError):
+    """Go could not build a program."""
+
+
+class ProcessDied(DevClusterError):
+    """A process ended by itself."""
+
+
+class NotReady(DevClusterError):
+    """A process, or what it should have done, was not there in time."""
+
+
+class CommandFailed(DevClusterError):
+    """A command, such as kubectl, answered with an error."""

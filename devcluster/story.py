@@ -1,0 +1,224 @@
+"""The story: all that a Service's owner can see ingress-manager do, as steps that are played on a real API server.
+
+`make demo` tells it, and the end-to-end tests play the same steps: what is shown is what is tested.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from devcluster.api import EVENTS, INGRESSES, SERVICES, Api, Object, T, wait_for
+from devcluster.errors import DevClusterError
+
+PATIENCE = 20.0
+"""Seconds until a step has failed. An effect takes a tenth of one; these machines are noisy, and a retry backs off."""
+
+
+class Failed(DevClusterError):  # noqa: N818 - named for what happened, as its siblings are
+    """A step did not have its effect. The message says what was awaited, or what was seen instead."""
+
+
+@dataclass
+class Stage:
+    """Where the story is played: one namespace, with the rights of its owner."""
+
+    api: Api
+    namespace: str
+    acted_at: float = 0.0
+    memory: dict[str, Object] = field(default_factory=dict)
+
+    def act(self, write: Callable[[], Any]) -> None:
+        """Make a write, and take the time from here."""
+        self.acted_at = time.perf_counter()
+        write()
+
+    def create_service(self, name: str, annotations: dict[str, str], port: int = 80) -> None:
+        """Create a Service with one port."""
+        metadata = {"name": name, "namespace": self.namespace, "annotations": annotations}
+        spec = {"selector": {"app": name}, "ports": [{"name": "http", "port": port}]}
+        self.api.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+
+    def annotate(self, name: str, value: str | None) -> None:
+        """Set ingress/http on a Service; None removes it."""
+        self.api.patch(SERVICES, name, {"metadata": {"annotations": {"ingress/http": value}}}, self.namespace)
+
+    def ingress(self, name: str) -> Object | None:
+        """Return the Ingress as it is now."""
+        return self.api.get(INGRESSES, name, self.namespace)
+
+    def until(self, what: str, check: Callable[[], T | None]) -> T:
+        """Return the first true answer of `check`. Raises NotReady, with `what`, when there is none in time."""
+        return wait_for(check, PATIENCE, what=what, interval=0.002)
+
+    def until_ingress(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
+        """Return the Ingress once it is as wanted."""
+
+        def check() -> Object | None:
+            ingress = self.ingress(name)
+            return ingress if ingress is not None and wanted(ingress) else None
+
+        return self.until(what, check)
+
+    def until_event(self, name: str, text: str) -> str:
+        """Return the message of the Event on the Service that holds `text`."""
+
+        def check() -> str | None:
+            return next((message for message in self.events(name) if text in message), None)
+
+        return self.until(f"an Event on Service {name} that says: {text}", check)
+
+    def events(self, name: str) -> list[str]:
+        """Return what the engine reported as Events on the Service."""
+        return [
+            str(event["message"]).strip()
+            for event in self.api.list(EVENTS, self.namespace)
+            if (event["involvedObject"]["name"], event["reason"]) == (name, "SyncError")
+        ]
+
+    def expect(self, ok: bool, seen: str) -> None:
+        """Raise Failed with what was seen, unless it is ok."""
+        if not ok:
+            raise Failed(seen)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is done, what happens then, and the play; it returns what to show."""
+
+    done: str
+    happens: str
+    play: Callable[[Stage], str]
+
+
+STORY: list[Step] = []
+
+
+def step(done: str, happens: str) -> Callable[[Callable[[Stage], str]], Callable[[Stage], str]]:
+    """Return a decorator that adds a play to the story."""
+
+    def add(play: Callable[[Stage], str]) -> Callable[[Stage], str]:
+        STORY.append(Step(done, happens, play))
+        return play
+
+    return add
+
+
+@step("a Service without the annotation", "no Ingress")
+def without_annotation(stage: Stage) -> str:
+    stage.act(lambda: stage.create_service("shop", {}))
+    # Nothing happens, and that takes no time. What comes later is done later: once the next Service has its Ingress,
+    # this one has been looked at.
+    stage.create_service("canary", {"ingress/http": "true"})
+    stage.until_ingress("canary", "the Ingress of another Service, annotated later", lambda _: True)
+    stage.expect(stage.ingress("shop") is None, "an Ingress that nobody asked for")
+    stage.api.delete(SERVICES, "canary", stage.namespace)
+    return ""
+
+
+@step('annotate it with ingress/http: "true"', "its Ingress appears")
+def annotated(stage: Stage) -> str:
+    stage.act(lambda: stage.annotate("shop", "true"))
+    ingress = stage.memory["shop"] = stage.until_ingress("shop", "the Ingress shop", lambda _: True)
+    stage.expect(routes(ingress) == [("example.com", "/", "Prefix", "shop", 80)], f"an Ingress with {routes(ingress)}")
+    stage.expect(ingress["spec"]["ingressClassName"] == "nginx", "another class than nginx")
+    return shown(ingress)
+
+
+@step("delete the Ingress", "it is back")
+def deleted(stage: Stage) -> str:
+    old = stage.memory["shop"]["metadata"]["uid"]
+    stage.act(lambda: stage.api.delete(INGRESSES, "shop", stage.namespace))
+    ingress = stage.until_ingress("shop", "a new Ingress shop", lambda new: new["metadata"]["uid"] != old)
+    stage.expect(ingress["spec"] == stage.memory["shop"]["spec"], "a different Ingress")
+    return ""
+
+
+@step("edit the Ingress by hand", "it is repaired")
+def edited(stage: Stage) -> str:
+    wanted = stage.memory["shop"]["spec"]
+    edit = {"spec": {"ingressClassName": "other", "rules": [{**wanted["rules"][0], "host": "elsewhere.example.com"}]}}
+    stage.act(lambda: stage.api.patch(INGRESSES, "shop", edit, stage.namespace))
+    stage.until_ingress("shop", "the Ingress as it was", lambda ingress: bool(ingress["spec"] == wanted))
+    return ""
+
+
+@step("change the Service's port to 8080", "the Ingress follows")
+def port_changed(stage: Stage) -> str:
+    ports = {"spec": {"ports": [{"name": "http", "port": 8080}]}}
+    stage.act(lambda: stage.api.patch(SERVICES, "shop", ports, stage.namespace))
+    ingress = stage.until_ingress("shop", "a backend with port 8080", lambda ingress: routes(ingress)[0][4] == 8080)
+    stage.memory["shop"] = ingress
+    return f"backend {routes(ingress)[0][3]}:{routes(ingress)[0][4]}"
+
+
+@step('make a mistake: ingress/http: "yes"', "the Ingress stays, an Event says why")
+def mistaken(stage: Stage) -> str:
+    stage.act(lambda: stage.annotate("shop", "yes"))
+    message = stage.until_event("shop", 'ingress/http: "yes" must be "true" or "false"')
+    stage.expect(stage.ingress("shop") == stage.memory["shop"], "an Ingress that changed")
+    return message
+
+
+@step("remove the annotation", "the Ingress is gone")
+def opted_out(stage: Stage) -> str:
+    stage.act(lambda: stage.annotate("shop", None))
+    stage.until("no Ingress shop", lambda: stage.ingress("shop") is None)
+    return ""
+
+
+@step("annotate it again, and delete the Service", "both are gone")
+def service_deleted(stage: Stage) -> str:
+    stage.annotate("shop", "true")
+    stage.until_ingress("shop", "the Ingress shop", lambda _: True)
+    stage.act(lambda: stage.api.delete(SERVICES, "shop", stage.namespace))
+    stage.until("no Ingress shop", lambda: stage.ingress("shop") is None)
+    stage.expect(stage.api.get(SERVICES, "shop", stage.namespace) is None, "a Service that hangs")
+    return ""
+
+
+@step("a stranger's Ingress has the Service's name", "it is left alone, an Event says so")
+def stranger(stage: Stage) -> str:
+    rules = [{"host": "blog.example.com"}]
+    metadata = {"name": "blog", "namespace": stage.namespace}
+    made = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": {"rules": rules}}
+    stage.memory["blog"] = stage.api.create(INGRESSES, made)
+    stage.act(lambda: stage.create_service("blog", {"ingress/http": "true"}))
+    message = stage.until_event("blog", f"Ingress {stage.namespace}/blog is in the way")
+    stage.expect(stage.ingress("blog") == stage.memory["blog"], "a stranger's Ingress that was touched")
+    return message
+
+
+@step("remove the stranger's Ingress", "the Service's own appears")
+def stranger_gone(stage: Stage) -> str:
+    stage.act(lambda: stage.api.delete(INGRESSES, "blog", stage.namespace))
+    ingress = stage.until_ingress(
+        "blog", "the Service's own Ingress", lambda found: "ownerReferences" in found["metadata"]
+    )
+    stage.expect(routes(ingress) == [("example.com", "/", "Prefix", "blog", 80)], f"an Ingress with {routes(ingress)}")
+    return ""
+
+
+def routes(ingress: Object) -> list[tuple[str, str, str, str, int]]:
+    """Return (host, path, path type, Service, port) of each path of an Ingress."""
+    return [
+        (
+            rule["host"],
+            path["path"],
+            path["pathType"],
+            path["backend"]["service"]["name"],
+            path["backend"]["service"]["port"]["number"],
+        )
+        for rule in ingress["spec"]["rules"]
+        for path in rule["http"]["paths"]
+    ]
+
+
+def shown(ingress: Object) -> str:
+    """Return the Ingress as YAML, without what the API server and Metacontroller keep for themselves."""
+    metadata = {key: ingress["metadata"][key] for key in ("name", "namespace", "labels")}
+    spec = {key: ingress["spec"][key] for key in ("ingressClassName", "tls", "rules") if key in ingress["spec"]}
+    brief = {"apiVersion": ingress["apiVersion"], "kind": ingress["kind"], "metadata": metadata, "spec": spec}
+    return yaml.safe_dump(brief, sort_keys=False).rstrip()

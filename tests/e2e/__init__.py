@@ -1,0 +1,1 @@
+"""End to end: a real API server, a real engine, the hook under gunicorn, the committed manifests."""

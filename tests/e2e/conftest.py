@@ -1,0 +1,60 @@
+"""One development cluster for each engine. Where there can be none, it is said loudly, by every test and at the end."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devcluster.api import NAMESPACES
+from devcluster.cluster import DevCluster
+from devcluster.errors import MissingProgram
+from devcluster.programs import find_metacontroller, find_programs
+from devcluster.story import Stage
+
+ENGINES = ("metacontroller", "standin")
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all that is in this folder, so that `-m 'not e2e'` leaves it out."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+def require(engine: str) -> None:
+    """Skip the test, saying why, when the engine or the control plane can't be had on this machine."""
+    try:
+        find_programs(print)
+    except MissingProgram as missing:
+        pytest.skip(f"NO CLUSTER, so nothing end to end was tested: {missing}")
+    if engine == "metacontroller" and find_metacontroller() is None:
+        pytest.skip("NOT TESTED WITH METACONTROLLER: no `metacontroller` on PATH; the stand-in alone was used")
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Return the engine's name; every test that needs a cluster runs once for each."""
+    name = str(request.param)
+    require(name)
+    return name
+
+
+@pytest.fixture(scope="session")
+def cluster(engine: str) -> Iterator[DevCluster]:
+    """Yield the cluster that the tests of one engine share; each test has a namespace of its own."""
+    with DevCluster(engine) as running:
+        yield running
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def stage(cluster: DevCluster) -> Iterator[Stage]:
+    """Yield a fresh namespace, which is deleted at the end."""
+    name = f"test-{next(_numbers)}"
+    cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    yield Stage(cluster.api, name)
+    cluster.api.delete(NAMESPACES, name)

@@ -1,0 +1,78 @@
+"""The README's commands that need a cluster, word for word but for what only the Internet has."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from devcluster.api import INGRESSES, SERVICES
+from devcluster.cluster import CRD_FILE, DevCluster
+from devcluster.control_plane import ControlPlane
+from devcluster.processes import Processes
+from devcluster.programs import find_programs
+from devcluster.story import PATIENCE, STORY, routes
+from tests.e2e.conftest import require
+from tests.test_readme import REPOSITORY, RUN_BY, blocks
+
+
+def test_make_demo_tells_the_story(engine: str) -> None:
+    ended = subprocess.run(
+        ["make", "demo", f"ENGINE={engine}"],  # noqa: S607
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE * 10,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    told = " ".join(ended.stdout.split())
+    for step in STORY:
+        assert f"{step.done} → {step.happens}" in told
+    assert len(re.findall(r"✔ +\d+\.", ended.stdout)) == len(STORY)
+    assert ("the stand-in" if engine == "standin" else "Metacontroller v") in ended.stdout
+    assert "\x1b" not in ended.stdout, "colour only on a terminal"
+
+
+@pytest.fixture(scope="module")
+def empty_cluster() -> Iterator[ControlPlane]:
+    """Yield an API server with nothing installed."""
+    require("standin")
+    with Processes() as processes:
+        plane = ControlPlane(find_programs(print), processes)
+        plane.start()
+        plane.wait_ready()
+        yield plane
+        plane.close()
+
+
+def test_the_commands_of_the_installation_install_it(empty_cluster: ControlPlane) -> None:
+    commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("kubectl ")]
+    assert len(commands) == 4
+    assert set(commands) <= set(RUN_BY)
+    kubectl = empty_cluster.programs.kubectl.path
+    environment = {**os.environ, "KUBECONFIG": str(empty_cluster.kubeconfig)}
+    for command in commands:
+        # Metacontroller's own CRDs are at its release; here are ours of the same kinds.
+        local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), command)
+        words = local.replace("kubectl", str(kubectl), 1).split()
+        subprocess.run(words, cwd=REPOSITORY, env=environment, check=True, timeout=60)
+        if local != command:
+            empty_cluster.kubectl("wait", "--for=condition=Established", "crd", "--all")
+    for kind, namespace, name in (
+        ("deployment", "metacontroller", "metacontroller"),
+        ("deployment", "ingress-manager", "ingress-manager"),
+    ):
+        assert name in empty_cluster.kubectl("get", kind, "--namespace", namespace, name)
+    assert "ingress-manager" in empty_cluster.kubectl("get", "decoratorcontroller", "ingress-manager")
+
+
+def test_the_sample_gets_its_ingress(cluster: DevCluster) -> None:
+    cluster.kubectl("apply", "-k", str(REPOSITORY / "manifests/sample"))
+    (service,) = cluster.api.list(SERVICES, "sample")
+    cluster.kubectl("wait", "--for=create", "ingress", service["metadata"]["name"], "-n", "sample")
+    ingress = cluster.api.get(INGRESSES, service["metadata"]["name"], "sample")
+    assert ingress is not None
+    assert routes(ingress)[0][0] == "example.com"
+    cluster.kubectl("delete", "-k", str(REPOSITORY / "manifests/sample"))

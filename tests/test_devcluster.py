@@ -1,0 +1,403 @@
+"""The parts of the development cluster that need no cluster: finding and building programs, and ending processes."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from devcluster import build, credentials, engines, overlay, programs
+from devcluster.__main__ import main
+from devcluster.api import wait_for
+from devcluster.cluster import CRD_FILE
+from devcluster.errors import BuildFailed, DevClusterError, MissingProgram, NotReady, ProcessDied
+from devcluster.ports import ReservedPort
+from devcluster.processes import Process, Processes
+
+linux_only = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="read from /proc")
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    with Processes() as group:
+        yield group
+
+
+@pytest.fixture
+def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Return a function that adds a program to a machine that has none: no PATH, no assets, nothing built."""
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setattr(build, "BUILD", tmp_path / "build")
+
+    def add(folder: str, name: str, script: str) -> Path:
+        path = tmp_path / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    return add
+
+
+def gone(pid: int) -> bool:
+    """Return whether the process has ended, reaped or not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    state = Path(f"/proc/{pid}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def sh(processes: Processes, script: str, name: str = "shell") -> Process:
+    return processes.add(name, ["/bin/sh", "-c", script])
+
+
+def ignore(_line: str) -> None: ...
+
+
+# Finding programs.
+
+
+def test_assets_come_before_path_and_path_before_what_was_built(
+    bare_machine: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare_machine(f"build/{build.folder().name}", "etcd", "echo etcd Version: 3.6.8")
+    origins = [programs.find("etcd", ignore)]
+    bare_machine("path", "etcd", "echo etcd Version: 3.6.9")
+    origins.append(programs.find("etcd", ignore))
+    bare_machine("assets", "etcd", "echo etcd Version: 3.5.0")
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path / "assets"))
+    origins.append(programs.find("etcd", ignore))
+
+    assert [(found.origin, found.version) for found in origins if found] == [
+        ("built", "v3.6.8"),
+        ("PATH", "v3.6.9"),
+        ("KUBEBUILDER_ASSETS", "v3.5.0"),
+    ]
+
+
+def test_a_program_on_path_that_is_too_old_is_passed_over_aloud(bare_machine: Callable[..., Path]) -> None:
+    old = bare_machine("path", "kube-apiserver", "echo Kubernetes v1.19.2")
+    said: list[str] = []
+
+    assert programs.find("kube-apiserver", said.append) is None
+    assert said == [f"passing over kube-apiserver v1.19.2 (PATH: {old}): v1.36 or later is needed"]
+
+
+def test_the_pinned_versions_are_those_of_go_mod() -> None:
+    assert programs.oldest_usable("kube-controller-manager") == "v1.36"
+    assert "version.gitVersion=v1.36." in build.linker_flags()
+    with pytest.raises(ValueError, match=r"does not name example\.com/x"):
+        build.pinned_version("example.com/x")
+
+
+@pytest.mark.parametrize(
+    ("go", "reason"),
+    [
+        (None, "there is no `go` on PATH"),
+        ("echo go version go1.22.1 linux/amd64", "says go1.22.1"),
+        ("echo go.mod requires go 1.26 >&2; exit 1", "says go.mod requires go 1.26"),
+    ],
+)
+def test_without_a_usable_go_the_message_says_what_is_missing_and_how_to_get_it(
+    bare_machine: Callable[..., Path], go: str | None, reason: str
+) -> None:
+    if go:
+        bare_machine("path", "go", go)
+
+    result = CliRunner().invoke(main, ["build"])
+
+    assert result.exit_code == 2
+    assert reason in result.stderr
+    assert "Go 1.26.0 or later is needed to build etcd, kube-apiserver, kube-controller-manager" in result.stderr
+    assert "https://go.dev/dl/" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.usefixtures("bare_machine")
+def test_a_build_that_is_impossible_can_be_let_pass() -> None:
+    result = CliRunner().invoke(main, ["build", "--if-possible"])
+
+    assert result.exit_code == 0
+    assert "Go 1.26.0 or later is needed" in result.stderr
+
+
+def test_metacontroller_is_asked_for_by_name_only_where_it_is(bare_machine: Callable[..., Path]) -> None:
+    with pytest.raises(MissingProgram, match="no `metacontroller` on PATH"):
+        engines.find_engine("metacontroller", {})
+    assert engines.find_engine("auto", {}).name("") == "the stand-in for Metacontroller"
+
+    path = bare_machine("path", "metacontroller", "")
+    assert engines.find_engine("auto", {}).name('{"version": "4.17.2"}') == f"Metacontroller v4.17.2 ({path})"
+    assert engines.find_engine("standin", {}).name("") == "the stand-in for Metacontroller"
+
+
+# Building them. `go` is a script here: it answers `go version`, and writes the file that -o names.
+
+GO = """
+[ "$1" = version ] && { echo go version go1.99.0 linux/amd64; exit; }
+while [ "$1" != -o ]; do shift; done
+echo compiling >&2
+echo half-made > "$2"
+"""
+
+
+def test_a_program_is_built_once(bare_machine: Callable[..., Path], tmp_path: Path) -> None:
+    bare_machine("path", "go", GO + f'echo run >> {tmp_path}/runs; echo "echo v3.6.8" > "$2"')
+
+    build.build(["etcd"], ignore)
+    build.build(["etcd"], ignore)
+
+    path = build.built("etcd")
+    assert path
+    assert path.read_text() == "echo v3.6.8\n"
+    assert (tmp_path / "runs").read_text() == "run\n"
+    assert (build.BUILD / ".gitignore").read_text() == "*\n"
+
+
+def test_a_build_that_fails_leaves_nothing_and_says_what_go_said(bare_machine: Callable[..., Path]) -> None:
+    bare_machine("path", "go", GO + "exit 1")
+
+    with pytest.raises(BuildFailed, match=r"go could not build etcd:\n  compiling"):
+        build.build(["etcd"], ignore)
+
+    assert not build.built("etcd")
+    assert not list(build.BUILD.glob("tmp-*"))
+
+
+def test_what_a_killed_build_left_is_never_taken_for_a_program_and_is_cleared_away(
+    bare_machine: Callable[..., Path],
+) -> None:
+    bare_machine("path", "go", GO)
+    half_made = bare_machine("build/tmp-killed", "etcd", "")
+    outdated = bare_machine("build/bin-of-an-older-go-mod", "etcd", "")
+
+    assert not build.built("etcd")
+    build.build(["etcd"], ignore)
+
+    assert build.built("etcd")
+    assert not half_made.exists()
+    assert not outdated.exists()
+
+
+def test_another_go_mod_asks_for_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = build.folder()
+    module = tmp_path / "controlplane"
+    module.mkdir()
+    (module / "go.sum").write_text((build.MODULE / "go.sum").read_text())
+    (module / "go.mod").write_text((build.MODULE / "go.mod").read_text() + "// newer\n")
+    monkeypatch.setattr(build, "MODULE", module)
+
+    assert build.folder() != before
+
+
+def test_two_processes_do_not_build_at_once(bare_machine: Callable[..., Path]) -> None:
+    bare_machine("path", "go", GO)
+    build.BUILD.mkdir()
+    (build.BUILD / "lock").touch()
+    holder = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, 2); print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(build.BUILD / "lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdin
+        assert other.stdout
+        other.stdout.readline()
+        end_other = other.stdin
+
+        def progress(line: str) -> None:
+            assert line == "waiting for a build that another process has begun"
+            end_other.close()
+
+        build.build(["etcd"], progress)
+
+    assert build.built("etcd")
+
+
+# Processes.
+
+
+def test_a_process_that_dies_is_noticed_at_once_and_its_last_words_are_told(processes: Processes) -> None:
+    process = sh(processes, "echo first; echo the reason >&2; exit 3")
+    process.start()
+
+    with pytest.raises(ProcessDied, match=r"shell ended with status 3. The end of its log:\n  first\n  the reason"):
+        process.wait_ready(lambda: False, timeout=30)
+
+
+def test_a_process_that_is_never_ready_is_told_with_its_log(processes: Processes) -> None:
+    process = sh(processes, "echo still loading; exec sleep 60")
+    process.start()
+    wait_for(lambda: "loading" in process.log_tail())
+
+    with pytest.raises(NotReady, match=r"shell was not ready within 0.1 s. .*\n  still loading"):
+        process.wait_ready(lambda: False, timeout=0.1)
+
+
+def test_a_program_that_cannot_be_executed_is_a_plain_error(processes: Processes) -> None:
+    with pytest.raises(ProcessDied, match=r"x can't be started: .*No such file"):
+        processes.add("x", ["/no/such/program"]).start()
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["sleep 60 & echo $!; wait", "trap '' TERM; sleep 60 & echo $!; wait", "sleep 60 & echo $!; exit"],
+    ids=["that ends when asked", "that does not", "that has already ended"],
+)
+def test_stopping_a_process_ends_its_descendants_too(processes: Processes, script: str) -> None:
+    process = sh(processes, script)
+    process.start()
+    child = int(wait_for(process.log_path.read_text))
+
+    process.stop(timeout=0.5)
+
+    assert not process.running
+    wait_for(lambda: gone(child))
+
+
+def test_a_process_can_be_started_again_and_continues_its_log(processes: Processes) -> None:
+    process = sh(processes, "echo up; exec sleep 60")
+    for ups in (1, 2):
+        process.restart()
+        wait_for(lambda ups=ups: process.log_path.read_text() == "up\n" * ups)  # type: ignore[misc]
+
+    assert process.running
+    assert stat.S_IMODE(processes.folder.stat().st_mode) == 0o700
+
+
+def test_a_process_sees_nothing_of_a_persons_own_settings(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/production")
+    process = processes.add("env", ["/usr/bin/env"], env={"GIVEN": "yes"})
+    process.start()
+    wait_for(lambda: not process.running)
+
+    seen = dict(line.split("=", 1) for line in process.log_path.read_text().splitlines())
+    assert seen["GIVEN"] == "yes"
+    assert seen["HOME"] == str(processes.folder)
+    assert "KUBECONFIG" not in seen
+
+
+@linux_only
+def test_use_of_processor_and_memory_counts_descendants(processes: Processes) -> None:
+    busy = "import time\nwhile time.process_time() < 0.2: pass\nprint('done', flush=True)\ntime.sleep(60)"
+    process = sh(processes, f'"{sys.executable}" -I -S -c "{busy}" & wait')
+    process.start()
+    wait_for(lambda: "done" in process.log_tail())
+
+    assert 0.1 < process.cpu_seconds() < 5
+    assert 4 << 20 < process.rss_bytes() <= process.rss_bytes(peak=True)
+    process.stop()
+    with pytest.raises(ProcessLookupError):
+        process.cpu_seconds()
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_parent_that_is_killed_leaves_no_process_and_no_folder(tmp_path: Path, keep: bool) -> None:
+    script = textwrap.dedent(f"""
+        import time
+        from devcluster.processes import Processes
+        processes = Processes(keep={keep})
+        shell = processes.add("shell", ["/bin/sh", "-c", "sleep 60 & echo $!; wait"])
+        shell.start()
+        while not shell.log_path.read_text(): time.sleep(0.01)
+        print(shell.pid, shell.log_path.read_text().strip(), processes.folder, flush=True)
+        time.sleep(60)
+    """)
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=build.REPOSITORY, env=environment, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout
+        pid, child, folder = parent.stdout.readline().split()
+        parent.send_signal(signal.SIGKILL)
+
+    wait_for(lambda: gone(int(pid)) and gone(int(child)))
+    if not keep:
+        wait_for(lambda: not Path(folder).exists())
+    time.sleep(0.1)
+    assert Path(folder).exists() == keep
+
+
+def test_a_reserved_port_refuses_until_its_server_listens_and_again_after_it() -> None:
+    port = ReservedPort()
+    for _restart in range(2):
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port.number))
+        with socket.create_server(("127.0.0.1", port.number), reuse_port=True):
+            socket.create_connection(("127.0.0.1", port.number)).close()
+    port.close()
+
+
+# What is applied to the cluster.
+
+
+def test_the_overlay_renders_the_committed_manifests_with_the_hook_on_loopback(
+    processes: Processes, tmp_path: Path
+) -> None:
+    def kubectl(*arguments: str) -> str:
+        return subprocess.check_output(
+            [programs.find_kubectl().path, *arguments], env=processes.environment(), text=True
+        )
+
+    rendered = overlay.render(tmp_path.resolve() / "overlay", "http://127.0.0.1:1234", 7, kubectl)
+
+    spec = rendered.find("DecoratorController", "ingress-manager")["spec"]
+    urls = {name: hook["webhook"]["url"] for name, hook in spec["hooks"].items()}
+    assert urls == {"sync": "http://127.0.0.1:1234/sync", "customize": "http://127.0.0.1:1234/customize"}
+    assert spec["resyncPeriodSeconds"] == 7
+    assert isinstance(yaml.safe_load(rendered.settings()), dict)
+    with pytest.raises(DevClusterError, match="hold no Secret named absent"):
+        rendered.find("Secret", "absent")
+    engine = engines.find_engine("standin", rendered.find("Deployment", "metacontroller"))
+    assert engine.user == "system:serviceaccount:metacontroller:metacontroller"
+
+
+def test_metacontrollers_arguments_are_kept_but_for_its_ports() -> None:
+    given = ["--workers=20", "--metrics-address=:9999", "--leader-election", "--health-probe-bind-address=:8081"]
+
+    assert engines.adapted(given) == [
+        "--workers=20",
+        "--leader-election",
+        "--metrics-address=0",
+        "--health-probe-bind-address=0",
+        "--pprof-address=0",
+    ]
+
+
+def test_the_crds_name_metacontrollers_three_kinds() -> None:
+    crds = {crd["metadata"]["name"]: crd["spec"]["scope"] for crd in yaml.safe_load_all(CRD_FILE.read_text())}
+
+    assert crds == {
+        "decoratorcontrollers.metacontroller.k8s.io": "Cluster",
+        "compositecontrollers.metacontroller.k8s.io": "Cluster",
+        "controllerrevisions.metacontroller.k8s.io": "Namespaced",
+    }
+
+
+def test_credentials_are_for_their_owner_alone(tmp_path: Path) -> None:
+    ca = tmp_path / "ca.crt"
+    ca.write_text("certificate")
+    path = tmp_path / "kubeconfig"
+
+    credentials.write_kubeconfig(path, url="https://127.0.0.1:1", ca_file=ca, user="me", token="secret")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert yaml.safe_load(path.read_text())["users"] == [{"name": "me", "user": {"token": "secret"}}]
+    assert credentials.new_signing_key() != credentials.new_signing_key()
+
+
+def test_waiting_in_vain_says_what_for() -> None:
+    with pytest.raises(NotReady, match="waited 0 s for the moon; the last answer was None"):
+        wait_for(lambda: None, timeout=0, what="the moon")

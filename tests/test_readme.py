@@ -1,0 +1,66 @@
+"""The README: its example is a real case, its links lead somewhere, and each of its commands is run by a test."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+REPOSITORY = Path(__file__).parent.parent
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+EXAMPLE = REPOSITORY / "tests/cases/http-true"
+
+RUN_BY = {
+    "make demo": "tests/e2e/test_readme.py",
+    "make test": ".ci/run",
+    "make lint": ".ci/run",
+    "kubectl apply --server-side -f https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"
+    "manifests/production/metacontroller-crds-v1.yaml": "tests/e2e/test_readme.py",
+    "kubectl apply -k metacontroller/": "tests/e2e/test_readme.py",
+    "kubectl apply -k manifests/": "tests/e2e/test_readme.py",
+    "kubectl apply -k manifests/sample/": "tests/e2e/test_readme.py",
+    "make run": "tests/test_run.py",
+    "curl --data @tests/fixtures/sync.json http://127.0.0.1:8080/sync": "tests/test_run.py",
+}
+"""Each command of the README, and where it is run."""
+
+
+def blocks(language: str) -> list[str]:
+    """Return the README's code blocks in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def without_uid(service: Any) -> Any:
+    """Return the Service as a person would write it."""
+    return {**service, "metadata": {key: value for key, value in service["metadata"].items() if key != "uid"}}
+
+
+def test_the_example_is_a_case_that_is_tested() -> None:
+    service, ingress = map(yaml.safe_load, blocks("yaml")[:2])
+    assert service == without_uid(yaml.safe_load((EXAMPLE / "service.yaml").read_text()))
+    assert ingress == yaml.safe_load((EXAMPLE / "ingress.yaml").read_text())
+
+
+def test_every_command_is_run_by_a_test() -> None:
+    commands = [line for block in blocks("sh") for line in block.splitlines()]
+    assert commands
+    assert set(commands) == set(RUN_BY)
+    for command, where in RUN_BY.items():
+        assert (REPOSITORY / where).exists()
+        if where == ".ci/run":
+            assert f"\n{command}\n" in (REPOSITORY / where).read_text()
+
+
+@pytest.mark.parametrize("page", ["README.md", "metacontroller/README.md"])
+def test_every_link_leads_to_a_file(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
+    assert [link for link in links if link and not (REPOSITORY / page).parent.joinpath(link).exists()] == []
+
+
+def test_make_help_names_every_command_that_the_readme_does() -> None:
+    help_text = subprocess.run(["make", "help"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout  # noqa: S607
+    for target in set(re.findall(r"(?:^|`)make ([a-z-]+)", README, re.MULTILINE)):
+        assert re.search(rf"^  make {target} ", help_text, re.MULTILINE), target
