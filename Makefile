@@ -8,7 +8,7 @@ PYTEST ?=
 bin := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo cluster test test-fast lint format bench clean
+.PHONY: help run demo cluster test test-fast lint format lock bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
 format: $(bin)/.complete  ## let ruff put the code in order
 	@$(bin)/ruff check --fix .
 	@$(bin)/ruff format .
+
+lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
+	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
+		--custom-compile-command 'make lock' --output-file requirements.txt setup.cfg
 
 bench: $(bin)/.complete  ## the benchmark: ratios of one run
 	@exec $(bin)/python -m devcluster bench

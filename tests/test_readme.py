@@ -16,8 +16,9 @@ RUN_BY = {
     "make demo": "tests/e2e/test_readme.py",
     "make test": ".ci/run",
     "make lint": ".ci/run",
-    "kubectl apply --server-side -f https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"
+    "kubectl apply -f https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"
     "manifests/production/metacontroller-crds-v1.yaml": "tests/e2e/test_readme.py",
+    "kubectl wait --for condition=established crd/decoratorcontrollers.metacontroller.k8s.io": "tests/e2e/test_readme.py",
     "kubectl apply -k metacontroller/": "tests/e2e/test_readme.py",
     "kubectl apply -k manifests/": "tests/e2e/test_readme.py",
     "kubectl apply -k manifests/sample/": "tests/e2e/test_readme.py",

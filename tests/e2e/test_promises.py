@@ -87,7 +87,7 @@ def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Sta
 @pytest.mark.parametrize(
     ("allowed", "verbs", "resource", "namespace"),
     [
-        (True, "list watch", "services", None),
+        (True, "get list watch", "services", None),
         (False, "create update patch delete deletecollection", "services", None),
         (False, "update patch", "services/status", None),
         (False, "update patch", "services/finalizers", None),

@@ -49,7 +49,7 @@ def empty_cluster() -> Iterator[ControlPlane]:
 
 def test_the_commands_of_the_installation_install_it(empty_cluster: ControlPlane) -> None:
     commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("kubectl ")]
-    assert len(commands) == 4
+    assert len(commands) == 5
     assert set(commands) <= set(RUN_BY)
     kubectl = empty_cluster.programs.kubectl.path
     environment = {**os.environ, "KUBECONFIG": str(empty_cluster.kubeconfig)}
@@ -58,8 +58,6 @@ def test_the_commands_of_the_installation_install_it(empty_cluster: ControlPlane
         local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), command)
         words = local.replace("kubectl", str(kubectl), 1).split()
         subprocess.run(words, cwd=REPOSITORY, env=environment, check=True, timeout=60)
-        if local != command:
-            empty_cluster.kubectl("wait", "--for=condition=Established", "crd", "--all")
     for kind, namespace, name in (
         ("deployment", "metacontroller", "metacontroller"),
         ("deployment", "ingress-manager", "ingress-manager"),

@@ -1,0 +1,44 @@
+# The exact version of Python and of Debian, but no digest: a rebuild gets the security fixes that Debian publishes under
+# the same tag.
+ARG BASE=python:3.13.15-slim-trixie
+
+
+FROM ${BASE} AS build
+
+# Without pip: the one of the base image installs into it from outside, and doesn't come along.
+RUN python -m venv --without-pip /opt/venv
+
+WORKDIR /src
+
+# Apart from the hook, so that a change of the hook doesn't install them anew. The hashes make them the ones that were
+# tested; only wheels, because a source distribution runs code of its own when it is built.
+COPY requirements.txt .
+RUN pip --python /opt/venv/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r requirements.txt
+
+# setup.cfg reads the README and the license.
+COPY LICENSE README.md pyproject.toml setup.cfg ./
+COPY hooks hooks
+RUN pip --python /opt/venv/bin/python install --no-cache-dir --no-deps .
+
+
+FROM ${BASE}
+
+LABEL org.opencontainers.image.title="ingress-manager" \
+      org.opencontainers.image.description="Annotate a Service; get an Ingress that stays right." \
+      org.opencontainers.image.source="https://github.com/ingress-manager/ingress-manager" \
+      org.opencontainers.image.licenses="Apache-2.0"
+
+# The hook installs nothing, and nobody else shall from within it.
+RUN pip uninstall --yes --root-user-action ignore pip
+
+# Owned by root and compiled: the hook has no file to write.
+COPY --from=build /opt/venv /opt/venv
+ENV PATH=/opt/venv/bin:$PATH
+
+# By number, because the kubelet can't tell whether a name is root's. It needs no entry in /etc/passwd.
+USER 65532:65532
+
+# Documentation; hooks/gunicorn_conf.py decides.
+EXPOSE 8080
+
+ENTRYPOINT ["gunicorn", "--config", "python:hooks.gunicorn_conf", "hooks.app:create_app()"]

@@ -1,0 +1,33 @@
+"""The manifests as kustomize builds them: what `kubectl apply -k` sends."""
+
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from devcluster.programs import find_kubectl
+
+REPOSITORY = Path(__file__).parents[1]
+
+FOLDERS = ("manifests", "manifests/sample", "metacontroller")
+"""The folders that are applied."""
+
+
+@cache
+def rendered(folder: str) -> list[dict[str, Any]]:
+    """Return the objects of a folder of the repository, as kustomize builds them.
+
+    They are the same ones for every caller: not to be changed.
+    """
+    command: list[str | Path] = [find_kubectl().path, "kustomize", REPOSITORY / folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{folder} does not build: {done.stderr}"
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def find(folder: str, kind: str) -> dict[str, Any]:
+    """Return the only object of a kind in a folder."""
+    [found] = [item for item in rendered(folder) if item["kind"] == kind]
+    return found

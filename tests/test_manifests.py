@@ -1,0 +1,332 @@
+"""The manifests and the image fit each other and the hook. What the API server says of them: tests/e2e."""
+
+import configparser
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from hooks import gunicorn_conf
+from hooks.app import create_app
+from hooks.policy import Policy
+from hooks.settings import FILE_VARIABLE, load
+from tests.manifests import FOLDERS, REPOSITORY, find, rendered
+
+SETUP = configparser.ConfigParser(interpolation=None)
+SETUP.read(REPOSITORY / "setup.cfg")
+DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
+ENTRYPOINT: list[str] = json.loads(re.findall(r"^ENTRYPOINT (.*)$", DOCKERFILE, re.MULTILINE)[-1])
+
+
+def template(folder: str) -> dict[str, Any]:
+    """Return the pod template of a folder's only Deployment."""
+    result: dict[str, Any] = find(folder, "Deployment")["spec"]["template"]
+    return result
+
+
+def container(folder: str) -> dict[str, Any]:
+    """Return the only container of a folder's only Deployment."""
+    [result] = template(folder)["spec"]["containers"]
+    assert isinstance(result, dict)
+    return result
+
+
+def ports(folder: str) -> dict[str, int]:
+    """Return the ports of that container by name."""
+    return {port["name"]: port["containerPort"] for port in container(folder)["ports"]}
+
+
+def routes(method: str) -> set[str]:
+    """Return the paths that the hook answers."""
+    return {rule.rule for rule in create_app(Policy()).url_map.iter_rules() if method in (rule.methods or ())}
+
+
+def selects(selector: dict[str, str], labels: dict[str, str]) -> bool:
+    """Return whether a selector's matchLabels, of which there are some, select an object with `labels`."""
+    return bool(selector) and selector.items() <= labels.items()
+
+
+# Every folder.
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_object_is_stated_once(folder: str) -> None:
+    names = [(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]) for item in rendered(folder)]
+    assert sorted(map(str, names)) == sorted(map(str, set(names)))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_namespaced_object_is_in_the_folders_own_namespace(folder: str) -> None:
+    cluster_wide = {"Namespace", "ClusterRole", "ClusterRoleBinding", "DecoratorController"}
+    namespace = find(folder, "Namespace")["metadata"]["name"]
+    for item in rendered(folder):
+        expected = None if item["kind"] in cluster_wide else namespace
+        assert item["metadata"].get("namespace") == expected, f"{item['kind']} {item['metadata']['name']}"
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_selector_selects_the_deployments_pods(folder: str) -> None:
+    labels = template(folder)["metadata"]["labels"]
+    assert selects(find(folder, "Deployment")["spec"]["selector"]["matchLabels"], labels)
+    for constraint in template(folder)["spec"].get("topologySpreadConstraints", []):
+        assert selects(constraint["labelSelector"]["matchLabels"], labels)
+    for item in rendered(folder):
+        match item:
+            case {"kind": "Service", "spec": {"selector": selector}}:
+                assert selects(selector, labels)
+            case {"kind": "PodDisruptionBudget", "spec": {"selector": {"matchLabels": selector}}}:
+                assert selects(selector, labels)
+            case {"kind": "NetworkPolicy", "spec": {"podSelector": {"matchLabels": selector}}}:
+                assert selects(selector, labels)
+
+
+@pytest.mark.parametrize("folder", ["manifests", "manifests/sample"])
+def test_a_service_leads_to_a_port_of_the_container(folder: str) -> None:
+    for port in find(folder, "Service")["spec"]["ports"]:
+        assert port["targetPort"] in ports(folder)
+
+
+Checked = Callable[[dict[str, Any], dict[str, Any]], bool]
+"""Given the pod's spec, with a securityContext, and the container."""
+
+RESTRICTED: list[tuple[str, Checked]] = [
+    ("no namespace of the host", lambda pod, _: not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()),
+    ("no port of the host", lambda _, c: not any("hostPort" in port for port in c.get("ports", []))),
+    ("no privileges", lambda _, c: not c["securityContext"].get("privileged")),
+    ("no way to gain any", lambda _, c: c["securityContext"]["allowPrivilegeEscalation"] is False),
+    ("no capability", lambda _, c: c["securityContext"]["capabilities"] == {"drop": ["ALL"]}),
+    ("not root", lambda pod, _: pod["securityContext"]["runAsNonRoot"] is True),
+    ("no user that is root", lambda pod, _: pod["securityContext"].get("runAsUser") != 0),
+    ("seccomp", lambda pod, _: pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}),
+    ("no sysctl", lambda pod, _: "sysctls" not in pod["securityContext"]),
+    ("only harmless volumes", lambda pod, _: all("configMap" in v for v in pod.get("volumes", []))),
+    ("and beyond the profile: no writable file", lambda _, c: c["securityContext"]["readOnlyRootFilesystem"] is True),
+    ("requests", lambda _, c: c["resources"]["requests"].keys() == {"cpu", "memory"}),
+    ("a limit of memory", lambda _, c: c["resources"]["limits"].keys() == {"memory"}),
+]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize(("rule", "holds"), RESTRICTED, ids=[rule for rule, _ in RESTRICTED])
+def test_pods_meet_the_restricted_pod_security_standard(folder: str, rule: str, holds: Checked) -> None:
+    namespace = find(folder, "Namespace")
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    assert holds(template(folder)["spec"], container(folder)), rule
+
+
+@pytest.mark.parametrize("folder", ["manifests", "metacontroller"])
+def test_two_replicas_outlive_the_loss_or_the_drain_of_a_node(folder: str) -> None:
+    assert find(folder, "Deployment")["spec"]["replicas"] == 2
+    assert find(folder, "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+
+
+# Metacontroller and the DecoratorController.
+
+
+@pytest.mark.parametrize("hook", ["sync", "customize"])
+def test_a_hook_of_the_decoratorcontroller_leads_to_a_route_of_the_hook(hook: str) -> None:
+    webhook = find("metacontroller", "DecoratorController")["spec"]["hooks"][hook]["webhook"]
+    service = find("manifests", "Service")
+    named = {key: webhook["service"][key] for key in ("name", "namespace")}
+    assert named.items() <= service["metadata"].items()
+    assert webhook["service"]["protocol"] == "http"
+    [port] = [port for port in service["spec"]["ports"] if port["port"] == webhook["service"]["port"]]
+    assert ports("manifests")[port["targetPort"]] == int(gunicorn_conf.bind.rpartition(":")[2])
+    assert webhook["path"] in routes("POST")
+
+
+def test_the_decoratorcontroller_takes_every_service_writes_to_none_and_updates_ingresses() -> None:
+    spec = find("metacontroller", "DecoratorController")["spec"]
+    # A selector would make a finalize hook necessary, and that puts a finalizer on Services; ignoreStatusChanges would
+    # ignore a changed port.
+    assert spec["resources"] == [{"apiVersion": "v1", "resource": "services"}]
+    # The default never updates an Ingress.
+    [attachment] = spec["attachments"]
+    assert attachment["updateStrategy"] == {"method": "InPlace"}
+    assert spec["hooks"].keys() == {"sync", "customize"}
+    assert {hook["version"] for hook in spec["hooks"].values()} == {"v2"}
+
+
+def test_the_decoratorcontroller_alone_is_part_of_the_whole() -> None:
+    whole, alone = rendered("metacontroller"), rendered("metacontroller/controller")
+    assert {item["kind"] for item in alone} == {"DecoratorController", "ClusterRole", "ClusterRoleBinding"}
+    assert all(item in whole for item in alone)
+
+
+def test_metacontroller_may_do_what_it_needs_and_no_more() -> None:
+    granted: dict[tuple[str, str], set[str]] = {}
+    for item in rendered("metacontroller"):
+        if item["kind"] in {"ClusterRole", "Role"}:
+            for rule in item["rules"]:
+                for group in rule["apiGroups"]:
+                    for resource in rule["resources"]:
+                        granted.setdefault((group, resource), set()).update(rule["verbs"])
+    assert granted == {
+        ("", "services"): {"get", "list", "watch"},
+        ("", "namespaces"): {"list", "watch"},
+        ("", "events"): {"create", "patch"},
+        ("networking.k8s.io", "ingresses"): {"list", "watch", "create", "update", "delete"},
+        ("metacontroller.k8s.io", "compositecontrollers"): {"list", "watch"},
+        ("metacontroller.k8s.io", "controllerrevisions"): {"list", "watch"},
+        ("metacontroller.k8s.io", "decoratorcontrollers"): {"list", "watch"},
+        ("coordination.k8s.io", "leases"): {"create", "get", "update"},
+    }
+
+
+def test_every_role_is_bound_to_the_account_that_metacontroller_runs_as() -> None:
+    objects = rendered("metacontroller")
+    account = find("metacontroller", "ServiceAccount")["metadata"]
+    assert template("metacontroller")["spec"]["serviceAccountName"] == account["name"]
+    bindings = [item for item in objects if item["kind"].endswith("RoleBinding")]
+    roles = [(item["kind"], item["metadata"]["name"]) for item in objects if item["kind"] in {"ClusterRole", "Role"}]
+    assert sorted((item["roleRef"]["kind"], item["roleRef"]["name"]) for item in bindings) == sorted(roles)
+    for binding in bindings:
+        [subject] = binding["subjects"]
+        assert subject == {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
+
+
+def test_replicas_of_metacontroller_elect_a_leader_with_the_lease_they_may_write() -> None:
+    arguments = container("metacontroller")["args"]
+    role = find("metacontroller", "Role")
+    assert "--leader-election" in arguments
+    assert f"--leader-election-namespace={role['metadata']['namespace']}" in arguments
+    # The default of --leader-election-id.
+    assert [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule] == [["metacontroller"]]
+
+
+def test_metacontrollers_version_is_the_same_wherever_it_is_stated() -> None:
+    version = container("metacontroller")["image"].rpartition(":")[2]
+    for readme in ("README.md", "metacontroller/README.md"):
+        text = (REPOSITORY / readme).read_text(encoding="utf-8")
+        assert set(re.findall(r"metacontroller/metacontroller/([^/]+)/manifests", text)) == {version}, readme
+
+
+# The hook.
+
+
+def test_only_metacontroller_may_ask_the_hook_and_the_hook_may_ask_nobody() -> None:
+    spec = find("manifests", "NetworkPolicy")["spec"]
+    [rule] = spec["ingress"]
+    [peer] = rule["from"]
+    [port] = rule["ports"]
+    namespace = find("metacontroller", "Namespace")["metadata"]["name"]
+    assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    assert selects(peer["podSelector"]["matchLabels"], template("metacontroller")["metadata"]["labels"])
+    assert port["port"] in ports("manifests")
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    assert "egress" not in spec
+
+
+def test_the_hook_has_no_credentials() -> None:
+    assert find("manifests", "ServiceAccount")["automountServiceAccountToken"] is False
+    assert template("manifests")["spec"]["automountServiceAccountToken"] is False
+    assert not [item["kind"] for item in rendered("manifests") if "Role" in item["kind"] or item["kind"] == "Secret"]
+
+
+@pytest.mark.parametrize("probe", ["startupProbe", "readinessProbe", "livenessProbe"])
+def test_a_probe_asks_for_a_route_of_the_hook(probe: str) -> None:
+    get = container("manifests")[probe]["httpGet"]
+    assert get["path"] in routes("GET")
+    assert get["port"] in ports("manifests")
+
+
+def test_a_pod_has_time_to_finish_what_is_under_way() -> None:
+    pause = container("manifests")["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert template("manifests")["spec"]["terminationGracePeriodSeconds"] > pause + gunicorn_conf.graceful_timeout
+
+
+def test_the_settings_are_where_the_hook_looks_for_them(tmp_path: Path) -> None:
+    [variable] = container("manifests")["env"]
+    [mount] = container("manifests")["volumeMounts"]
+    [volume] = template("manifests")["spec"]["volumes"]
+    config = find("manifests", "ConfigMap")
+    path = Path(variable["value"])
+    assert variable["name"] == FILE_VARIABLE
+    assert mount["name"] == volume["name"]
+    assert mount["mountPath"] == str(path.parent)
+    assert volume["configMap"]["name"] == config["metadata"]["name"]
+    (tmp_path / path.name).write_text(config["data"][path.name], encoding="utf-8")
+    assert load(tmp_path / path.name) == Policy()
+
+
+def test_the_settings_file_states_every_setting() -> None:
+    stated = yaml.safe_load((REPOSITORY / "manifests/settings.yaml").read_text(encoding="utf-8"))
+    assert list(stated) == [field.encode_name for field in msgspec.structs.fields(Policy)]
+
+
+def test_the_sample_takes_nothing_but_the_annotation() -> None:
+    assert find("manifests/sample", "Service")["metadata"]["annotations"] == {"ingress/http": "true"}
+
+
+# The image.
+
+
+def test_the_version_is_the_same_wherever_it_is_stated() -> None:
+    version = SETUP["metadata"]["version"]
+    assert container("manifests")["image"].endswith(f"/ingress-manager:{version}")
+    assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {version}
+
+
+def test_the_pod_runs_the_images_command() -> None:
+    assert not {"command", "args"} & container("manifests").keys()
+
+
+def test_the_images_command_serves_the_hook_with_its_configuration() -> None:
+    program, flag, configuration, application = ENTRYPOINT
+    assert (program, flag) == ("gunicorn", "--config")
+    assert importlib.import_module(configuration.removeprefix("python:")) is gunicorn_conf
+    module, _, factory = application.removesuffix("()").partition(":")
+    assert getattr(importlib.import_module(module), factory) is create_app
+
+
+def test_the_image_states_its_port_and_a_user_that_the_kubelet_can_tell_from_root() -> None:
+    assert re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE) == [
+        str(port) for port in ports("manifests").values()
+    ]
+    assert re.findall(r"^USER (\d+):\d+$", DOCKERFILE, re.MULTILINE) == ["65532"]
+
+
+def test_the_build_gets_the_files_it_copies_and_no_others() -> None:
+    copied = {
+        source
+        for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE)
+        for source in line.split()[:-1]
+    }
+    ignore = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert "*" in ignore
+    assert {line.removeprefix("!") for line in ignore if line.startswith("!")} == copied
+    assert all((REPOSITORY / source).exists() for source in copied)
+
+
+def test_the_image_holds_what_setup_cfg_asks_for_and_only_what_has_a_hash() -> None:
+    locked = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8").replace("\\\n", "")
+    pins = {}
+    for line in locked.splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            pin, *hashes = line.split()
+            name, _, version = pin.partition("==")
+            pins[canonicalize_name(name)] = version
+            assert hashes, f"{name} has no hash"
+            assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", item) for item in hashes), name
+    for line in SETUP["options"]["install_requires"].splitlines():
+        if line and not line.startswith("#"):
+            requirement = Requirement(line)
+            assert pins[canonicalize_name(requirement.name)] in requirement.specifier, (
+                "`make lock` brings them together"
+            )
+
+
+def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
+    command = [Path(sys.executable).with_name("hadolint"), REPOSITORY / "Dockerfile"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
