@@ -29,12 +29,12 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Refused(Exception):  # noqa: N818 - a Service is refused; that is no error of the hook
-    """The reason why nothing is changed, for the Service's owner, and the status that says so."""
+    """Why nothing is changed, for the Service's owner, the most important first; and the status that says so."""
 
-    def __init__(self, status: int, reason: str, retry_after: int | None = None) -> None:
-        super().__init__(reason)
+    def __init__(self, status: int, *problems: str, retry_after: int | None = None) -> None:
+        super().__init__("; ".join(problems))
         self.status = status
-        self.reason = reason
+        self.problems = problems
         self.retry_after = retry_after
 
 
@@ -44,8 +44,12 @@ def desired(response: dict[str, Any]) -> Answer:
 
 
 def refusal(refused: Refused) -> Answer:
-    """Return the answer that says why, in one line of at most 500 characters."""
-    line = one_line(refused.reason)
+    """Return the answer that says why, in one line of at most 500 characters, as many problems as fit."""
+    told = [one_line(problem) for problem in refused.problems]
+    line = " · ".join(told)
+    while len(line) > LONGEST_REFUSAL and len(told) > 1:
+        told.pop()
+        line = " · ".join([*told, f"and {len(refused.problems) - len(told)} more"])
     if len(line) > LONGEST_REFUSAL:
         line = line[: LONGEST_REFUSAL - 1] + "…"
     return Answer(refused.status, f"{line}\n".encode(), refused.retry_after)

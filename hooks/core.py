@@ -6,9 +6,13 @@ from hooks.exposure import exposure
 from hooks.ingress import ingress
 from hooks.ownership import refuse_disowned, refuse_stranger
 from hooks.policy import Policy
-from hooks.wishes import wants_ingress
+from hooks.wishes import wishes
 
 PAUSE_SECONDS = 60
+
+LARGEST_INGRESS = 100_000
+"""Bytes. Metacontroller stores what it applied last as an annotation, beside those that we copy, and an object's
+annotations may have 262,144 bytes in all: what is larger would be refused by the API server at each try."""
 
 
 def sync(body: bytes, policy: Policy) -> Answer:
@@ -18,11 +22,15 @@ def sync(body: bytes, policy: Policy) -> Answer:
         if policy.paused:
             raise Refused(429, "ingress-manager is paused by its settings", retry_after=PAUSE_SECONDS)
         refuse_disowned(request)
-        if not wants_ingress(request.object):
+        wished = wishes(request.object.metadata.annotations or {})
+        if wished is None:
             return desired({"attachments": []})
-        exposed = exposure(request.object, policy)
+        exposed = exposure(request.object, wished, policy)
         refuse_stranger(request)
-        return desired({"attachments": [ingress(exposed)]})
+        answer = desired({"attachments": [ingress(exposed)]})
+        if len(answer.body) > LARGEST_INGRESS:
+            raise Refused(422, f"the Ingress would have {len(answer.body)} bytes; {LARGEST_INGRESS} is the most")
+        return answer
     except Refused as refused:
         return refusal(refused)
 

@@ -1,70 +1,193 @@
 """The exposure: what policy and the Service's ports make of the wishes. All that an Ingress says is decided here."""
 
+from collections.abc import Iterator, Sequence
+
 import msgspec
 
-from hooks.answers import Refused
+from hooks import policy as policies
+from hooks import syntax
+from hooks.answers import Refused, quoted
 from hooks.contract import Service, ServicePort
-from hooks.policy import Policy
+from hooks.policy import Here, Policy
+from hooks.wishes import Route, Wishes
+
+NOT_COPIED = "ingress/not-copied"
+"""An annotation of our Ingress: which of the Service's annotations look meant for its controller but weren't copied."""
+
+MOST_LISTED = 10
 
 
-class Exposure(msgspec.Struct, frozen=True):
-    name: str
-    namespace: str
-    ingress_class: str | None
-    host: str
+class Path(msgspec.Struct, frozen=True):
     path: str
     path_type: str
     port: int
 
 
-def exposure(service: Service, policy: Policy) -> Exposure:
+class Tls(msgspec.Struct, frozen=True):
+    secret: str | None
+
+
+class Exposure(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str
+    annotations: dict[str, str]
+    ingress_class: str | None
+    paths: dict[str, list[Path]]
+    """By host, in the order first seen."""
+
+    tls: Tls | None
+
+
+class Problem(Exception):  # noqa: N818 - of a Service, not of the hook
+    """One thing that a Service can't have. The text says what would be right."""
+
+
+def exposure(service: Service, wishes: Wishes, policy: Policy) -> Exposure:
     """Return how the Service is to be reached.
 
-    Raises Refused (422) when it can't be: an ExternalName Service, or no port to choose.
+    Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
     """
-    if service.spec.type == "ExternalName":
-        # It would let a namespace's user route to any host that the ingress controller can reach (CVE-2021-25740).
-        raise Refused(422, "a Service of type ExternalName reaches outside its namespace and gets no Ingress")
+    meta = service.metadata
+    here = policies.in_namespace(policy, meta.namespace)
+    problems = [*external_name(service), *wishes.problems.values(), *contradictions(wishes)]
+    paths: dict[str, list[Path]] = {}
+    for route in routes(wishes):
+        port = 0
+        try:
+            port = choose_port(service, route, wishes)
+        except Problem as problem:
+            problems.append(str(problem))
+        try:
+            for host in choose_hosts(service, route, wishes, here):
+                path = Path(route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix", port)
+                add(path, host, paths)
+        except Problem as problem:
+            problems.append(str(problem))
+    if problems:
+        raise Refused(422, *dict.fromkeys(problems))
     return Exposure(
-        name=service.metadata.name,
-        namespace=service.metadata.namespace,
-        ingress_class=policy.ingress_class,
-        host=policy.host,
-        path="/",
-        path_type="Prefix",
-        port=choose_port(service.spec.ports or []).port,
+        name=meta.name,
+        namespace=meta.namespace,
+        annotations=annotations(meta.annotations or {}, policy),
+        ingress_class=wishes.ingress_class or here.ingress_class,
+        paths=paths,
+        tls=tls(wishes, policy),
     )
 
 
-def choose_port(ports: list[ServicePort]) -> ServicePort:
-    """Return the port that serves HTTP: the only TCP one, else the one named http, else by appProtocol, else 80.
+def external_name(service: Service) -> Iterator[str]:
+    """Yield why an ExternalName Service gets no Ingress: it could lead to any host that the controller can reach."""
+    if service.spec.type == "ExternalName":
+        yield "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
 
-    Raises Refused (422) listing the ports, when none or more than one could be meant.
+
+def contradictions(wishes: Wishes) -> Iterator[str]:
+    """Yield what is asked for in vain: promise 5, nothing is ignored in silence."""
+    if wishes.tls is False and wishes.tls_secret is not None:
+        yield f'ingress/tls: "false" contradicts ingress/tls-secret: {quoted(wishes.tls_secret)}; remove one of them'
+    for annotation, stated, field in (
+        ("ingress/host", wishes.hosts, "host"),
+        ("ingress/path", wishes.path, "path"),
+        ("ingress/path-type", wishes.path_type, "path_type"),
+        ("ingress/port", wishes.port, "port"),
+    ):
+        if stated and wishes.routes and all(getattr(route, field) is not None for route in wishes.routes):
+            yield f"{annotation} has no effect, because every one of ingress/routes states its own; remove it"
+
+
+def routes(wishes: Wishes) -> tuple[Route, ...]:
+    """Return the routes of ingress/routes; the one that all other annotations make, without; none if it is wrong."""
+    if "ingress/routes" in wishes.problems:
+        return ()
+    return wishes.routes or (Route(),)
+
+
+def choose_port(service: Service, route: Route, wishes: Wishes) -> int:
+    """Return the number of the TCP port that a route leads to; 0 when ingress/port is known to be wrong already.
+
+    The one that is named or numbered; else the only one, the one named http, the one whose appProtocol is http, or 80.
+    Raises Problem, listing the Service's ports.
     """
+    ports = service.spec.ports or []
     tcp = [port for port in ports if port.protocol == "TCP"]
+    wished = wishes.port if route.port is None else route.port
+    if wished is not None:
+        for port in tcp:
+            if wished in {port.name, str(port.port)}:
+                return port.port
+        origin = "ingress/port:" if route.port is None else "ingress/routes: port"
+        raise Problem(f"{origin} {quoted(wished)} is not a TCP port of this Service; it has {described(ports)}")
+    if "ingress/port" in wishes.problems:
+        return 0
     if not tcp:
-        raise Refused(422, f"this Service has no TCP port to send HTTP to; it has {describe(ports)}")
-    candidates = (
+        raise Problem(f"this Service has no TCP port to send HTTP to; it has {described(ports)}")
+    for candidates in (
         tcp,
         [port for port in tcp if port.name == "http"],
         [port for port in tcp if port.app_protocol == "http"],
         [port for port in tcp if port.port == 80],
-    )
-    for candidate in candidates:
-        if len(candidate) == 1:
-            return candidate[0]
-    raise Refused(
-        422,
-        f"which port serves HTTP? This Service has {describe(ports)}; name one of them http",
-    )
+    ):
+        if len(candidates) == 1:
+            return candidates[0].port
+    raise Problem(f"ingress/port is needed to say which port serves HTTP; this Service has {described(ports)}")
 
 
-def describe(ports: list[ServicePort]) -> str:
+def choose_hosts(service: Service, route: Route, wishes: Wishes, here: Here) -> tuple[str, ...]:
+    """Return the hosts of a route: its own, those of ingress/host, or the default of the settings.
+
+    Returns none when ingress/host is known to be wrong already. Raises Problem when the policy doesn't allow one.
+    """
+    namespace = service.metadata.namespace
+    allowed = f"allowed in namespace {namespace}: {listed(here.hosts or (), MOST_LISTED) or 'none'}"
+    stated = wishes.hosts if route.host is None else (route.host,)
+    if stated is not None:
+        for host in stated:
+            if not policies.allows(here.hosts, host):
+                origin = "ingress/host:" if route.host is None else "ingress/routes: host"
+                raise Problem(f"{origin} {quoted(host)} may not be claimed; {allowed}")
+        return stated
+    if "ingress/host" in wishes.problems:
+        return ()
+    host = policies.host_for(here.host, service.metadata.name, namespace)
+    if problem := syntax.host_problem(host):
+        raise Problem(f"ingress/host is needed: the settings' default {quoted(host)} {problem}")
+    if not policies.allows(here.hosts, host):
+        raise Problem(f"ingress/host is needed: the default {host} may not be claimed; {allowed}")
+    return (host,)
+
+
+def add(path: Path, host: str, paths: dict[str, list[Path]]) -> None:
+    """Add a path to those of its host. Raises Problem when the host has that path and path type already."""
+    of_host = paths.setdefault(host, [])
+    if any((path.path, path.path_type) == (other.path, other.path_type) for other in of_host):
+        raise Problem(f"ingress/routes: {host}{path.path} ({path.path_type}) is stated twice")
+    of_host.append(path)
+
+
+def tls(wishes: Wishes, policy: Policy) -> Tls | None:
+    """Return with which Secret TLS is spoken, or None without TLS."""
+    secret = wishes.tls_secret or policy.tls.secret
+    wanted = wishes.tls_secret is not None or policy.tls.enabled if wishes.tls is None else wishes.tls
+    return Tls(secret) if wanted else None
+
+
+def annotations(of_service: dict[str, str], policy: Policy) -> dict[str, str]:
+    """Return the Ingress's annotations: those that the policy copies, and which others its owner may be missing."""
+    copied = {key: value for key, value in of_service.items() if policies.copies(policy, key)}
+    left = sorted(key for key in of_service if key not in copied and policies.meant_for_a_controller(key))
+    return {**copied, NOT_COPIED: listed(left, MOST_LISTED)} if left else copied
+
+
+def described(ports: list[ServicePort]) -> str:
     """Return the ports as a person would list them: `web (80), dns (53 UDP)`."""
-    if not ports:
-        return "no ports"
     shown = []
     for port in ports:
         number = f"{port.port}" if port.protocol == "TCP" else f"{port.port} {port.protocol}"
         shown.append(f"{port.name} ({number})" if port.name else number)
-    return ", ".join(shown)
+    return listed(shown, MOST_LISTED) or "no ports"
+
+
+def listed(words: Sequence[str], most: int) -> str:
+    """Return the words with commas between, and how many there are beyond `most`."""
+    more = len(words) - most
+    return ", ".join(words) if more <= 0 else f"{', '.join(words[:most])} and {more} more"

@@ -14,18 +14,34 @@ def ingress(exposure: Exposure) -> dict[str, Any]:
     Every field that the API server would default inside a list is given: Metacontroller replaces `rules` whole, so a
     default left out would look like drift and be rewritten for ever.
     """
-    backend = {"service": {"name": exposure.name, "port": {"number": exposure.port}}}
-    path = {"path": exposure.path, "pathType": exposure.path_type, "backend": backend}
-    spec: dict[str, Any] = {"rules": [{"host": exposure.host, "http": {"paths": [path]}}]}
+    metadata: dict[str, Any] = {
+        "name": exposure.name,
+        "namespace": exposure.namespace,
+        "labels": {MANAGED_BY_LABEL: MANAGED_BY},
+    }
+    if exposure.annotations:
+        metadata["annotations"] = exposure.annotations
+    spec: dict[str, Any] = {}
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": {
-            "name": exposure.name,
-            "namespace": exposure.namespace,
-            "labels": {MANAGED_BY_LABEL: MANAGED_BY},
-        },
-        "spec": spec,
-    }
+    if exposure.tls is not None:
+        spec["tls"] = [{"hosts": list(exposure.paths)}]
+        if exposure.tls.secret is not None:
+            spec["tls"][0]["secretName"] = exposure.tls.secret
+    spec["rules"] = [
+        {
+            "host": host,
+            "http": {
+                "paths": [
+                    {
+                        "path": path.path,
+                        "pathType": path.path_type,
+                        "backend": {"service": {"name": exposure.name, "port": {"number": path.port}}},
+                    }
+                    for path in paths
+                ]
+            },
+        }
+        for host, paths in exposure.paths.items()
+    ]
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}

@@ -3,6 +3,7 @@
 import io
 import json
 
+import msgspec
 import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -54,7 +55,7 @@ def test_a_refusal_is_logged_as_one_json_object(capsys: pytest.CaptureFixture[st
     started, refused = log_lines(capsys)
     assert (started["event"], started["settings"]) == (
         "started",
-        {"host": "example.com", "class": "nginx", "paused": False},
+        json.loads(msgspec.json.encode(Policy())),
     )
     assert {key: refused[key] for key in ("event", "path", "status")} == {
         "event": "refused",

@@ -1,95 +1,130 @@
-"""Properties that hold for any Service, made up at random."""
+"""Properties that hold for any Service and any settings, made up at random."""
 
 import copy
 import json
-from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks import policy as policies
 from hooks.core import customize, sync
 from hooks.policy import Policy
-from tests.metacontroller import as_created, body, customize_request, service, sync_request
+from hooks.syntax import host_problem, path_problem
+from tests import made_up
+from tests.kubernetes import Ingress, is_host, rules_broken
+from tests.metacontroller import Object, as_created, body, customize_request, service, sync_request
 
-NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
-PORTS = st.fixed_dictionaries(
-    {"port": st.integers(1, 65535)},
-    optional={
-        "name": st.one_of(st.just("http"), NAMES),
-        "protocol": st.sampled_from(["TCP", "UDP", "SCTP"]),
-        "appProtocol": st.sampled_from(["http", "https", "kubernetes.io/h2c"]),
-        "targetPort": st.one_of(st.integers(1, 65535), NAMES),
-    },
-)
-ANNOTATIONS = st.dictionaries(
-    st.one_of(st.just("ingress/http"), st.text(max_size=20)),
-    st.one_of(st.sampled_from(["true", "false"]), st.text(max_size=40)),
-    max_size=4,
-)
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-POLICIES = st.builds(
-    Policy,
-    host=st.just("apps.example.org"),
-    ingress_class=st.one_of(st.none(), NAMES),
-    paused=st.booleans(),
-)
 
 
-@st.composite
-def services(draw: st.DrawFn) -> dict[str, Any]:
-    made = service(
-        draw(st.none() | ANNOTATIONS),
-        type=draw(st.sampled_from(["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"])),
-        ports=draw(st.lists(PORTS, max_size=4)),
-    )
-    made["metadata"]["name"] = draw(NAMES)
+def wanted(parent: Object, policy: Policy) -> list[Object]:
+    """Return the Ingresses that the hook wants: one, or none when it refuses."""
+    answer = sync(body(sync_request(parent)), policy)
+    made: list[Object] = json.loads(answer.body)["attachments"] if answer.status == 200 else []
     return made
 
 
-@given(services(), POLICIES)
-def test_the_same_input_gives_the_same_answer_and_it_is_one_of_the_contracts(parent: Any, policy: Policy) -> None:
+@given(made_up.services(), made_up.policy())
+def test_an_answer_is_200_or_422_and_always_the_same(parent: Object, policy: Policy) -> None:
     request = body(sync_request(parent))
     answer = sync(request, policy)
+    assert answer.status in {200, 422}
     assert answer == sync(request, policy)
-    assert answer.status == 429 if policy.paused else answer.status in {200, 422}
+    if answer.status == 422:
+        line = answer.body.decode()
+        assert line.endswith("\n")
+        assert line[:-1].isprintable()
+        assert len(line) <= 501
 
 
-@given(services())
-def test_without_the_annotation_there_is_no_ingress(parent: Any) -> None:
-    (parent["metadata"].get("annotations") or {}).pop("ingress/http", None)
-    assert json.loads(sync(body(sync_request(parent)), Policy()).body) == {"attachments": []}
+@given(made_up.services(), made_up.policy())
+def test_without_the_annotation_or_with_false_there_is_no_ingress(parent: Object, policy: Policy) -> None:
+    parent["metadata"]["annotations"]["ingress/http"] = "false"
+    assert json.loads(sync(body(sync_request(parent)), policy).body) == {"attachments": []}
+    del parent["metadata"]["annotations"]["ingress/http"]
+    assert json.loads(sync(body(sync_request(parent)), policy).body) == {"attachments": []}
 
 
-@given(services())
-def test_what_the_hook_wants_fed_back_as_observed_changes_nothing(parent: Any) -> None:
-    first = sync(body(sync_request(parent)), Policy())
-    if first.status == 200:
-        made = [as_created(desired, parent) for desired in json.loads(first.body)["attachments"]]
-        assert sync(body(sync_request(parent, attached=made, related=made)), Policy()) == first
+@given(made_up.services() | made_up.valid_services(), made_up.policy())
+def test_an_ingress_is_accepted_by_the_rules_of_the_api_server(parent: Object, policy: Policy) -> None:
+    for made in wanted(parent, policy):
+        assert list(rules_broken(msgspec.convert(made, Ingress))) == []
 
 
-@given(services(), POLICIES)
-def test_an_ingress_leads_to_its_own_service_and_nowhere_else(parent: Any, policy: Policy) -> None:
-    answer = sync(body(sync_request(parent)), policy)
-    for ingress in json.loads(answer.body)["attachments"] if answer.status == 200 else []:
-        assert ingress["metadata"]["name"] == parent["metadata"]["name"]
-        assert ingress["metadata"]["namespace"] == parent["metadata"]["namespace"]
-        assert "defaultBackend" not in ingress["spec"]
-        tcp = [port["port"] for port in parent["spec"]["ports"] if port.get("protocol", "TCP") == "TCP"]
-        for rule in ingress["spec"]["rules"]:
-            assert rule["host"] == policy.host
-            for path in rule["http"]["paths"]:
-                backend = path["backend"]["service"]
-                assert backend["name"] == parent["metadata"]["name"]
-                assert backend["port"]["number"] in tcp
+@given(made_up.services() | made_up.valid_services(), made_up.policy())
+def test_an_ingress_leads_to_its_own_service_and_nowhere_else(parent: Object, policy: Policy) -> None:
+    tcp = [port["port"] for port in parent["spec"]["ports"] if port.get("protocol", "TCP") == "TCP"]
+    for made in wanted(parent, policy):
+        ingress = msgspec.convert(made, Ingress)  # which knows no defaultBackend
+        assert (ingress.metadata.name, ingress.metadata.namespace) == (parent["metadata"]["name"], "team-a")
+        assert len({rule.host for rule in ingress.spec.rules}) == len(ingress.spec.rules)
+        for rule in ingress.spec.rules:
+            for path in rule.http.paths:
+                assert path.backend.service.name == parent["metadata"]["name"]
+                assert path.backend.service.port.number in tcp
+
+
+@given(made_up.services() | made_up.valid_services(), made_up.policy())
+def test_no_host_is_outside_the_policy(parent: Object, policy: Policy) -> None:
+    patterns = policies.in_namespace(policy, "team-a").hosts
+    for made in wanted(parent, policy):
+        hosts = [rule["host"] for rule in made["spec"]["rules"]]
+        assert all(hosts)
+        if patterns is not None:
+            for host in hosts:
+                # Of what a wildcard matches, one host near and one far below.
+                for matched in (host.replace("*", "x"), host.replace("*", "x.y")):
+                    assert any(
+                        matched == pattern or (pattern[:2] == "*." and matched.endswith(pattern[1:]))
+                        for pattern in patterns
+                    )
+
+
+@given(made_up.services() | made_up.valid_services(), made_up.policy())
+def test_no_annotation_is_copied_that_is_not_on_the_list(parent: Object, policy: Policy) -> None:
+    for made in wanted(parent, policy):
+        copied = dict(made["metadata"].get("annotations", {}))
+        left = copied.pop("ingress/not-copied", "")
+        assert copied.items() <= parent["metadata"]["annotations"].items()
+        for key in copied:
+            by_prefix = "nginx.ingress.kubernetes.io/*" in policy.copied and key.startswith("nginx.ingress.")
+            assert key in policy.copied or (by_prefix and "snippet" not in key and "auth-" not in key)
+        assert not any(key in left.split(", ") for key in copied)
+
+
+@given(made_up.services() | made_up.valid_services(), made_up.policy())
+def test_what_the_hook_wants_fed_back_as_observed_changes_nothing(parent: Object, policy: Policy) -> None:
+    first = sync(body(sync_request(parent)), policy)
+    made = [as_created(desired, parent) for desired in wanted(parent, policy)]
+    assert sync(body(sync_request(parent, attached=made, related=made)), policy) == first
+
+
+@given(made_up.valid_services())
+def test_what_is_asked_for_rightly_is_given(parent: Object) -> None:
+    assert len(wanted(parent, Policy())) == 1
+
+
+@given(made_up.NASTY | st.text(max_size=30) | made_up.HOSTS)
+def test_a_host_that_we_accept_is_one_that_the_api_server_accepts(host: str) -> None:
+    assert host_problem(host) is not None or is_host(host)
+
+
+@given(made_up.NASTY.map("/".__add__) | made_up.PATHS)
+def test_a_path_that_we_accept_is_harmless(path: str) -> None:
+    if path_problem(path) is None:
+        assert path.startswith("/")
+        assert path.isascii()
+        assert not set(path) & set("\n\r\0 \t\"'`{};$\\<>|^?#[]")
+        assert "//" not in path
 
 
 @given(ANY_JSON, st.sampled_from(["controller", "object", "attachments", "related", "finalizing", "anything"]))
-def test_any_json_in_any_field_is_answered_in_one_line_or_with_the_desired_state(value: Any, field: str) -> None:
+def test_any_json_in_any_field_is_answered_in_one_line_or_with_the_desired_state(value: object, field: str) -> None:
     request = sync_request(service({"ingress/http": "true"}))
     request[field] = value
     answer = sync(body(request), Policy())
@@ -102,8 +137,8 @@ def test_any_bytes_are_answered_400(text: bytes) -> None:
     assert sync(text, Policy()).status == customize(text).status == 400
 
 
-@given(services(), services())
-def test_customize_depends_on_namespace_and_name_alone(one: Any, other: Any) -> None:
+@given(made_up.services(), made_up.services())
+def test_customize_depends_on_namespace_and_name_alone(one: Object, other: Object) -> None:
     other = copy.deepcopy(other)
     other["metadata"]["name"] = one["metadata"]["name"]
     assert customize(body(customize_request(one))) == customize(body(customize_request(other)))

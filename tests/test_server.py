@@ -156,5 +156,5 @@ def test_with_wrong_settings_it_does_not_start_and_says_why_without_a_traceback(
     )
     assert ended.returncode == 2
     assert f"settings file {tmp_path / 'settings.yaml'}: " in ended.stderr
-    assert "unknown field `hots`" in ended.stderr
+    assert "hots is not a setting; did you mean host?" in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.policy import Policy
+from hooks.policy import NamespacePolicy, Policy, Tls
 from hooks.settings import FILE_VARIABLE, SettingsError, from_environment, load
 
 
@@ -23,6 +23,19 @@ def written(tmp_path: Path, text: str) -> Path:
         ("what is stated holds", "host: apps.example.org", Policy(host="apps.example.org")),
         ("null leaves the class to the cluster", "class: null", Policy(ingress_class=None)),
         ("paused", "paused: true", Policy(paused=True)),
+        ("TLS", "tls: {enabled: true, secret: w}", Policy(tls=Tls(enabled=True, secret="w"))),
+        ("copied annotations", "copyAnnotations: [a.b/c, d.e/*]", Policy(copied=("a.b/c", "d.e/*"))),
+        ("a template", "host: '{service}.{namespace}.x'", Policy(host="{service}.{namespace}.x")),
+        (
+            "namespaces",
+            "namespaces: {team-a: {hosts: ['*.a.x'], host: s.a.x, class: null}, '*': {}}",
+            Policy(
+                namespaces={
+                    "team-a": NamespacePolicy(hosts=("*.a.x",), host="s.a.x", ingress_class=None),
+                    "*": NamespacePolicy(),
+                }
+            ),
+        ),
     ],
 )
 def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_path: Path) -> None:
@@ -32,13 +45,62 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
 @pytest.mark.parametrize(
     ("reason", "text", "says"),
     [
-        ("an unknown field is named", "hots: a", "unknown field `hots`"),
-        ("a wrong type is named with its field", "paused: maybe", "Expected `bool`, got `str` - at `$.paused`"),
-        ("a key stated twice is named", "host: a\nhost: b", "host: is stated twice"),
-        ("a list is no settings", "- host", "Expected `object`, got `array`"),
-        ("YAML that is none", "host: [", "expected the node content"),
-        ("no object is built from a tag", "host: !!python/name:os.system ''", "could not determine a constructor"),
-        ("a NUL", "host: \0", "special characters are not allowed"),
+        ("an unknown field is named", "hots: a", "hots is not a setting; did you mean host?"),
+        ("a field like none", "zzz: a", "zzz is not a setting"),
+        ("an unknown field of tls", "tls: {secrets: a}", "tls.secrets is not a setting; did you mean secret?"),
+        (
+            "an unknown field of a namespace",
+            "namespaces: {team-a: {hots: []}}",
+            "namespaces.team-a.hots is not a setting; did you mean hosts?",
+        ),
+        ("a wrong type is named with its field", "paused: maybe", 'paused: "maybe" must be true or false'),
+        ("a wrong type of a field that may be null", "class: 7", 'class: "7" must be text or null'),
+        ("a wrong type in a list", "copyAnnotations: [a.b/c, 7]", 'copyAnnotations[1]: "7" must be text'),
+        ("a wrong type in tls", "tls: {enabled: 1}", 'tls.enabled: "1" must be true or false'),
+        ("tls that is no mapping", "tls: true", 'tls: "True" must be a mapping'),
+        (
+            "a wrong type in a namespace",
+            "namespaces: {team-a: {hosts: [7]}}",
+            'namespaces.team-a.hosts[0]: "7" must be text',
+        ),
+        ("a namespace that is no mapping", "namespaces: {team-a: x}", 'namespaces.team-a: "x" must be a mapping'),
+        ("namespaces that are no mapping", "namespaces: []", 'namespaces: "[]" must be a mapping'),
+        ("a list is no settings", "- host", "the settings: \"['host']\" must be a mapping"),
+        ("a key stated twice is named", "host: a\nhost: b", "states host twice"),
+        ("a key stated twice, deeper", "tls: {secret: a, secret: b}", "states secret twice"),
+        ("YAML that is none", "host: [", "is not YAML: did not find expected node content (line 2, column 1)"),
+        ("no object is built from a tag", "host: !!python/name:os.system ''", "must not use tags (!)"),
+        ("nothing is repeated by aliases", "host: &a x\nclass: *a", "must not use anchors (&) or aliases (*)"),
+        ("a NUL", "host: \0", "is not YAML: unacceptable character"),
+        ("depth", "namespaces: " + "[" * 10_000, "is nested too deeply"),
+        ("a wrong host", "host: Example.com", 'host: "Example.com" must be lower case'),
+        (
+            "a template of another name",
+            "host: '{name}.example.com'",
+            'host: "{name}.example.com" may hold only {service} and {namespace} in braces',
+        ),
+        ("a wrong class", "class: My Class", 'class: "My Class" must be a name'),
+        ("a wrong Secret", "tls: {secret: a/b}", 'tls.secret: "a/b" must be a name'),
+        (
+            "a namespace's wrong host",
+            "namespaces: {team-a: {hosts: [a.example.com, '*']}}",
+            'namespaces.team-a.hosts[1]: "*" must name a domain',
+        ),
+        (
+            "a namespace's wrong template",
+            "namespaces: {team-a: {host: '{pod}.x'}}",
+            'namespaces.team-a.host: "{pod}.x" may hold only {service} and {namespace} in braces',
+        ),
+        ("a namespace's wrong class", "namespaces: {'*': {class: ''}}", 'namespaces.*.class: "" must be a name'),
+        ("a name that no namespace has", "namespaces: {Team: {}}", 'namespaces.Team: "Team" must be a name'),
+        ("a wildcard inside a key", "copyAnnotations: ['a.b/*c']", 'copyAnnotations[0]: "a.b/*c" may hold * only at'),
+        ("every key", "copyAnnotations: ['*']", 'copyAnnotations[0]: "*" must begin with a domain'),
+        ("our own keys", "copyAnnotations: [ingress/http]", "belongs to ingress-manager, Metacontroller or kubectl"),
+        (
+            "all problems are told",
+            "host: A\nclass: B",
+            'host: "A" must be lower case; class: "B" must be a name',
+        ),
     ],
 )
 def test_wrong_settings_are_refused_with_the_file_and_the_field(
