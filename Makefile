@@ -8,7 +8,7 @@ PYTEST ?=
 bin := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo cluster test test-fast lint format lock bench clean
+.PHONY: help run demo cluster test test-fast lint format docs lock bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
 format: $(bin)/.complete  ## let ruff put the code in order
 	@$(bin)/ruff check --fix .
 	@$(bin)/ruff format .
+
+docs: $(bin)/.complete  ## write the parts of the docs that are made from the code
+	@$(bin)/python -m tests.docs
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \

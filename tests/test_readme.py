@@ -10,18 +10,19 @@ import yaml
 
 REPOSITORY = Path(__file__).parent.parent
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-EXAMPLE = REPOSITORY / "tests/cases/http-true"
+EXAMPLE = REPOSITORY / "tests/cases/host-and-tls"
 
+END_TO_END = "tests/e2e/test_readme.py"
 RUN_BY = {
-    "make demo": "tests/e2e/test_readme.py",
+    "make demo": END_TO_END,
     "make test": ".ci/run",
     "make lint": ".ci/run",
     "kubectl apply -f https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"
-    "manifests/production/metacontroller-crds-v1.yaml": "tests/e2e/test_readme.py",
-    "kubectl wait --for condition=established crd/decoratorcontrollers.metacontroller.k8s.io": "tests/e2e/test_readme.py",
-    "kubectl apply -k metacontroller/": "tests/e2e/test_readme.py",
-    "kubectl apply -k manifests/": "tests/e2e/test_readme.py",
-    "kubectl apply -k manifests/sample/": "tests/e2e/test_readme.py",
+    "manifests/production/metacontroller-crds-v1.yaml": END_TO_END,
+    "kubectl wait --for condition=established crd/decoratorcontrollers.metacontroller.k8s.io": END_TO_END,
+    "kubectl apply -k metacontroller/": END_TO_END,
+    "kubectl apply -k manifests/": END_TO_END,
+    "kubectl apply -k manifests/sample/": END_TO_END,
     "make run": "tests/test_run.py",
     "curl --data @tests/fixtures/sync.json http://127.0.0.1:8080/sync": "tests/test_run.py",
 }
@@ -54,7 +55,7 @@ def test_every_command_is_run_by_a_test() -> None:
             assert f"\n{command}\n" in (REPOSITORY / where).read_text()
 
 
-@pytest.mark.parametrize("page", ["README.md", "metacontroller/README.md"])
+@pytest.mark.parametrize("page", ["README.md", "metacontroller/README.md", "docs/annotations.md", "docs/settings.md"])
 def test_every_link_leads_to_a_file(page: str) -> None:
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
