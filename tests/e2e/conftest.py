@@ -8,7 +8,9 @@ import pytest
 
 from devcluster.api import NAMESPACES
 from devcluster.cluster import DevCluster
+from devcluster.control_plane import ControlPlane
 from devcluster.errors import MissingProgram
+from devcluster.processes import Processes
 from devcluster.programs import find_metacontroller, find_programs
 from devcluster.story import Stage
 
@@ -46,6 +48,18 @@ def cluster(engine: str) -> Iterator[DevCluster]:
     """Yield the cluster that the tests of one engine share; each test has a namespace of its own."""
     with DevCluster(engine) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def empty_cluster() -> Iterator[ControlPlane]:
+    """Yield an API server with nothing installed."""
+    require("standin")
+    with Processes() as processes:
+        plane = ControlPlane(find_programs(print), processes)
+        plane.start()
+        plane.wait_ready()
+        yield plane
+        plane.close()
 
 
 _numbers = itertools.count(1)

@@ -3,17 +3,11 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterator
-
-import pytest
 
 from devcluster.api import INGRESSES, SERVICES
 from devcluster.cluster import CRD_FILE, DevCluster
 from devcluster.control_plane import ControlPlane
-from devcluster.processes import Processes
-from devcluster.programs import find_programs
 from devcluster.story import PATIENCE, STORY, routes
-from tests.e2e.conftest import require
 from tests.test_readme import REPOSITORY, RUN_BY, blocks
 
 
@@ -33,18 +27,6 @@ def test_make_demo_tells_the_story(engine: str) -> None:
     assert len(re.findall(r"✔ +\d+\.", ended.stdout)) == len(STORY)
     assert ("the stand-in" if engine == "standin" else "Metacontroller v") in ended.stdout
     assert "\x1b" not in ended.stdout, "colour only on a terminal"
-
-
-@pytest.fixture(scope="module")
-def empty_cluster() -> Iterator[ControlPlane]:
-    """Yield an API server with nothing installed."""
-    require("standin")
-    with Processes() as processes:
-        plane = ControlPlane(find_programs(print), processes)
-        plane.start()
-        plane.wait_ready()
-        yield plane
-        plane.close()
 
 
 def test_the_commands_of_the_installation_install_it(empty_cluster: ControlPlane) -> None:

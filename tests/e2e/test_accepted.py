@@ -1,0 +1,59 @@
+"""The API server itself, strict, takes every Ingress that we would have it take."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, Phase, given, settings
+
+from devcluster.api import INGRESSES, NAMESPACES, path_of
+from devcluster.control_plane import ControlPlane
+from hooks.policy import Policy
+from tests import made_up
+from tests.metacontroller import Object
+from tests.test_cases import CASES
+from tests.test_properties import wanted
+
+GOLDEN = [
+    case
+    for case in CASES
+    if (case / "ingress.yaml").exists() and yaml.safe_load((case / "ingress.yaml").read_text(encoding="utf-8"))
+]
+
+
+def accepted(plane: ControlPlane, ingress: Object) -> Object:
+    """Return the Ingress as the API server would store it. Raises ApiError when it would not."""
+    namespace = ingress["metadata"]["namespace"]
+    if plane.api.get(NAMESPACES, namespace) is None:
+        plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    return plane.api.request("POST", path_of(INGRESSES, namespace), params={"dryRun": "All"}, body=ingress)
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda path: path.name)
+def test_a_golden_ingress_comes_back_as_it_was_sent(case: Path, empty_cluster: ControlPlane) -> None:
+    sent = yaml.safe_load((case / "ingress.yaml").read_text(encoding="utf-8"))
+    stored = accepted(empty_cluster, sent)
+    assert stored["spec"] == sent["spec"], "no default is added: it would look like drift"
+    kept = {key: stored["metadata"][key] for key in sent["metadata"]}
+    assert kept == sent["metadata"]
+
+
+def test_200_ingresses_made_up_at_random_are_accepted(empty_cluster: ControlPlane) -> None:
+    count = 0
+
+    @settings(
+        max_examples=200,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(made_up.valid_services(), made_up.policy())
+    def accept(parent: Object, policy: Policy) -> None:
+        nonlocal count
+        for ingress in wanted(parent, policy) or wanted(parent, Policy()):
+            accepted(empty_cluster, ingress)
+            count += 1
+
+    accept()
+    assert count >= 200
