@@ -64,6 +64,7 @@ def test_paused_nothing_changes_and_nobody_is_told_off(cluster: DevCluster, stag
     finally:
         cluster.restart_hook({})
     assert routes(stage.ingress("changed") or {})[0][4] == 80
-    assert stage.events("changed") == []
+    # While the hook restarts, its absence may be reported; the pause never is, nor a mistake meanwhile.
+    assert not [event for event in stage.events("changed") if "429" in event or "ingress/http" in event]
     stage.api.patch(SERVICES, "changed", {"metadata": {"labels": {"touched": "again"}}}, stage.namespace)
     stage.until_ingress("changed", "the changed port", lambda found: routes(found)[0][4] == 81)

@@ -1,0 +1,98 @@
+"""Runs the stand-in: follows the DecoratorControllers of a cluster and keeps each of them at work."""
+
+import logging
+import os
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+from devcluster.standin.controller import Controller
+from devcluster.standin.events import Recorder
+from devcluster.standin.informer import Informer, Informers
+from devcluster.standin.kube import Api, ApiError, Key, Object, Resource
+from devcluster.standin.workqueue import WorkQueue
+
+DECORATOR_CONTROLLERS = Resource(
+    "metacontroller.k8s.io/v1alpha1", "decoratorcontrollers", "DecoratorController", namespaced=False
+)
+
+log = logging.getLogger("devcluster.standin")
+
+
+class Manager:
+    """Starts, restarts and stops controllers as DecoratorControllers come, change and go."""
+
+    def __init__(self, api: Api, workers: int) -> None:
+        self._api, self._workers = api, workers
+        self._recorder = Recorder(api)
+        self._informers = Informers(api)
+        self._queue: WorkQueue[str] = WorkQueue()
+        self._controllers: dict[str, Controller] = {}
+        self._documents = Informer(api, DECORATOR_CONTROLLERS)
+        self._documents.subscribe(self._on_document)
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """End; return when the last sync is done, or after that many seconds for each controller."""
+        self._queue.stop()
+        self._thread.join(seconds)
+        for controller in list(self._controllers.values()):
+            controller.stop(seconds)
+
+    def _on_document(self, key: Key, _before: Object | None, _after: Object | None) -> None:
+        self._queue.add(key.name)
+
+    def _work(self) -> None:
+        while (name := self._queue.get()) is not None:
+            try:
+                self._follow(name)
+            except (ValueError, LookupError, ApiError):
+                self._queue.add_rate_limited(name)
+            else:
+                self._queue.forget(name)
+            finally:
+                self._queue.done(name)
+
+    def _follow(self, name: str) -> None:
+        """Make the controller of that name what its document says; errors as of Controller, after an Event."""
+        dc, running = self._documents.get(self._documents.key("", name)), self._controllers.get(name)
+        if dc and running and dc["spec"] == running.dc["spec"]:
+            return
+        if running:
+            del self._controllers[name]
+            self._recorder.record(running.dc, "Normal", "Stopping", f"Stopping controller: {name}")
+            running.stop(seconds=60)
+            self._recorder.record(running.dc, "Normal", "Stopped", f"Stopped controller: {name}")
+        if dc:
+            try:
+                controller = Controller(dc, self._api, self._informers, self._recorder, self._workers)
+            except (ValueError, LookupError, ApiError) as error:
+                self._recorder.record(dc, "Warning", "CreateError", f"Cannot create new controller: {error}")
+                raise
+            self._recorder.record(dc, "Normal", "Starting", f"Starting controller: {name}")
+            controller.start()
+            self._controllers[name] = controller
+            self._recorder.record(dc, "Normal", "Started", f"Started controller: {name}")
+
+
+@click.command(help=__doc__)
+@click.option("--kubeconfig", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--workers", default=20, show_default=True, help="Syncs at once, for each DecoratorController.")
+def main(kubeconfig: Path, workers: int) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    log.info("this is the stand-in for Metacontroller, a development tool (%s)", __package__)
+    # Blocked before any thread is started, so that all inherit it and only sigwait sees them.
+    ends = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    manager = Manager(Api(kubeconfig), workers)
+    log.info("ending on %s", signal.Signals(signal.sigwait(ends)).name)
+    manager.stop(seconds=0.4)
+    # Not by returning: the watches wait on their threads, and one that logs while Python ends would make that a crash.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""What is done to the attachments of one parent: those not desired are deleted, the others created or updated.
+
+Source: pkg/controller/common/manage_children.go of Metacontroller, with its dynamic-apply strategy.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from devcluster.standin import merge
+from devcluster.standin.contract import SyncError
+from devcluster.standin.kube import Api, ApiError, Object, ObjectMap, Resource, name_of
+
+log = logging.getLogger(__name__)
+
+
+def manage(api: Api, methods: Mapping[Resource, str], parent: Object, observed: ObjectMap, desired: ObjectMap) -> None:
+    """Make what is observed what is desired, each kind by its update method.
+
+    What fails doesn't keep the rest from being done; at the end it is raised, all in one SyncError.
+    """
+    errors: list[str] = []
+    resources = {resource.group_key: resource for resource in methods}
+    errors += [f"kind {group!r} is not in the list of attachments" for group in desired if group not in resources]
+    for group, resource in resources.items():
+        before, after = observed.get(group, {}), desired.get(group, {})
+        for name in before.keys() - after.keys():
+            try:
+                _delete(api, resource, before[name])
+            except ApiError as error:
+                errors.append(f"can't delete {resource.kind} {name}: {error}")
+        for name, wanted in after.items():
+            try:
+                if name in before:
+                    _update(api, resource, methods[resource], before[name], wanted)
+                else:
+                    _create(api, resource, parent, wanted)
+            except (ApiError, ValueError) as error:
+                errors.append(str(error))
+    if errors:
+        # As Go's aggregated errors are written: each once, in brackets if there are several.
+        unique = list(dict.fromkeys(errors))
+        text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+        raise SyncError(f"can't reconcile children for {parent['kind']} {name_of(parent)}: {text}")
+
+
+def _delete(api: Api, resource: Resource, obj: Object) -> None:
+    metadata = obj["metadata"]
+    if "deletionTimestamp" in metadata:
+        return
+    log.info("delete %s %s", resource.kind, name_of(obj))
+    # The uid keeps a newer object of the same name from being deleted.
+    options = {"preconditions": {"uid": metadata["uid"]}, "propagationPolicy": "Background"}
+    with _harmless("NotFound"):
+        api.request("DELETE", _path(resource, obj), options)
+
+
+def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> None:
+    log.info("create %s %s", resource.kind, name_of(desired))
+    # Recorded before anything is added: only what the hook said is ours to remove later.
+    created = merge.with_last_applied(desired, desired)
+    owners = created["metadata"].get("ownerReferences") or []
+    if not any(owner["uid"] == parent["metadata"]["uid"] for owner in owners):
+        created["metadata"]["ownerReferences"] = [*owners, _controller_reference(parent)]
+    with _harmless("AlreadyExists"):  # the hook is told of it as a related object, if it asked
+        api.request("POST", resource.path(desired["metadata"].get("namespace", "")), created)
+
+
+def _update(api: Api, resource: Resource, method: str, observed: Object, desired: Object) -> None:
+    updated = merge.updated(observed, desired)
+    if merge.same(updated, observed) or "deletionTimestamp" in observed["metadata"]:
+        return
+    match method:
+        case "InPlace":
+            log.info("update %s %s", resource.kind, name_of(observed))
+            with _harmless("NotFound", "Conflict"):  # it has changed meanwhile, and that event brings another sync
+                api.request("PUT", _path(resource, observed), updated)
+        case "Recreate":
+            _delete(api, resource, observed)  # its event brings the sync that creates it
+        case _:
+            log.info("leave %s %s as it is: its update method is OnDelete", resource.kind, name_of(observed))
+
+
+def _path(resource: Resource, obj: Object) -> str:
+    return resource.path(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+
+
+def _controller_reference(parent: Object) -> Object:
+    return {
+        "apiVersion": parent["apiVersion"],
+        "kind": parent["kind"],
+        "name": parent["metadata"]["name"],
+        "uid": parent["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+@contextmanager
+def _harmless(*reasons: str) -> Iterator[None]:
+    try:
+        yield
+    except ApiError as error:
+        if error.reason not in reasons:
+            raise
+        log.info("not done: %s", error)

@@ -1,0 +1,163 @@
+"""The contract with the hooks: what a DecoratorController may say, what a hook may answer, and how it is asked.
+
+Everything is decoded strictly: a field that isn't here is an error which names it.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+import requests
+
+from devcluster.standin.kube import Object, cause, session
+
+DEFAULT_TIMEOUT = 10.0
+
+T = TypeVar("T")
+
+
+class SyncError(Exception):
+    """A parent can't be synced; the message is for the Event about it."""
+
+
+class TooManyRequestsError(Exception):
+    """The hook asks to be left alone for some seconds."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"too many requests: again after {seconds} s")
+        self.seconds = seconds
+
+
+class Strict(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """A part of a document that has these fields and no others."""
+
+
+class ResourceRule(Strict):
+    api_version: str
+    resource: str
+
+
+class UpdateStrategy(Strict):
+    method: Literal["", "OnDelete", "Recreate", "InPlace"] = ""
+
+
+class AttachmentRule(ResourceRule):
+    update_strategy: UpdateStrategy = msgspec.field(default_factory=UpdateStrategy)
+
+
+class ServiceReference(Strict):
+    name: str
+    namespace: str
+    port: int = 80
+    protocol: str = "http"
+
+
+class Webhook(Strict):
+    url: str | None = None
+    service: ServiceReference | None = None
+    path: str | None = None
+    timeout: str | None = None
+
+    def address(self) -> str:
+        """Return the URL to POST to; ValueError if neither `url` nor `service` and `path` are there."""
+        if self.url is not None:
+            return self.url
+        if self.service is None or self.path is None:
+            raise ValueError("invalid webhook config: must specify either a full 'url', or both 'service' and 'path'")
+        service = self.service
+        return f"{service.protocol}://{service.name}.{service.namespace}:{service.port}{self.path}"
+
+    def seconds(self) -> float:
+        """Return the timeout, of Go's form `1m30s`; 10 if it is missing or isn't above zero."""
+        units = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+        parts = re.findall(r"([0-9.]+)(ms|h|m|s)", self.timeout or "")
+        return sum(float(number) * units[unit] for number, unit in parts) or DEFAULT_TIMEOUT
+
+
+class HookRule(Strict):
+    version: Literal["v2"]
+    webhook: Webhook
+
+
+class Hooks(Strict):
+    sync: HookRule
+    customize: HookRule | None = None
+
+
+class Spec(Strict):
+    """The spec of a DecoratorController."""
+
+    resources: list[ResourceRule]
+    hooks: Hooks
+    attachments: list[AttachmentRule] = []
+    resync_period_seconds: int | None = None
+
+
+class RelatedRule(Strict):
+    api_version: str
+    resource: str
+    names: Annotated[list[str], msgspec.Meta(min_length=1)]
+    namespace: str = ""
+
+
+class CustomizeAnswer(Strict):
+    related_resources: list[RelatedRule] | None = None
+
+
+class SyncAnswer(Strict):
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
+    status: dict[str, Any] | None = None
+    attachments: list[Object] | None = None
+    resync_after_seconds: float = 0
+    finalized: bool = False
+
+
+class Hook:
+    """One hook of a DecoratorController, over connections that stay open."""
+
+    def __init__(self, name: Literal["sync", "customize"], rule: HookRule) -> None:
+        self._name = name
+        self._url, self._timeout = rule.webhook.address(), rule.webhook.seconds()
+        self._session = session()
+
+    def ask(self, body: Object, answer: type[T]) -> T:
+        """Return the hook's answer; TooManyRequestsError for 429, else SyncError if it isn't a 200 of that type."""
+        try:
+            response = self._session.post(
+                self._url,
+                data=msgspec.json.encode(body),
+                headers={"Content-Type": "application/json"},
+                timeout=self._timeout,
+            )
+        except requests.RequestException as error:
+            raise SyncError(f'http error: Post "{self._url}": {cause(error)}') from error
+        if response.status_code == 429:
+            raise TooManyRequestsError(retry_after(response.headers.get("Retry-After", "")))
+        if response.status_code != 200:
+            text = response.content.decode(errors="replace")
+            raise SyncError(f"unsupported status code: {response.status_code} body: {text}")
+        try:
+            return msgspec.json.decode(response.content, type=answer)
+        except msgspec.ValidationError as error:
+            raise SyncError(
+                f"strict validation failed for v2 webhookResponse (type: {self._name}, mode: strict): {error}"
+            ) from error
+        except msgspec.DecodeError as error:
+            raise SyncError(f"can't unmarshal webhookResponse (version: v2, type: {self._name}): {error}") from error
+
+
+def retry_after(value: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> int:
+    """Return the seconds that a Retry-After header asks for, be it a number or a date; 0 if it is neither."""
+    try:
+        return int(value)
+    except ValueError:
+        pass
+    try:
+        return math.ceil((parsedate_to_datetime(value) - now()).total_seconds())
+    except (TypeError, ValueError):
+        return 0

@@ -1,0 +1,173 @@
+"""A DecoratorController at work: what happens puts its parents in a queue, and workers sync them.
+
+A sync asks the hook what should be attached to one parent as things are now, and makes it so.
+Source: pkg/controller/decorator/controller.go of Metacontroller.
+"""
+
+import logging
+import threading
+import time
+from collections import defaultdict
+
+import msgspec
+
+from devcluster.standin import children, merge
+from devcluster.standin.contract import Hook, Spec, SyncAnswer, SyncError, TooManyRequestsError
+from devcluster.standin.customize import Related
+from devcluster.standin.events import Recorder
+from devcluster.standin.informer import Handler, Informer, Informers
+from devcluster.standin.kube import Api, ApiError, Key, Object, ObjectMap, controller_of, group, name_of
+from devcluster.standin.workqueue import WorkQueue
+
+DECORATOR = "metacontroller.k8s.io/decorator-controller"
+RESYNC_SECONDS = 30 * 60.0  # Metacontroller's --cache-flush-interval
+
+log = logging.getLogger(__name__)
+
+
+class Controller:
+    """One DecoratorController, from `start` to `stop`."""
+
+    def __init__(self, dc: Object, api: Api, informers: Informers, recorder: Recorder, workers: int) -> None:
+        """Raise ValueError for a spec that the stand-in doesn't know, LookupError for a resource there isn't."""
+        spec = msgspec.convert(dc["spec"], Spec)
+        self.dc: Object = {"status": {}} | dc  # Go sends an empty status along
+        self._name: str = dc["metadata"]["name"]
+        self._api, self._recorder = api, recorder
+        self._hook = Hook("sync", spec.hooks.sync)
+        self._resync_seconds = max(1.0, spec.resync_period_seconds or RESYNC_SECONDS)
+        parents = [informers.of(rule.api_version, rule.resource) for rule in spec.resources]
+        self._parents = {informer.resource: informer for informer in parents}
+        self._children = [informers.of(rule.api_version, rule.resource) for rule in spec.attachments]
+        self._methods = {
+            informer.resource: rule.update_strategy.method
+            for informer, rule in zip(self._children, spec.attachments, strict=True)
+        }
+        self._queue: WorkQueue[Key] = WorkQueue()
+        customize = Hook("customize", spec.hooks.customize) if spec.hooks.customize else None
+        self._related = Related(customize, self.dc, informers, self._queue.add)
+        self._subscriptions: list[tuple[Informer, Handler]] = [
+            *((informer, self._on_parent) for informer in parents),
+            *((informer, self._on_child) for informer in self._children),
+        ]
+        self._stopped = threading.Event()
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        self._threads.append(threading.Thread(target=self._resync, daemon=True))
+
+    def start(self) -> None:
+        """Listen and work, on threads of its own."""
+        for informer, handler in self._subscriptions:
+            informer.subscribe(handler)
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """End; return when the last sync is done, or after that many seconds."""
+        self._stopped.set()
+        self._queue.stop()
+        for informer, handler in self._subscriptions:
+            informer.unsubscribe(handler)
+        deadline = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        self._related.stop()
+
+    # What puts a parent in the queue (beside a related object's change).
+
+    def _on_parent(self, key: Key, _before: Object | None, _after: Object | None) -> None:
+        self._queue.add(key)
+
+    def _on_child(self, key: Key, before: Object | None, after: Object | None) -> None:
+        owner = controller_of(after or before or {})
+        if owner is None:
+            return
+        for resource, informer in self._parents.items():
+            if (resource.kind, group(resource.api_version)) == (owner["kind"], group(owner["apiVersion"])):
+                parent_key = informer.key(key.namespace, owner["name"])
+                parent = informer.get(parent_key)
+                if parent and parent["metadata"]["uid"] == owner["uid"]:
+                    self._queue.add(parent_key)
+
+    def _resync(self) -> None:
+        while not self._stopped.wait(self._resync_seconds):
+            for informer in self._parents.values():
+                for key in informer.all_keys():
+                    self._queue.add(key)
+
+    # What a worker does.
+
+    def _work(self) -> None:
+        while not all(informer.synced.is_set() for informer in (*self._parents.values(), *self._children)):
+            if self._stopped.wait(0.01):
+                return
+        while (key := self._queue.get()) is not None:
+            try:
+                self._take(key)
+            finally:
+                self._queue.done(key)
+
+    def _take(self, key: Key) -> None:
+        """Sync the parent if it is still there; say why if that fails, and see to it that it is tried again."""
+        parent = self._parents[key.resource].get(key)
+        if parent is None:
+            self._queue.forget(key)
+            return
+        try:
+            self._sync(key, parent)
+        except TooManyRequestsError as error:
+            log.info("pause %s %s: %s", parent["kind"], name_of(parent), error)
+            self._queue.add_after(key, error.seconds)
+        except Exception as error:
+            if not isinstance(error, SyncError | ApiError):
+                log.exception("this is a mistake in the stand-in")
+            self._recorder.record(parent, "Warning", "SyncError", f"Sync error: {error}")
+            self._queue.add_rate_limited(key)
+        else:
+            self._queue.forget(key)
+
+    def _sync(self, key: Key, parent: Object) -> None:
+        observed = self._observed(parent)
+        related = self._related.objects(key, parent)
+        request = {
+            "controller": self.dc,
+            "object": parent,
+            "attachments": observed,
+            "related": related,
+            "finalizing": False,
+        }
+        try:
+            answer = self._hook.ask(request, SyncAnswer)
+            desired = self._desired(parent, answer)
+        except SyncError as error:
+            raise SyncError(f"sync hook failed (version=v2): {error}") from error
+        if answer.resync_after_seconds > 0:
+            self._queue.add_after(key, answer.resync_after_seconds)
+        if answer.labels or answer.annotations or answer.status is not None:
+            raise SyncError("the stand-in never writes to a parent: it takes no labels, annotations and status")
+        # The children of a parent that is being deleted are the garbage collector's.
+        if "deletionTimestamp" not in parent["metadata"]:
+            children.manage(self._api, self._methods, parent, observed, desired)
+
+    def _observed(self, parent: Object) -> ObjectMap:
+        """Return the attachments that this DecoratorController made for that very parent; each kind has an entry."""
+        return {
+            informer.resource.group_key: {
+                name_of(child): child
+                for child in informer.owned_by(parent["metadata"]["uid"])
+                if (child["metadata"].get("annotations") or {}).get(DECORATOR) == self._name
+            }
+            for informer in self._children
+        }
+
+    def _desired(self, parent: Object, answer: SyncAnswer) -> ObjectMap:
+        """Return the attachments of an answer, in the parent's namespace if they have none, and signed."""
+        desired: ObjectMap = defaultdict(dict)
+        for attachment in answer.attachments or []:
+            metadata = attachment.get("metadata") or {}
+            if not (attachment.get("apiVersion") and attachment.get("kind") and metadata.get("name")):
+                raise SyncError("an attachment lacks apiVersion, kind or metadata.name")
+            if not metadata.get("namespace") and "namespace" in parent["metadata"]:
+                metadata = metadata | {"namespace": parent["metadata"]["namespace"]}
+            signed = merge.with_annotation(attachment | {"metadata": metadata}, DECORATOR, self._name)
+            desired[f"{attachment['kind']}.{attachment['apiVersion']}"][name_of(signed)] = signed
+        return desired

@@ -1,0 +1,67 @@
+"""Events about objects, as client-go's recorder writes them: repeats are counted in one, and floods are cut off."""
+
+import logging
+import threading
+import time
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import Literal
+
+from devcluster.standin.kube import SELF, Api, ApiError, Object, Resource
+from devcluster.standin.workqueue import TokenBucket
+
+EVENTS = Resource("v1", "events", "Event", namespaced=True)
+BURST, RATE = 25, 1 / 300  # Events an object may have at once, and a second after that
+
+log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """Writes Events, and remembers those that it wrote."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._lock = threading.Lock()
+        self._events: dict[tuple[str, ...], Object] = {}
+        self._allowed: dict[tuple[str, ...], TokenBucket] = defaultdict(lambda: TokenBucket(RATE, BURST))
+
+    def record(self, about: Object, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+        """Write an Event about an object, or count it in the one that says the same. A failure is only logged."""
+        log.info("event %s %s: %s", about["metadata"]["name"], reason, message)
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        uid = about["metadata"]["uid"]
+        with self._lock:
+            event = self._events.setdefault((uid, kind, reason, message), {"count": 0, **_event(about, now)})
+            event |= {"type": kind, "reason": reason, "message": message}
+            event |= {"count": event["count"] + 1, "lastTimestamp": now}
+            if not self._allowed[uid, kind].take():
+                return
+            event = dict(event)
+        try:
+            self._write(event)
+        except ApiError as error:
+            log.warning("event not written: %s", error)
+
+    def _write(self, event: Object) -> None:
+        path = EVENTS.path(event["metadata"]["namespace"])
+        if event["count"] > 1:
+            counted = {field: event[field] for field in ("count", "lastTimestamp")}
+            one = f"{path}/{event['metadata']['name']}"
+            try:
+                self._api.request("PATCH", one, counted, "application/merge-patch+json")
+                return
+            except ApiError as error:
+                if error.status != 404:  # 404: it has expired, and is written anew
+                    raise
+        self._api.request("POST", path, event)
+
+
+def _event(about: Object, now: str) -> Object:
+    names = {k: v for k, v in about["metadata"].items() if k in {"namespace", "name", "uid", "resourceVersion"}}
+    return {
+        "metadata": {"name": f"{names['name']}.{time.time_ns():x}", "namespace": names.get("namespace", "default")},
+        "involvedObject": {"apiVersion": about["apiVersion"], "kind": about["kind"], **names},
+        "source": {"component": SELF},
+        "reportingComponent": SELF,
+        "firstTimestamp": now,
+    }

@@ -1,0 +1,127 @@
+"""The work queue: keys that wait for a worker, each at most once, never at two workers, and slower after each failure.
+
+The rules are those of client-go's util/workqueue with its default rate limiter for controllers.
+"""
+
+import heapq
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+Clock = Callable[[], float]
+
+FIRST_DELAY = 0.005
+LONGEST_DELAY = 1000.0
+
+
+class TokenBucket:
+    """A rate limit: `burst` at once, then `rate` a second. Not thread-safe."""
+
+    def __init__(self, rate: float, burst: int, now: Clock = time.monotonic) -> None:
+        self._rate, self._burst, self._now = rate, burst, now
+        self._tokens, self._at = float(burst), now()
+
+    def take(self) -> bool:
+        """Return whether there is a token, and take it."""
+        self._refill()
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+    def reserve(self) -> float:
+        """Take a token that may not be there yet; return the seconds until it is."""
+        self._refill()
+        self._tokens -= 1
+        return max(0.0, -self._tokens / self._rate)
+
+    def _refill(self) -> None:
+        now = self._now()
+        self._tokens, self._at = min(self._burst, self._tokens + (now - self._at) * self._rate), now
+
+
+class WorkQueue(Generic[K]):
+    """Keys to be worked on. Every method may be called from any thread."""
+
+    def __init__(self, now: Clock = time.monotonic) -> None:
+        self._now = now
+        self._changed = threading.Condition()
+        self._ready: deque[K] = deque()
+        self._dirty: set[K] = set()  # to be worked on: those ready, and those added again while being worked on
+        self._processing: set[K] = set()
+        self._due: dict[K, float] = {}  # the earliest time at which a key is to be added
+        self._heap: list[tuple[float, int, K]] = []  # the same in order of time; an entry that _due contradicts is void
+        self._entries = 0  # makes heap entries comparable, whatever the keys are
+        self._failures: dict[K, int] = {}
+        self._overall = TokenBucket(rate=10, burst=100, now=now)  # of retries, over all keys
+        self._stopped = False
+
+    def add(self, key: K) -> None:
+        """Have the key worked on, once, and once more if it is being worked on right now."""
+        with self._changed:
+            if key not in self._dirty:
+                self._dirty.add(key)
+                if key not in self._processing:
+                    self._ready.append(key)
+                    self._changed.notify()
+
+    def add_after(self, key: K, seconds: float) -> None:
+        """Add the key when the time has passed. Of several times for one key the earliest counts."""
+        with self._changed:
+            due = self._now() + seconds
+            if due < self._due.get(key, float("inf")):
+                self._due[key] = due
+                self._entries += 1
+                heapq.heappush(self._heap, (due, self._entries, key))
+                self._changed.notify()
+
+    def add_rate_limited(self, key: K) -> None:
+        """Add the key after a delay that doubles with each call until `forget`."""
+        with self._changed:
+            failures = self._failures[key] = self._failures.get(key, 0) + 1
+            delay = min(FIRST_DELAY * 2.0 ** min(failures - 1, 64), LONGEST_DELAY)
+            self.add_after(key, max(delay, self._overall.reserve()))
+
+    def forget(self, key: K) -> None:
+        """Start over with the shortest delay when the key fails next time."""
+        with self._changed:
+            self._failures.pop(key, None)
+
+    def get(self, *, wait: bool = True) -> K | None:
+        """Return the next key, to be given to `done` afterwards; None if stopped, or if none is ready now."""
+        with self._changed:
+            while not self._stopped:
+                self._add_due()
+                if self._ready:
+                    key = self._ready.popleft()
+                    self._dirty.remove(key)
+                    self._processing.add(key)
+                    return key
+                if not wait:
+                    break
+                self._changed.wait(self._heap[0][0] - self._now() if self._heap else None)
+            return None
+
+    def done(self, key: K) -> None:
+        """Say that the key is no longer being worked on."""
+        with self._changed:
+            self._processing.remove(key)
+            if key in self._dirty:
+                self._ready.append(key)
+                self._changed.notify()
+
+    def stop(self) -> None:
+        """Give out no more keys."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _add_due(self) -> None:
+        while self._heap and self._heap[0][0] <= self._now():
+            due, _, key = heapq.heappop(self._heap)
+            if self._due.get(key) == due:
+                del self._due[key]
+                self.add(key)
