@@ -49,7 +49,13 @@ def exposure(service: Service, wishes: Wishes, policy: Policy) -> Exposure:
     """
     meta = service.metadata
     here = policies.in_namespace(policy, meta.namespace)
-    problems = [*external_name(service), *wishes.problems.values(), *contradictions(wishes)]
+    copied = {key: value for key, value in (meta.annotations or {}).items() if policies.copies(policy, key)}
+    problems = [
+        *external_name(service),
+        *wishes.problems.values(),
+        *contradictions(wishes),
+        *(problem for key, value in copied.items() for problem in policies.copy_problems(policy, key, value)),
+    ]
     paths: dict[str, list[Path]] = {}
     for route in routes(wishes):
         port = 0
@@ -68,7 +74,7 @@ def exposure(service: Service, wishes: Wishes, policy: Policy) -> Exposure:
     return Exposure(
         name=meta.name,
         namespace=meta.namespace,
-        annotations=annotations(meta.annotations or {}, policy),
+        annotations=with_not_copied(copied, meta.annotations or {}),
         ingress_class=wishes.ingress_class or here.ingress_class,
         paths=paths,
         tls=tls(wishes, policy),
@@ -141,10 +147,10 @@ def choose_hosts(service: Service, route: Route, wishes: Wishes, here: Here) -> 
     allowed = f"allowed in namespace {namespace}: {listed(here.hosts or (), MOST_LISTED) or 'none'}"
     stated = wishes.hosts if route.host is None else (route.host,)
     if stated is not None:
-        for host in stated:
-            if not policies.allows(here.hosts, host):
-                origin = "ingress/host:" if route.host is None else "ingress/routes: host"
-                raise Problem(f"{origin} {quoted(host)} may not be claimed; {allowed}")
+        refused = [quoted(host) for host in stated if not policies.allows(here.hosts, host)]
+        if refused:
+            origin = "ingress/host:" if route.host is None else "ingress/routes: host"
+            raise Problem(f"{origin} {listed(refused, MOST_LISTED)} may not be claimed; {allowed}")
         return stated
     if "ingress/host" in wishes.problems:
         return ()
@@ -171,10 +177,9 @@ def tls(wishes: Wishes, policy: Policy) -> Tls | None:
     return Tls(secret) if wanted else None
 
 
-def annotations(of_service: dict[str, str], policy: Policy) -> dict[str, str]:
-    """Return the Ingress's annotations: those that the policy copies, and which others its owner may be missing."""
-    copied = {key: value for key, value in of_service.items() if policies.copies(policy, key)}
-    left = sorted(key for key in of_service if key not in copied and policies.meant_for_a_controller(key))
+def with_not_copied(copied: dict[str, str], annotations: dict[str, str]) -> dict[str, str]:
+    """Return the Ingress's annotations: those that are copied, and which of the Service's its owner may be missing."""
+    left = sorted(key for key in annotations if key not in copied and policies.meant_for_a_controller(key))
     return {**copied, NOT_COPIED: listed(left, MOST_LISTED)} if left else copied
 
 

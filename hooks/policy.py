@@ -160,6 +160,17 @@ def copies(policy: Policy, key: str) -> bool:
     )
 
 
+def copy_problems(policy: Policy, key: str, value: str) -> Iterator[str]:
+    """Yield what is wrong with the value of an annotation that is copied.
+
+    A key that the administrator lists by its full name may have any value; what comes by the defaults or by a wildcard
+    must not be able to end a word of a controller's configuration (CVE-2021-25746).
+    """
+    trusted = key in policy.copied and key not in DEFAULT_COPIED
+    if not trusted and (problem := syntax.value_problem(value)):
+        yield f"{key}: {quoted(value)} {problem}"
+
+
 def meant_for_a_controller(key: str) -> bool:
     """Return whether the annotation `key` looks as if an ingress controller should have read it."""
     return key.startswith(CONTROLLERS)

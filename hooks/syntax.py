@@ -2,7 +2,7 @@
 
 Each check returns None when the text is right, or else the rest of a sentence that begins with the text itself.
 Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), and
-the CVEs of controllers that write what they read into their configuration (CVE-2021-25745, -25748, CVE-2023-5043).
+the CVEs of controllers that write what they read into their configuration (CVE-2021-25745, -25746, CVE-2023-5043).
 """
 
 import re
@@ -12,6 +12,7 @@ _NUMBER_LIKE = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&()*+,=:@-]|%[0-9A-Fa-f]{2})*")
 # A server may decode these before it looks: a slash, a backslash, a dot, a percent sign, and control characters.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
+_HARMLESS = re.compile(r"[A-Za-z0-9 !#%&()*+,./:=?@\[\]^_|~-]*")
 LONGEST_HOST = 253
 LONGEST_LABEL = 63
 LONGEST_PATH = 1024
@@ -47,6 +48,13 @@ def path_problem(path: str) -> str | None:
         (not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&()*+,=:@- or %…"),
     )
     return next((problem for wrong, problem in checks if wrong), None)
+
+
+def value_problem(value: str) -> str | None:
+    """Return what is wrong with the value of an annotation that an ingress controller is to read."""
+    if _HARMLESS.fullmatch(value):
+        return None
+    return "may hold only one line of ASCII, without quotes, braces, ; $ \\ < and >"
 
 
 def name_problem(name: str) -> str | None:

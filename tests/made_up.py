@@ -68,6 +68,7 @@ ANNOTATIONS = st.fixed_dictionaries(
     },
 )
 OTHERS = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=20), max_size=3)
+HARMLESS = st.dictionaries(CONTROLLER_KEYS, st.from_regex(r"[A-Za-z0-9 ._/-]{0,20}", fullmatch=True), max_size=3)
 UNKNOWN = st.dictionaries(st.from_regex(r"ingress/[a-z]{1,8}", fullmatch=True), st.text(max_size=9), max_size=1)
 VALID_ANNOTATIONS = st.fixed_dictionaries(
     {"ingress/http": st.just("true")},
@@ -93,7 +94,7 @@ def services(draw: st.DrawFn) -> Object:
 @st.composite
 def valid_services(draw: st.DrawFn) -> Object:
     """Draw a Service that is given an Ingress, where the policy allows it."""
-    annotations = draw(VALID_ANNOTATIONS) | draw(OTHERS)
+    annotations = draw(VALID_ANNOTATIONS) | draw(HARMLESS)
     return named(service(annotations, ports=[{"port": draw(st.integers(1, 65535))}]), draw(NAMES))
 
 
