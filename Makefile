@@ -31,14 +31,14 @@ demo: $(bin)/.complete  ## the whole story on a real control plane, told step by
 cluster: $(bin)/.complete  ## a real control plane with ingress-manager to play with; Ctrl-C ends it
 	@exec $(bin)/python -m devcluster up --engine $(ENGINE)
 
-test: $(bin)/.complete  ## every test; those that need a cluster say so when it can't be had
+test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tested here is said at the end
 	@$(bin)/python -m devcluster build --if-possible
 	@$(bin)/coverage run -m pytest $(PYTEST)
-	@$(bin)/coverage report
+	@$(if $(PYTEST),,$(bin)/coverage report)
 
 test-fast: $(bin)/.complete  ## only the tests that need no cluster
 	@$(bin)/coverage run -m pytest -m 'not e2e' $(PYTEST)
-	@$(bin)/coverage report
+	@$(if $(PYTEST),,$(bin)/coverage report)
 
 lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
 	@$(bin)/ruff check .

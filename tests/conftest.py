@@ -1,7 +1,23 @@
-"""How hypothesis runs here."""
+"""How hypothesis runs here, and how it is said what could not be tested."""
 
+from collections import Counter
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # No deadline and no complaint of slow input: these machines are noisy, and speed is measured in the benchmark.
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("here")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say, once for each reason, what was left out: a check that does not run must not look like one that passed."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    if reasons:
+        terminalreporter.section("NOT TESTED", sep="!", yellow=True, bold=True)
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"{count} tests were left out. {reason}")

@@ -45,7 +45,7 @@ def until_open(port: int) -> None:
     raise AssertionError(f"nothing listens on {port}")
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="NOT TESTED: the README's curl command, for want of curl")
+@pytest.mark.skipif(shutil.which("curl") is None, reason="There is no curl, so its command in the README was not run.")
 def test_curl_gets_the_ingress_of_the_fixture(port: int) -> None:
     command = next(command for command in RUN_BY if command.startswith("curl"))
     assert command in README

@@ -11,7 +11,7 @@ from devcluster.standin.kube import SELF, Api, ApiError, Object, Resource
 from devcluster.standin.workqueue import TokenBucket
 
 EVENTS = Resource("v1", "events", "Event", namespaced=True)
-BURST, RATE = 25, 1 / 300  # Events an object may have at once, and a second after that
+BURST, RATE = 25, 0.2  # Events an object may have at once, and a second after that: as metacontroller/install sets it
 
 log = logging.getLogger(__name__)
 

@@ -30,9 +30,9 @@ def require(engine: str) -> None:
     try:
         find_programs(print)
     except MissingProgram as missing:
-        pytest.skip(f"NO CLUSTER, so nothing end to end was tested: {missing}")
+        pytest.skip(f"There is no cluster, so nothing end to end was tested. {missing}")
     if engine == "metacontroller" and find_metacontroller() is None:
-        pytest.skip("NOT TESTED WITH METACONTROLLER: no `metacontroller` on PATH; the stand-in alone was used")
+        pytest.skip("There is no `metacontroller` on PATH, so all was tested with the stand-in for it alone.")
 
 
 @pytest.fixture(scope="session", params=ENGINES)
