@@ -5,10 +5,11 @@ PORT ?= 8080
 SETTINGS ?=
 ENGINE ?= auto
 PYTEST ?=
+SECONDS ?= 300
 bin := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo cluster test test-fast lint format docs lock bench clean
+.PHONY: help run demo cluster test test-fast fuzz lint format docs lock bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +40,9 @@ test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tes
 test-fast: $(bin)/.complete  ## only the tests that need no cluster
 	@$(bin)/coverage run -m pytest -m 'not e2e' $(PYTEST)
 	@$(if $(PYTEST),,$(bin)/coverage report)
+
+fuzz: $(bin)/.complete  ## let the fuzzer search for SECONDS=300 for what breaks the hook
+	@$(bin)/python -m tests.fuzz --seconds $(SECONDS)
 
 lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
 	@$(bin)/ruff check .

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 LONGEST_REFUSAL = 500
-"""Characters. The reason becomes part of an Event's message, which the API server cuts at 1,024 bytes."""
+"""Characters. The reason becomes part of an Event's message, which kubectl shows in one line."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ def desired(response: dict[str, Any]) -> Answer:
 
 def refusal(refused: Refused) -> Answer:
     """Return the answer that says why, in one line of at most 500 characters, as many problems as fit."""
-    told = [one_line(problem) for problem in refused.problems]
+    told = [one_line(problem) for problem in refused.problems[:LONGEST_REFUSAL]]  # what follows can't fit
     line = " · ".join(told)
     while len(line) > LONGEST_REFUSAL and len(told) > 1:
         told.pop()

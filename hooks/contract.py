@@ -5,7 +5,7 @@ Kubernetes adds changes nothing. Source: https://metacontroller.github.io/metaco
 (hook version v2) and the Kubernetes API reference (ServiceSpec v1 core, ObjectMeta and OwnerReference v1 meta).
 """
 
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -70,10 +70,14 @@ class Related(msgspec.Struct, frozen=True):
     ingresses: dict[str, ObservedIngress] = msgspec.field(name="Ingress.networking.k8s.io/v1", default_factory=dict)
 
 
+class Attachment(msgspec.Struct, frozen=True):
+    """What was made for the Service before. What should exist does not depend on it, so nothing of it is read."""
+
+
 class SyncRequest(msgspec.Struct, frozen=True):
     controller: Controller
     object: Service
-    attachments: dict[str, dict[str, dict[str, Any]]]
+    attachments: dict[str, dict[str, Attachment]]
     related: Related
     finalizing: bool = False
 

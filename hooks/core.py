@@ -10,6 +10,8 @@ from hooks.wishes import wishes
 
 PAUSE_SECONDS = 60
 
+LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
+
 LARGEST_INGRESS = 100_000
 """Bytes. Metacontroller stores what it applied last as an annotation, beside those that we copy, and an object's
 annotations may have 262,144 bytes in all: what is larger would be refused by the API server at each try."""
@@ -28,8 +30,8 @@ def sync(body: bytes, policy: Policy) -> Answer:
         exposed = exposure(request.object, wished, policy)
         refuse_stranger(request)
         answer = desired({"attachments": [ingress(exposed)]})
-        if len(answer.body) > LARGEST_INGRESS:
-            raise Refused(422, f"the Ingress would have {len(answer.body)} bytes; {LARGEST_INGRESS} is the most")
+        if (size := size_in_go(answer.body)) > LARGEST_INGRESS:
+            raise Refused(422, f"the Ingress would have {size} bytes; {LARGEST_INGRESS} is the most")
         return answer
     except Refused as refused:
         return refusal(refused)
@@ -51,3 +53,8 @@ def customize(body: bytes) -> Answer:
         "names": [service.name],
     }
     return desired({"relatedResources": [rule]})
+
+
+def size_in_go(text: bytes) -> int:
+    """Return how many bytes the same JSON has as Go writes it, which escapes <, >, & and two line separators."""
+    return len(text) + 5 * sum(map(text.count, b"<>&")) + 3 * sum(map(text.count, LINE_SEPARATORS))

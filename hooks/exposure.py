@@ -1,6 +1,7 @@
 """The exposure: what policy and the Service's ports make of the wishes. All that an Ingress says is decided here."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,6 +16,8 @@ NOT_COPIED = "ingress/not-copied"
 """An annotation of our Ingress: which of the Service's annotations look meant for its controller but weren't copied."""
 
 MOST_LISTED = 10
+
+Thing = TypeVar("Thing")
 
 
 class Path(msgspec.Struct, frozen=True):
@@ -57,18 +60,15 @@ def exposure(service: Service, wishes: Wishes, policy: Policy) -> Exposure:
         *(problem for key, value in copied.items() for problem in policies.copy_problems(policy, key, value)),
     ]
     paths: dict[str, list[Path]] = {}
-    for route in routes(wishes):
-        port = 0
-        try:
-            port = choose_port(service, route, wishes)
-        except Problem as problem:
-            problems.append(str(problem))
-        try:
-            for host in choose_hosts(service, route, wishes, here):
-                path = Path(route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix", port)
-                add(path, host, paths)
-        except Problem as problem:
-            problems.append(str(problem))
+    stated = routes(wishes)
+    shared = attempt(problems, shared_hosts, service, wishes, here) if any(r.host is None for r in stated) else ()
+    for route in stated:
+        own = "ingress/routes: host"
+        hosts = shared if route.host is None else attempt(problems, allowed, (route.host,), own, service, here)
+        port = attempt(problems, choose_port, service, route, wishes)
+        path = Path(route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix", port or 0)
+        for host in hosts or ():
+            attempt(problems, add, path, host, paths)
     if problems:
         raise Refused(422, *dict.fromkeys(problems))
     return Exposure(
@@ -79,6 +79,15 @@ def exposure(service: Service, wishes: Wishes, policy: Policy) -> Exposure:
         paths=paths,
         tls=tls(wishes, policy),
     )
+
+
+def attempt(problems: list[str], choose: Callable[..., Thing], *arguments: Any) -> Thing | None:
+    """Return what `choose` returns; when it raises Problem, note that and return None."""
+    try:
+        return choose(*arguments)
+    except Problem as problem:
+        problems.append(str(problem))
+        return None
 
 
 def external_name(service: Service) -> Iterator[str]:
@@ -138,28 +147,31 @@ def choose_port(service: Service, route: Route, wishes: Wishes) -> int:
     raise Problem(f"ingress/port is needed to say which port serves HTTP; this Service has {described(ports)}")
 
 
-def choose_hosts(service: Service, route: Route, wishes: Wishes, here: Here) -> tuple[str, ...]:
-    """Return the hosts of a route: its own, those of ingress/host, or the default of the settings.
+def shared_hosts(service: Service, wishes: Wishes, here: Here) -> tuple[str, ...]:
+    """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings.
 
     Returns none when ingress/host is known to be wrong already. Raises Problem when the policy doesn't allow one.
     """
-    namespace = service.metadata.namespace
-    allowed = f"allowed in namespace {namespace}: {listed(here.hosts or (), MOST_LISTED) or 'none'}"
-    stated = wishes.hosts if route.host is None else (route.host,)
-    if stated is not None:
-        refused = [quoted(host) for host in stated if not policies.allows(here.hosts, host)]
-        if refused:
-            origin = "ingress/host:" if route.host is None else "ingress/routes: host"
-            raise Problem(f"{origin} {listed(refused, MOST_LISTED)} may not be claimed; {allowed}")
-        return stated
+    if wishes.hosts is not None:
+        return allowed(wishes.hosts, "ingress/host:", service, here)
     if "ingress/host" in wishes.problems:
         return ()
-    host = policies.host_for(here.host, service.metadata.name, namespace)
-    if problem := syntax.host_problem(host):
-        raise Problem(f"ingress/host is needed: the settings' default {quoted(host)} {problem}")
-    if not policies.allows(here.hosts, host):
-        raise Problem(f"ingress/host is needed: the default {host} may not be claimed; {allowed}")
-    return (host,)
+    default = policies.host_for(here.host, service.metadata.name, service.metadata.namespace)
+    if problem := syntax.host_problem(default):
+        raise Problem(f"ingress/host is needed: the settings' default {quoted(default)} {problem}")
+    return allowed((default,), "ingress/host is needed: the default", service, here)
+
+
+def allowed(hosts: tuple[str, ...], origin: str, service: Service, here: Here) -> tuple[str, ...]:
+    """Return the hosts. Raises Problem, beginning with their origin, when the policy doesn't allow one of them."""
+    refused = [quoted(host) for host in hosts if not policies.allows(here.hosts, host)]
+    if not refused:
+        return hosts
+    allowed_here = listed(here.hosts or (), MOST_LISTED) or "none"
+    raise Problem(
+        f"{origin} {listed(refused, MOST_LISTED)} may not be claimed; "
+        f"allowed in namespace {service.metadata.namespace}: {allowed_here}"
+    )
 
 
 def add(path: Path, host: str, paths: dict[str, list[Path]]) -> None:
@@ -185,14 +197,16 @@ def with_not_copied(copied: dict[str, str], annotations: dict[str, str]) -> dict
 
 def described(ports: list[ServicePort]) -> str:
     """Return the ports as a person would list them: `web (80), dns (53 UDP)`."""
-    shown = []
-    for port in ports:
-        number = f"{port.port}" if port.protocol == "TCP" else f"{port.port} {port.protocol}"
-        shown.append(f"{port.name} ({number})" if port.name else number)
-    return listed(shown, MOST_LISTED) or "no ports"
+    return listed(ports, MOST_LISTED, show=described_port) or "no ports"
 
 
-def listed(words: Sequence[str], most: int) -> str:
-    """Return the words with commas between, and how many there are beyond `most`."""
-    more = len(words) - most
-    return ", ".join(words) if more <= 0 else f"{', '.join(words[:most])} and {more} more"
+def described_port(port: ServicePort) -> str:
+    """Return one port as a person would write it."""
+    number = f"{port.port}" if port.protocol == "TCP" else f"{port.port} {port.protocol}"
+    return f"{port.name} ({number})" if port.name else number
+
+
+def listed(things: Sequence[Thing], most: int, show: Callable[[Thing], str] = str) -> str:
+    """Return the things with commas between, and how many there are beyond `most`."""
+    shown = ", ".join(map(show, things[:most]))
+    return shown if len(things) <= most else f"{shown} and {len(things) - most} more"

@@ -23,6 +23,9 @@ graceful_timeout = 25
 # gunicorn's worker touches a file to show that it lives; on a disk that can stall it. /dev/shm is memory, on Linux.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - the file has no name
 
+# No proxy stands before it, so no peer may set SCRIPT_NAME and the like by headers; by default those on loopback may.
+forwarded_allow_ips = ""
+
 # A way in that nobody needs: it would open a socket in HOME, which a read-only container doesn't have.
 control_socket_disable = True
 

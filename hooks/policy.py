@@ -23,43 +23,67 @@ DEFAULT_COPIED = {
     "nginx.ingress.kubernetes.io/proxy-body-size": "how large an upload may be",
     "nginx.ingress.kubernetes.io/proxy-read-timeout": "how long a slow answer may take",
     "nginx.ingress.kubernetes.io/ssl-redirect": "whether http is answered with a redirect to https of the same host",
-    "traefik.ingress.kubernetes.io/router.priority": "which of two routers that match is asked",
+    "traefik.ingress.kubernetes.io/router.tls.certresolver": "which of Traefik's resolvers makes the certificate",
 }
 """The keys copied by default, and what each is for. None runs code, and none can send traffic past its Service."""
 
 NEVER_BY_WILDCARD = {
     "*snippet*": "is code that the controller runs, with the controller's rights (CVE-2021-25742)",
     "*modsecurity*": "takes code too, in its snippet",
-    "*auth-*": "sends each request to a URL first, or reads Secrets (CVE-2025-1097, CVE-2025-24514)",
-    "*jwt*": "the same",
+    "*config*": "is raw configuration for some controllers",
+    "*auth*": "sends each request to a URL first, turns a check off, or reads Secrets (CVE-2025-1097, CVE-2025-24514)",
+    "*jwt*": "turns a check off, or reads Secrets",
+    "*secret*": "reads Secrets, for some controllers from any namespace",
+    "*cert*": "reads certificates and keys",
+    "*-ca*": "reads certificates",
+    "*-crt*": "reads certificates",
     "*proxy-ssl-*": "reads Secrets",
-    "*mirror-*": "sends a copy of each request elsewhere (CVE-2025-1098)",
+    "*fastcgi*": "reads ConfigMaps, and speaks to the Service as no route says",
+    "*mirror*": "sends a copy of each request elsewhere (CVE-2025-1098)",
     "*redirect*": "sends clients elsewhere (CVE-2023-5044)",
     "*rewrite*": "asks the Service for another path than the one that was allowed",
-    "*vhost*": "asks for another host than the one that was allowed",
-    "*set-header*": "speaks in the controller's name",
-    "*server-alias*": "claims hosts that no rule names",
-    "*default-backend*": "sends requests to another Service",
-    "*custom-http-errors*": "sends failed requests to the default backend",
-    "*middlewares*": "can do all of the above",
+    "*host*": "asks for another host than the one that was allowed",
+    "*header*": "speaks in the controller's name",
+    "*alias*": "claims hosts that no rule names",
+    "*passthrough*": "takes a whole host, with all of its paths",
+    "*regex*": "changes how the paths of every Ingress of the host are read",
+    "*priority*": "puts its routes before those of others",
     "*canary*": "takes a share of another Service's requests",
+    "*mergeable*": "takes over the paths of another Ingress",
+    "*group*": "takes over the listener of another Ingress",
+    "*backend*": "sends requests to another Service",
+    "*action*": "sends requests elsewhere",
+    "*condition*": "takes requests that no rule names",
+    "*acl*": "takes requests that no rule names",
+    "*custom-http-errors*": "sends failed requests to the default backend",
+    "*middleware*": "can do all of the above",
+    "*plugin*": "can do all of the above",
+    "*polic*": "can do all of the above",
+    "*entrypoint*": "publishes it where the administrator may not want it",
+    "*listen*": "publishes it where the administrator may not want it",
+    "*scheme*": "publishes it where the administrator may not want it",
 }
-"""Patterns of the part behind the slash that only a full name lets in, and why: what matches it …"""
+"""Patterns of the part behind the slash that only a full name lets in, and why."""
 
 CONTROLLERS = (
+    "acme.cert-manager.io/",
     "alb.ingress.kubernetes.io/",
     "appgw.ingress.kubernetes.io/",
+    "cert-manager.io/",
     "haproxy-ingress.github.io/",
     "haproxy.org/",
     "ingress.cilium.io/",
+    "ingress.gcp.kubernetes.io/",
     "ingress.kubernetes.io/",
     "konghq.com/",
+    "kubernetes.io/ingress.",
+    "nginx.com/",
     "nginx.ingress.kubernetes.io/",
     "nginx.org/",
     "projectcontour.io/",
     "traefik.ingress.kubernetes.io/router.",
 )
-"""How keys begin that an ingress controller reads from an Ingress. Traefik reads `…/service.*` from the Service."""
+"""How keys begin that are read from an Ingress. Traefik reads `…/service.*` from the Service, so that isn't here."""
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,11 +100,12 @@ class NamespacePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What holds in one namespace."""
 
     hosts: Annotated[
-        tuple[str, ...] | None,
+        tuple[str, ...] | UnsetType | None,
         Meta(
-            description="The hosts that may be claimed: exact, or *.suffix for any depth below it; null: every host.",
+            description="The hosts that may be claimed: exact, or *.suffix for any depth below it; null: every host; "
+            'left out: those of "*".',
         ),
-    ] = None
+    ] = UNSET
     host: Annotated[str | None, Meta(description="Its own default host; null: the general one.")] = None
     ingress_class: Annotated[
         str | UnsetType | None,
@@ -126,12 +151,13 @@ class Here(msgspec.Struct, frozen=True):
 
 
 def in_namespace(policy: Policy, namespace: str) -> Here:
-    """Return what holds in `namespace`: its own entry, else that of "*", with the general defaults filled in."""
-    own = policy.namespaces.get(namespace) or policy.namespaces.get(ALL_OTHERS)
-    if own is None:
-        return Here(None, policy.host, policy.ingress_class)
+    """Return what holds in `namespace`: its own entry, else that of "*", with what they leave out filled in."""
+    others = policy.namespaces.get(ALL_OTHERS, NamespacePolicy())
+    own = policy.namespaces.get(namespace, others)
+    # A limit that an entry does not mention is not lifted by it, while a default may be the general one.
+    hosts = others.hosts if own.hosts is UNSET else own.hosts
     return Here(
-        hosts=own.hosts,
+        hosts=None if hosts is UNSET else hosts,
         host=policy.host if own.host is None else own.host,
         ingress_class=policy.ingress_class if own.ingress_class is UNSET else own.ingress_class,
     )
@@ -155,8 +181,10 @@ def copies(policy: Policy, key: str) -> bool:
     if key in policy.copied:
         return True
     behind_the_slash = key.rpartition("/")[2]
-    return any(pattern.endswith("*") and key.startswith(pattern[:-1]) for pattern in policy.copied) and not any(
-        fnmatchcase(behind_the_slash, pattern) for pattern in NEVER_BY_WILDCARD
+    return (
+        any(pattern.endswith("*") and key.startswith(pattern[:-1]) for pattern in policy.copied)
+        and copied_problem(key) is None
+        and not any(fnmatchcase(behind_the_slash, pattern) for pattern in NEVER_BY_WILDCARD)
     )
 
 
@@ -189,7 +217,7 @@ def problems(policy: Policy) -> Iterator[str]:
         yield from _named(f"namespaces.{name}.host", own.host, template_problem)
         if own.ingress_class is not UNSET:
             yield from _named(f"namespaces.{name}.class", own.ingress_class, syntax.name_problem)
-        for number, pattern in enumerate(own.hosts or ()):
+        for number, pattern in enumerate((own.hosts is not UNSET and own.hosts) or ()):
             yield from _named(f"namespaces.{name}.hosts[{number}]", pattern, syntax.host_problem)
 
 
@@ -215,4 +243,6 @@ def copied_problem(key: str) -> str | None:
         return "must begin with a domain, as in cert-manager.io/issuer"
     if key.startswith(("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")):
         return "belongs to ingress-manager, Metacontroller or kubectl and can't be copied"
+    if key == "kubernetes.io/ingress.class":
+        return "can't be copied beside an IngressClass; ingress/class says the same"
     return None

@@ -61,6 +61,8 @@ def policy(stated: Any) -> Policy:
             _convert(stated["tls"], Tls, "tls")
         namespaces = stated.get("namespaces")
         for name, own in namespaces.items() if isinstance(namespaces, dict) else ():
+            if not isinstance(name, str):
+                raise SettingsError(f"namespaces.{name}: a namespace's name must be text; put it in quotes")
             _convert(own, NamespacePolicy, f"namespaces.{name}")
     made = _convert(stated, Policy, "")
     if problems := list(policies.problems(made)):

@@ -9,10 +9,16 @@ DEEPEST = 8
 
 
 class _Typed(yaml.CSafeLoader):
-    """Scalars become null, booleans, numbers or text."""
+    """Scalars become null, booleans, numbers or text; no dates."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         return _unique(super().construct_mapping(node, deep), node)
+
+
+_Typed.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 class _Text(yaml.CBaseLoader):
@@ -41,7 +47,7 @@ def _load(text: str, loader: type[_Typed | _Text]) -> Any:
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         raise ValueError(f"is not YAML: {error.problem}{where}") from error
     except yaml.YAMLError as error:
-        raise ValueError(f"is not YAML: {error}") from error
+        raise ValueError(f"is not YAML: {str(error).splitlines()[0]}") from error
 
 
 def _refuse_traps(text: str) -> None:
@@ -59,7 +65,7 @@ def _refuse_traps(text: str) -> None:
 def _unique(mapping: dict[Any, Any], node: yaml.MappingNode) -> dict[Any, Any]:
     """Return `mapping`. Raises ValueError when a key stands in `node` twice: PyYAML would keep the last in silence."""
     if len(mapping) < len(node.value):
-        keys = [key.value for key, _ in node.value]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"states {twice} twice")
+        keys = [str(key.value) for key, _ in node.value]
+        twice = next((key for key in keys if keys.count(key) > 1), None)
+        raise ValueError(f"states {twice} twice" if twice else f"states one key in two ways, among {', '.join(keys)}")
     return mapping

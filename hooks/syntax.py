@@ -12,7 +12,7 @@ _NUMBER_LIKE = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&()*+,=:@-]|%[0-9A-Fa-f]{2})*")
 # A server may decode these before it looks: a slash, a backslash, a dot, a percent sign, and control characters.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
-_HARMLESS = re.compile(r"[A-Za-z0-9 !#%&()*+,./:=?@\[\]^_|~-]*")
+_HARMLESS = re.compile(r"[A-Za-z0-9 !%&()*+,./:=?@\[\]^_|~-]*")
 LONGEST_HOST = 253
 LONGEST_LABEL = 63
 LONGEST_PATH = 1024
@@ -29,7 +29,7 @@ def host_problem(host: str) -> str | None:
         (not name or host == "*", "must name a domain"),
         (host.endswith("."), "must not end with a dot"),
         ("*" in name, "may hold * only as its whole first label, as in *.example.com"),
-        (":" in name or _NUMBER_LIKE.fullmatch(labels[-1]), "must be a name: no IP address, no port"),
+        (":" in name or _NUMBER_LIKE.fullmatch(labels[-1]), "must be a name: no URL, no IP address, no port"),
         (any(len(label) > LONGEST_LABEL for label in labels), f"has a label of more than {LONGEST_LABEL} characters"),
         (not all(map(_LABEL.fullmatch, labels)), "must be a DNS name: letters, digits and -, with dots between"),
     )
@@ -54,7 +54,7 @@ def value_problem(value: str) -> str | None:
     """Return what is wrong with the value of an annotation that an ingress controller is to read."""
     if _HARMLESS.fullmatch(value):
         return None
-    return "may hold only one line of ASCII, without quotes, braces, ; $ \\ < and >"
+    return "may hold only one line of ASCII, without quotes, braces, ; $ # \\ < and >"
 
 
 def name_problem(name: str) -> str | None:

@@ -17,6 +17,8 @@ PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
 MOST_HOSTS = 100
 MOST_ROUTES = 100
 LONGEST_ROUTES = 32 * 1024
+MOST_MEANT = 20
+"""Of so many unknown annotations the nearest known one is looked for; more would not fit into a refusal anyway."""
 
 
 class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -236,10 +238,10 @@ def wishes(annotations: dict[str, str]) -> Wishes | None:
     if annotations.get(HTTP.key, "false") == "false":
         return None
     found: dict[str, Any] = {}
+    unknown = [key for key in annotations if key.startswith(PREFIX) and key not in KEYS]
     problems = {
-        key: f"{key} is not an annotation of ingress-manager{meant(key, KEYS)}"
-        for key in annotations
-        if key.startswith(PREFIX) and key not in KEYS
+        key: f"{key} is not an annotation of ingress-manager{meant(key, KEYS) if number < MOST_MEANT else ''}"
+        for number, key in enumerate(unknown)
     }
     for annotation in TABLE:
         value = annotations.get(annotation.key)

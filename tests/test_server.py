@@ -114,6 +114,12 @@ def test_bytes_that_are_no_request_are_never_answered_500_for_what_is_in_them(
     until_ready(server)
 
 
+def test_no_header_can_move_the_routes(server: Server) -> None:
+    """Of a proxy on loopback gunicorn would take SCRIPT_NAME from the headers, and answer 500 when it doesn't fit."""
+    answer = server.answer_to(b"GET /healthz HTTP/1.1\r\nHost: hook\r\nConnection: close\r\nSCRIPT_NAME: /x\r\n\r\n")
+    assert int(answer.split(b" ", 2)[1]) < 500
+
+
 def test_a_large_body_is_refused_without_being_read_whole(server: Server) -> None:
     answer = server.answer_to(
         b"POST /sync HTTP/1.1\r\nHost: hook\r\nConnection: close\r\nContent-Length: 999999999\r\n\r\nx"

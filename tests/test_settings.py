@@ -23,6 +23,7 @@ def written(tmp_path: Path, text: str) -> Path:
         ("what is stated holds", "host: apps.example.org", Policy(host="apps.example.org")),
         ("null leaves the class to the cluster", "class: null", Policy(ingress_class=None)),
         ("paused", "paused: true", Policy(paused=True)),
+        ("what looks like a date is text", "class: 2024-12-31", Policy(ingress_class="2024-12-31")),
         ("TLS", "tls: {enabled: true, secret: w}", Policy(tls=Tls(enabled=True, secret="w"))),
         ("copied annotations", "copyAnnotations: [a.b/c, d.e/*]", Policy(copied=("a.b/c", "d.e/*"))),
         ("a template", "host: '{service}.{namespace}.x'", Policy(host="{service}.{namespace}.x")),
@@ -67,6 +68,12 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
         ("namespaces that are no mapping", "namespaces: []", 'namespaces: "[]" must be a mapping'),
         ("a list is no settings", "- host", "the settings: \"['host']\" must be a mapping"),
         ("a key stated twice is named", "host: a\nhost: b", "states host twice"),
+        ("a key stated in two ways", "namespaces: {yes: {}, true: {}}", "states one key in two ways, among yes, true"),
+        (
+            "a namespace that is a number",
+            "namespaces: {1: {}}",
+            "namespaces.1: a namespace's name must be text; put it",
+        ),
         ("a key stated twice, deeper", "tls: {secret: a, secret: b}", "states secret twice"),
         ("YAML that is none", "host: [", "is not YAML: did not find expected node content (line 2, column 1)"),
         ("no object is built from a tag", "host: !!python/name:os.system ''", "must not use tags (!)"),
@@ -95,6 +102,7 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
         ("a name that no namespace has", "namespaces: {Team: {}}", 'namespaces.Team: "Team" must be a name'),
         ("a wildcard inside a key", "copyAnnotations: ['a.b/*c']", 'copyAnnotations[0]: "a.b/*c" may hold * only at'),
         ("every key", "copyAnnotations: ['*']", 'copyAnnotations[0]: "*" must begin with a domain'),
+        ("the class of old", "copyAnnotations: [kubernetes.io/ingress.class]", "ingress/class says the same"),
         ("our own keys", "copyAnnotations: [ingress/http]", "belongs to ingress-manager, Metacontroller or kubectl"),
         (
             "all problems are told",

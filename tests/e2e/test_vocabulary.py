@@ -179,6 +179,19 @@ def test_the_ingress_follows_the_settings_after_a_rollout(resyncing: DevCluster)
         stage.until_ingress("shop", f"the settings {settings}", wanted)
     before = stage.ingress("shop")
     resyncing.restart_hook({"namespaces": {"default": {"hosts": []}}})
-    stage.until_event("shop", "the default example.com may not be claimed; allowed in namespace default: none")
+    stage.until_event("shop", 'the default "example.com" may not be claimed; allowed in namespace default: none')
     assert stage.ingress("shop") == before
     stage.api.delete(INGRESSES, "shop", "default")
+
+
+def test_the_largest_ingress_that_we_accept_can_be_stored(stage: Stage) -> None:
+    """Metacontroller stores it twice: as the object, and as an annotation."""
+    published(stage)
+    value = "x" * 99_000
+    annotate(stage, {"cert-manager.io/issuer": value})
+    stage.until_ingress(
+        "shop", "the long annotation", lambda found: annotations(found) == {"cert-manager.io/issuer": value}
+    )
+    ampersands = {"ingress/path": "/" + "&" * 1000, "ingress/host": ",".join(f"h{i}.example.com" for i in range(15))}
+    annotate(stage, {"cert-manager.io/issuer": None} | ampersands)
+    stage.until_ingress("shop", "the long paths", lambda found: len(paths(found)) == 15)

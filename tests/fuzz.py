@@ -1,0 +1,375 @@
+"""Fuzzing: inputs that a coverage-guided fuzzer (atheris) makes up, held against what must be true of every answer.
+
+    python -m tests.fuzz [--seconds N] [--executions N] [libFuzzer options]     search
+    python -m tests.fuzz .build/fuzz/crash-…                                    replay one stored input
+
+It ends with one line: executions and findings; the status is 0 when nothing was found. A search stops at its first
+finding. Unlike tests/test_properties.py it sees which lines of hooks/ an input reached, and digs where that is new.
+
+libFuzzer ends its process without returning to Python, so the search runs in a child (`--inside`) that this one counts.
+"""
+
+# ruff: noqa: PLC0415 - hooks is imported by the child alone, instrumented; atheris is not to be had everywhere
+# ruff: noqa: SIM905 - ninety words, one a line, are not easier to read
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from tests.kubernetes import MOST_ANNOTATION_BYTES, Ingress, rules_broken
+from tests.metacontroller import Object, as_created, body, customize_request, service, sync_request
+
+REPOSITORY = Path(__file__).parent.parent
+STORE = REPOSITORY / ".build" / "fuzz"
+INSIDE = "--inside"
+LIMITS = ("-timeout=10", "-rss_limit_mb=2048", "-max_len=4096", "-print_final_stats=1")
+"""Ten seconds for one input is a hang, and a finding."""
+
+Drawn = TypeVar("Drawn")
+
+# What inputs are made of. Each list holds right words, words that are nearly right, and bits to build others from.
+KEYS = (
+    "ingress/host ingress/path ingress/path-type ingress/port ingress/class ingress/tls ingress/tls-secret "
+    "ingress/routes ingress/http ingress/hots ingress/not-copied ingress/"
+).split()
+CONTROLLER_KEYS = (
+    "prometheus.io/scrape cert-manager.io/cluster-issuer kubernetes.io/tls-acme "
+    "nginx.ingress.kubernetes.io/proxy-body-size nginx.ingress.kubernetes.io/configuration-snippet "
+    "nginx.ingress.kubernetes.io/auth-url nginx.ingress.kubernetes.io/limit-rps "
+    "traefik.ingress.kubernetes.io/router.middlewares haproxy.org/server-ssl"
+).split()
+WORDS = (
+    "true false yes shop.example.com www.example.com example.com evil.com *.example.com *.a.example.com *. * . .. / "
+    "// /api /a/b /a%20b %2f %2E %5c %00 Prefix Exact ImplementationSpecific prefix http web 80 080 8080 1:20 0x50 -1 "
+    "65536 1.2.3.4 0x7f.1 [::1] xn--bcher-kva bücher ... - _ , : ; $ \\ ' \" ` { } < > & # ? @ ! | ~ {service} "
+    "{namespace} {x} letsencrypt shop-tls null ~ &a *a !!str <<: \u2028 \u202e \0 \n \t \x1b \x7f \u00a0 \ud800 😀"
+).split(" ")
+HOSTS = "shop.example.com *.example.com *.a.example.com example.com example *.com a.b.c.example.com evil.com".split()
+PATHS = ["/", "/api", "/api/", "/a%20b", "/a/b.html", "/&", "/" + "&" * 1000]
+TYPES = "Prefix Exact ImplementationSpecific".split()
+PORTS = "80 8080 http web metrics 0 65536 080".split()
+TEMPLATES = ["example.com", "{service}.example.com", "{service}.{namespace}.example.com", "*.{service}.example.com"]
+NAMES = "shop a-b tls x1".split()
+FORBIDDEN = re.compile("snippet|modsecurity|auth-|jwt|mirror|alias|middleware|backend|redirect|rewrite|vhost|canary")
+"""Not the program's own list, but what must never be in a key that only a wildcard lets in."""
+
+SETTINGS = "host class tls enabled secret copyAnnotations namespaces hosts paused team-a '*' hots".split()
+
+
+class Draw:
+    """Values made of the fuzzer's bytes. The same bytes make the same values, which is how an input is replayed."""
+
+    def __init__(self, data: bytes) -> None:
+        import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        self.source = atheris.FuzzedDataProvider(data)
+
+    def number(self, least: int, most: int) -> int:
+        drawn: int = self.source.ConsumeIntInRange(least, most)
+        return drawn
+
+    def one_in(self, chances: int) -> bool:
+        return self.number(1, chances) == chances
+
+    def pick(self, values: list[Drawn] | tuple[Drawn, ...]) -> Drawn:
+        return values[self.number(0, len(values) - 1)]
+
+    def several(self, most: int, draw: Callable[[], Drawn], least: int = 0) -> list[Drawn]:
+        return [draw() for _ in range(self.number(least, most))]
+
+    def text(self) -> str:
+        """Return words run together, and sometimes far too many of them."""
+        made = "".join(self.several(6, lambda: self.pick(WORDS) if self.one_in(2) else self.characters()))
+        return made * self.pick([10, 300, 50_000]) if len(made) < 3 and self.one_in(10) else made
+
+    def characters(self) -> str:
+        drawn: str = self.source.ConsumeUnicode(self.number(0, 8))
+        return drawn
+
+    def mostly(self, right: list[str]) -> str:
+        return self.text() if self.one_in(12) else self.pick(right)
+
+    def json(self, depth: int = 3) -> Any:
+        kind = self.number(0, 7 if depth else 5)
+        if kind == 6:
+            return self.several(3, lambda: self.json(depth - 1))
+        if kind == 7:
+            return {self.pick([*KEYS, *SETTINGS]): self.json(depth - 1) for _ in range(self.number(0, 3))}
+        return (None, True, self.number(-(2**63), 2**64 - 1), 0.5, self.text(), "")[kind]
+
+    def annotations(self) -> dict[str, str]:
+        made = {"ingress/http": "true" if not self.one_in(8) else self.text()}
+        for key, right in (
+            ("ingress/path", PATHS),
+            ("ingress/path-type", TYPES),
+            ("ingress/port", PORTS),
+            ("ingress/class", NAMES),
+            ("ingress/tls", ["true", "false"]),
+            ("ingress/tls-secret", NAMES),
+        ):
+            if self.one_in(4):
+                made[key] = self.mostly(right)
+        if self.one_in(2):
+            made["ingress/host"] = ",".join(self.several(3, lambda: self.mostly(HOSTS), least=1))
+        if self.one_in(3):
+            made["ingress/routes"] = self.routes()
+        keys = KEYS if self.one_in(8) else CONTROLLER_KEYS
+        return made | {self.pick(keys): self.mostly(["", "30s", "a&b", "&" * 50_000]) for _ in range(self.number(0, 2))}
+
+    def routes(self) -> str:
+        """Return a list of routes, mostly in YAML's flow style, or a text that is none."""
+        if self.one_in(8):
+            return self.text()
+        fields = {"host": HOSTS, "path": PATHS, "pathType": TYPES, "port": PORTS, "hots": NAMES}
+        routes = self.several(
+            least=1,
+            most=4,
+            draw=lambda: {
+                key: self.mostly(right) for key, right in fields.items() if self.one_in(30 if key == "hots" else 2)
+            },
+        )
+        return json.dumps(routes)
+
+    def service(self) -> Object:
+        ports = self.several(
+            4,
+            lambda: {
+                "port": self.pick([80, 8080, 443, 1, 65535]),
+                "protocol": self.pick(["TCP", "TCP", "UDP", "SCTP"]),
+                **({"name": self.pick(PORTS)} if self.one_in(2) else {}),
+                **({"appProtocol": self.pick(["http", "kubernetes.io/h2c"])} if self.one_in(4) else {}),
+            },
+            least=0 if self.one_in(20) else 1,
+        )
+        kind = "ExternalName" if self.one_in(20) else "ClusterIP"
+        made = service(self.annotations(), type=kind, ports=ports)
+        made["metadata"]["name"] = self.pick(NAMES)
+        return made
+
+    def settings(self) -> Object:
+        """Return settings that are mostly right."""
+        made: Object = {
+            "host": self.pick(TEMPLATES),
+            "class": self.pick([None, "nginx"]),
+            "tls": {"enabled": self.one_in(2), "secret": self.pick([None, "tls"])},
+            "namespaces": {name: self.in_namespace() for name in ("team-a", "*") if self.one_in(2)},
+            "paused": self.one_in(50),
+        }
+        if self.one_in(2):
+            keys = [*CONTROLLER_KEYS, "nginx.ingress.kubernetes.io/*", "traefik.ingress.kubernetes.io/*"]
+            made["copyAnnotations"] = self.several(3, lambda: self.pick(keys))
+        return made
+
+    def in_namespace(self) -> Object:
+        hosts = self.several(3, lambda: self.pick(HOSTS)) if self.one_in(2) else None
+        return {"hosts": hosts, "host": self.pick([None, *TEMPLATES])}
+
+    def spoiled(self, value: Any) -> Any:
+        """Return `value` with one thing inside it replaced by anything."""
+        if isinstance(value, dict) and value and not self.one_in(5):
+            key = self.pick(sorted(value))
+            return {**value, key: self.spoiled(value[key])}
+        if isinstance(value, list) and value and not self.one_in(5):
+            at = self.number(0, len(value) - 1)
+            return [*value[:at], self.spoiled(value[at]), *value[at + 1 :]]
+        return self.json()
+
+    def yaml(self) -> str:
+        """Return settings as YAML, right or spoiled, or any text."""
+        if self.one_in(3):
+            indents = ["\n", "\n  ", ": ", "- ", "[", "]", "{", "}", "# "]
+            return "".join(self.several(20, lambda: self.pick([*SETTINGS, *indents]) + self.text()))
+        if self.one_in(3):
+            return "{" + ", ".join(self.several(3, lambda: f"{self.pick(WORDS)}: {self.pick(WORDS)}")) + "}"
+        made = self.settings()
+        return json.dumps(self.spoiled(made) if self.one_in(2) else made, ensure_ascii=self.one_in(2))
+
+
+def anything(data: bytes) -> None:
+    """Run the hook on what `data` makes. Raises whatever is a finding."""
+    draw = Draw(data)
+    try:
+        (any_settings if draw.one_in(5) else any_bytes if draw.one_in(20) else any_request)(draw)
+    except Exception as error:
+        error.add_note(f"the bytes: {data!r}")
+        raise
+
+
+def any_settings(draw: Draw) -> None:
+    """Settings are read, or refused in one line of words."""
+    from hooks import settings, strict_yaml
+
+    text = draw.yaml()
+    try:
+        settings.policy(strict_yaml.typed(text))
+    except (settings.SettingsError, ValueError) as error:
+        if not str(error):
+            raise AssertionError("refused without a reason") from error
+
+
+def any_bytes(draw: Draw) -> None:
+    """Bytes that are no request are refused; the rest is checked by any_request."""
+    from hooks import core
+    from hooks.policy import Policy
+
+    sent = draw.source.ConsumeBytes(4096)
+    check_answer(core.sync(sent, Policy()), {200, 400, 409, 422})
+    check_answer(core.customize(sent), {200, 400})
+
+
+def any_request(draw: Draw) -> None:
+    """A request of Metacontroller's, right or spoiled, under any settings that the hook would start with."""
+    from hooks import core, settings
+
+    stated = draw.settings()
+    try:
+        policy = settings.policy(stated)
+    except settings.SettingsError:
+        return
+    parent = draw.service()
+    request = sync_request(parent, related=[stranger(draw, parent)] if draw.one_in(6) else None)
+    spoil = draw.one_in(6)
+    sent = body(draw.spoiled(request) if spoil else request)
+    kept = bytes(bytearray(sent))
+    answer = core.sync(sent, policy)
+    check_answer(answer, {200, 400, 409, 422, 429})
+    check_answer(core.customize(body(customize_request(parent))), {200, 400})
+    assert core.sync(sent, policy) == answer, "the same request was answered differently"
+    assert sent == kept, "the request's bytes were changed"
+    if spoil or answer.status != 200:
+        return
+    for desired in json.loads(answer.body)["attachments"]:
+        check_ingress(desired, parent, stated)
+        observed = as_created(desired, parent)
+        again = core.sync(body(sync_request(parent, attached=[observed], related=[observed])), policy)
+        assert again == answer, f"fed back, its own Ingress changes the answer: {again}"
+    parent["metadata"]["annotations"]["ingress/http"] = "false"
+    assert json.loads(core.sync(body(sync_request(parent)), policy).body) == {"attachments": []}
+
+
+def stranger(draw: Draw, parent: Object) -> Object:
+    """Return an Ingress of the Service's name that may be anyone's."""
+    made = as_created({"metadata": {"name": parent["metadata"]["name"], "namespace": "team-a"}}, parent)
+    made["metadata"].update(
+        {
+            key: value
+            for key, value in (
+                ("ownerReferences", draw.pick([[], None])),
+                ("annotations", None),
+                ("labels", {"app.kubernetes.io/managed-by": "ingress-manager"}),
+            )
+            if draw.one_in(3)
+        }
+    )
+    if made["metadata"]["ownerReferences"]:
+        owner = made["metadata"]["ownerReferences"][0]
+        owner[draw.pick(["uid", "kind", "name", "apiVersion"])] = draw.text()
+    return made
+
+
+def check_answer(answer: Any, statuses: set[int]) -> None:
+    """A refusal is one printable line of at most 500 characters."""
+    assert answer.status in statuses, answer
+    if answer.status != 200:
+        line = answer.body.decode()
+        assert line.endswith("\n") and len(line) > 1, answer  # noqa: PT018 - one thing: a line
+        assert line[:-1].isprintable(), answer
+        assert len(line) <= 501, answer
+
+
+def check_ingress(desired: Object, parent: Object, settings: Object) -> None:
+    """The API server takes it, it leads to its own Service, and the settings allow all that is in it."""
+    assert list(rules_broken(msgspec.convert(desired, Ingress))) == []
+    metadata, spec = desired["metadata"], desired["spec"]
+    assert (metadata["name"], metadata["namespace"]) == (parent["metadata"]["name"], "team-a")
+    hosts = [rule["host"] for rule in spec["rules"]]
+    assert len(set(hosts)) == len(hosts)
+    assert all(entry["hosts"] == hosts for entry in spec.get("tls", []))
+    namespaces = settings["namespaces"]
+    own = namespaces.get("team-a", namespaces.get("*", {"hosts": None}))
+    assert own["hosts"] is None or all(is_within(host, own["hosts"]) for host in hosts), (hosts, own)
+    numbers = {port["port"] for port in parent["spec"]["ports"] if port["protocol"] == "TCP"}
+    for path in (path for rule in spec["rules"] for path in rule["http"]["paths"]):
+        assert path["backend"]["service"]["name"] == metadata["name"]
+        assert path["backend"]["service"]["port"]["number"] in numbers
+    check_annotations(metadata.get("annotations", {}), parent, settings)
+    check_size(desired)
+
+
+def is_within(host: str, patterns: list[str]) -> bool:
+    """Return whether a host that `host` matches is one of `patterns`."""
+    one = host.replace("*", "any", 1)
+    return any(p in {one, host} or (p.startswith("*.") and one.endswith(p[1:])) for p in patterns)
+
+
+def check_annotations(annotations: dict[str, str], parent: Object, settings: Object) -> None:
+    """Nothing is made up, and what the list doesn't name in full is harmless."""
+    copied = {key: value for key, value in annotations.items() if key != "ingress/not-copied"}
+    assert copied.items() <= parent["metadata"]["annotations"].items()
+    listed = settings.get("copyAnnotations")
+    for key in copied:
+        assert not key.startswith("ingress/"), key
+        if listed is not None and key not in listed:
+            assert any(entry.endswith("*") and key.startswith(entry[:-1]) for entry in listed), key
+            assert not FORBIDDEN.search(key), key
+
+
+def check_size(desired: Object) -> None:
+    """With the copy that Metacontroller keeps, as Go writes JSON, the annotations are what the API server takes."""
+    copy = json.dumps(desired, ensure_ascii=False, separators=(",", ":"))
+    longer = 5 * sum(map(copy.count, "<>&")) + 3 * sum(map(copy.count, "\u2028\u2029"))  # \u003c for <, and so on
+    own = sum(len(key) + len(value.encode()) for key, value in desired["metadata"].get("annotations", {}).items())
+    assert own + len(copy.encode()) + longer < MOST_ANNOTATION_BYTES - 1000, "the API server would refuse it for ever"
+
+
+def inside(options: list[str]) -> None:
+    """Search, in the child: never returns."""
+    import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    with atheris.instrument_imports(include=["hooks"]):
+        from hooks import core, settings  # noqa: F401 - imported here to be instrumented
+    atheris.Setup([sys.argv[0], *options], anything)
+    atheris.Fuzz()
+
+
+def main(arguments: list[str]) -> int:
+    """Search or replay in a child; say how much was done and what was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Fuzz the core of the hook.")
+    parser.add_argument("--seconds", type=int, metavar="N", help="stop after so long")
+    parser.add_argument("--executions", type=int, metavar="N", help="stop after so many")
+    known, options = parser.parse_known_args(arguments)
+    corpus = STORE / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    if known.seconds is not None:
+        options = [f"-max_total_time={known.seconds}", *options]
+    if known.executions is not None:
+        options = [f"-runs={known.executions}", *options]
+    elif all(option.startswith("-") for option in options):
+        options = [*options, str(corpus)]  # a search without end or by the clock goes on where the last one ended
+    command = [sys.executable, "-m", "tests.fuzz", INSIDE, *LIMITS, f"-artifact_prefix={STORE}/", *options]
+    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=False)
+    status, said = ended.returncode, (ended.stdout + ended.stderr).decode(errors="replace")
+    counted = re.search(r"stat::number_of_executed_units: *(\d+)", said)
+    stored = re.search(r"Test unit written to (.*)", said)
+    executions = f"{int(counted[1]):,} executions" if counted else "executions not counted"
+    if status == 0:
+        print(f"fuzz: {executions}, no finding")  # noqa: T201
+        return 0
+    print("\n".join(said.splitlines()[-60:]))  # noqa: T201
+    print(f"fuzz: {executions}, 1 finding")  # noqa: T201
+    if stored:
+        print(f"replay it: python -m tests.fuzz {Path(stored[1]).relative_to(REPOSITORY)}")  # noqa: T201
+    return 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == [INSIDE]:
+        inside(sys.argv[2:])
+    sys.exit(main(sys.argv[1:]))
