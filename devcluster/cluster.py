@@ -21,6 +21,14 @@ from devcluster.programs import find_programs
 CRD_FILE = Path(__file__).with_name("crds.yaml")
 
 
+def hook_command(port: int) -> list[str]:
+    """Return the command that serves the hook on loopback, with the committed configuration."""
+    return [
+        *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf"),
+        *("--bind", f"127.0.0.1:{port}", "--reuse-port", "hooks.app:create_app()"),
+    ]
+
+
 def silent(_line: str) -> None:
     """Report nothing."""
 
@@ -127,10 +135,7 @@ class DevCluster:
     def _hook(self, port: int) -> Process:
         return self.processes.add(
             "hook",
-            [
-                *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf"),
-                *("--bind", f"127.0.0.1:{port}", "--reuse-port", "hooks.app:create_app()"),
-            ],
+            hook_command(port),
             env={"INGRESS_MANAGER_SETTINGS": str(self.settings_file)},
             cwd=REPOSITORY,
         )

@@ -106,7 +106,7 @@ def contradictions(wishes: Wishes) -> Iterator[str]:
         ("ingress/path-type", wishes.path_type, "path_type"),
         ("ingress/port", wishes.port, "port"),
     ):
-        if stated and wishes.routes and all(getattr(route, field) is not None for route in wishes.routes):
+        if wishes.routes and stated and all(getattr(route, field) is not None for route in wishes.routes):
             yield f"{annotation} has no effect, because every one of ingress/routes states its own; remove it"
 
 
@@ -136,14 +136,15 @@ def choose_port(service: Service, route: Route, wishes: Wishes) -> int:
         return 0
     if not tcp:
         raise Problem(f"this Service has no TCP port to send HTTP to; it has {described(ports)}")
-    for candidates in (
-        tcp,
+    if len(tcp) == 1:
+        return tcp[0].port
+    for meant in (
         [port for port in tcp if port.name == "http"],
         [port for port in tcp if port.app_protocol == "http"],
         [port for port in tcp if port.port == 80],
     ):
-        if len(candidates) == 1:
-            return candidates[0].port
+        if len(meant) == 1:
+            return meant[0].port
     raise Problem(f"ingress/port is needed to say which port serves HTTP; this Service has {described(ports)}")
 
 

@@ -180,6 +180,8 @@ def copies(policy: Policy, key: str) -> bool:
     """Return whether the annotation `key` of a Service is copied to its Ingress."""
     if key in policy.copied:
         return True
+    if key.startswith("ingress/"):  # known to be refused below, and looked at for every Service
+        return False
     behind_the_slash = key.rpartition("/")[2]
     return (
         any(pattern.endswith("*") and key.startswith(pattern[:-1]) for pattern in policy.copied)

@@ -7,8 +7,10 @@ the CVEs of controllers that write what they read into their configuration (CVE-
 
 import re
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_NUMBER_LIKE = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+_NUMBER_LIKE = r"(?:[0-9]+|0x[0-9a-f]*)"
+_HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*(?!{_NUMBER_LIKE}$){_LABEL}")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&()*+,=:@-]|%[0-9A-Fa-f]{2})*")
 # A server may decode these before it looks: a slash, a backslash, a dot, a percent sign, and control characters.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
@@ -20,6 +22,8 @@ LONGEST_PATH = 1024
 
 def host_problem(host: str) -> str | None:
     """Return what is wrong with a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`."""
+    if len(host) <= LONGEST_HOST and _HOST.fullmatch(host):
+        return None
     name = host.removeprefix("*.")
     labels = name.split(".")
     checks = (
@@ -29,11 +33,11 @@ def host_problem(host: str) -> str | None:
         (not name or host == "*", "must name a domain"),
         (host.endswith("."), "must not end with a dot"),
         ("*" in name, "may hold * only as its whole first label, as in *.example.com"),
-        (":" in name or _NUMBER_LIKE.fullmatch(labels[-1]), "must be a name: no URL, no IP address, no port"),
+        (":" in name or re.fullmatch(_NUMBER_LIKE, labels[-1]), "must be a name: no URL, no IP address, no port"),
         (any(len(label) > LONGEST_LABEL for label in labels), f"has a label of more than {LONGEST_LABEL} characters"),
-        (not all(map(_LABEL.fullmatch, labels)), "must be a DNS name: letters, digits and -, with dots between"),
+        (True, "must be a DNS name: letters, digits and -, with dots between"),
     )
-    return next((problem for wrong, problem in checks if wrong), None)
+    return next(problem for wrong, problem in checks if wrong)
 
 
 def path_problem(path: str) -> str | None:
@@ -59,6 +63,6 @@ def value_problem(value: str) -> str | None:
 
 def name_problem(name: str) -> str | None:
     """Return what is wrong with the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
-    if len(name) <= LONGEST_HOST and all(map(_LABEL.fullmatch, name.split("."))):
+    if len(name) <= LONGEST_HOST and _NAME.fullmatch(name):
         return None
     return f"must be a name of at most {LONGEST_HOST} lower-case letters, digits, - and ."
