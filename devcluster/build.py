@@ -26,8 +26,11 @@ PACKAGES = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "loadgen": "./cmd/loadgen",
 }
-"""The programs that can be built, and their Go packages: the `tool` lines of go.mod."""
+"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and one of our own."""
+
+LOAD_GENERATOR = MODULE / "cmd" / "loadgen" / "main.go"
 
 Progress = Callable[[str], None]
 """Is given a line about what is being done, for a person who waits."""
@@ -40,8 +43,9 @@ def built(name: str) -> Path | None:
 
 
 def folder() -> Path:
-    """Return where programs are built to: another place for another go.mod, so nothing in it is ever out of date."""
-    content = (MODULE / "go.mod").read_bytes() + (MODULE / "go.sum").read_bytes() + platform.machine().encode()
+    """Return where programs are built to: another place for other sources, so nothing in it is ever out of date."""
+    sources = (MODULE / "go.mod", MODULE / "go.sum", LOAD_GENERATOR)
+    content = b"".join(source.read_bytes() for source in sources) + platform.machine().encode()
     return BUILD / f"bin-{hashlib.sha256(content).hexdigest()[:12]}"
 
 

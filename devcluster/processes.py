@@ -143,6 +143,10 @@ class Process:
         """Return the resident memory, now or at its peak, descendants included. Linux only."""
         return usage.rss_bytes(self.pid, peak=peak)
 
+    def pss_bytes(self) -> int:
+        """Return the memory now, shared pages counted once, descendants included. Linux only."""
+        return usage.pss_bytes(self.pid)
+
 
 class Processes:
     """A temporary folder and the processes whose files are in it. Leaving the context ends them and removes the folder.

@@ -20,12 +20,6 @@ MOST_LISTED = 10
 Thing = TypeVar("Thing")
 
 
-class Path(msgspec.Struct, frozen=True):
-    path: str
-    path_type: str
-    port: int
-
-
 class Tls(msgspec.Struct, frozen=True):
     secret: str | None
 
@@ -35,8 +29,8 @@ class Exposure(msgspec.Struct, frozen=True):
     namespace: str
     annotations: dict[str, str]
     ingress_class: str | None
-    paths: dict[str, list[Path]]
-    """By host, in the order first seen."""
+    ports: dict[str, dict[tuple[str, str], int]]
+    """The port by path and path type, by host, in the order first seen."""
 
     tls: Tls | None
 
@@ -59,16 +53,18 @@ def exposure(service: Service, wishes: Wishes, policy: Policy) -> Exposure:
         *contradictions(wishes),
         *(problem for key, value in copied.items() for problem in policies.copy_problems(policy, key, value)),
     ]
-    paths: dict[str, list[Path]] = {}
+    ports: dict[str, dict[tuple[str, str], int]] = {}
     stated = routes(wishes)
     shared = attempt(problems, shared_hosts, service, wishes, here) if any(r.host is None for r in stated) else ()
     for route in stated:
         own = "ingress/routes: host"
         hosts = shared if route.host is None else attempt(problems, allowed, (route.host,), own, service, here)
         port = attempt(problems, choose_port, service, route, wishes)
-        path = Path(route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix", port or 0)
+        path = (route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix")
         for host in hosts or ():
-            attempt(problems, add, path, host, paths)
+            if path in ports.setdefault(host, {}):
+                problems.append(f"ingress/routes: {host}{path[0]} ({path[1]}) is stated twice")
+            ports[host][path] = port or 0
     if problems:
         raise Refused(422, *dict.fromkeys(problems))
     return Exposure(
@@ -76,7 +72,7 @@ def exposure(service: Service, wishes: Wishes, policy: Policy) -> Exposure:
         namespace=meta.namespace,
         annotations=with_not_copied(copied, meta.annotations or {}),
         ingress_class=wishes.ingress_class or here.ingress_class,
-        paths=paths,
+        ports=ports,
         tls=tls(wishes, policy),
     )
 
@@ -173,14 +169,6 @@ def allowed(hosts: tuple[str, ...], origin: str, service: Service, here: Here) -
         f"{origin} {listed(refused, MOST_LISTED)} may not be claimed; "
         f"allowed in namespace {service.metadata.namespace}: {allowed_here}"
     )
-
-
-def add(path: Path, host: str, paths: dict[str, list[Path]]) -> None:
-    """Add a path to those of its host. Raises Problem when the host has that path and path type already."""
-    of_host = paths.setdefault(host, [])
-    if any((path.path, path.path_type) == (other.path, other.path_type) for other in of_host):
-        raise Problem(f"ingress/routes: {host}{path.path} ({path.path_type}) is stated twice")
-    of_host.append(path)
 
 
 def tls(wishes: Wishes, policy: Policy) -> Tls | None:

@@ -25,7 +25,7 @@ def ingress(exposure: Exposure) -> dict[str, Any]:
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class
     if exposure.tls is not None:
-        spec["tls"] = [{"hosts": list(exposure.paths)}]
+        spec["tls"] = [{"hosts": list(exposure.ports)}]
         if exposure.tls.secret is not None:
             spec["tls"][0]["secretName"] = exposure.tls.secret
     spec["rules"] = [
@@ -34,14 +34,14 @@ def ingress(exposure: Exposure) -> dict[str, Any]:
             "http": {
                 "paths": [
                     {
-                        "path": path.path,
-                        "pathType": path.path_type,
-                        "backend": {"service": {"name": exposure.name, "port": {"number": path.port}}},
+                        "path": path,
+                        "pathType": path_type,
+                        "backend": {"service": {"name": exposure.name, "port": {"number": port}}},
                     }
-                    for path in paths
+                    for (path, path_type), port in of_host.items()
                 ]
             },
         }
-        for host, paths in exposure.paths.items()
+        for host, of_host in exposure.ports.items()
     ]
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
