@@ -2,6 +2,8 @@
 
 import io
 import json
+import socket
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -148,3 +150,17 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
         gunicorn_conf.on_starting(None)
     said = "ingress-manager: settings file /nowhere/settings.yaml: No such file or directory\n"
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("linux", [True, False])
+def test_a_connection_without_a_byte_holds_no_thread_where_the_system_can_prevent_it(
+    linux: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if linux and not hasattr(socket, "TCP_DEFER_ACCEPT"):
+        pytest.skip("Only Linux defers what it accepts, so that it does was not tested.")
+    if not linux:
+        monkeypatch.delattr(socket, "TCP_DEFER_ACCEPT", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        gunicorn_conf.when_ready(SimpleNamespace(LISTENERS=[SimpleNamespace(sock=listening)]))
+        if linux:
+            assert listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT) > 0
