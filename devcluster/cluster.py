@@ -170,11 +170,11 @@ class DevCluster:
         )
 
     def restart_hook(self, settings: dict[str, Any] | None = None) -> None:
-        """Restart the hook, with other settings if they are given, and return when it is ready.
+        """Restart the hook at once, with other settings if they are given, and return when it is ready.
 
         Raises ProcessDied, with the hook's complaint in the message, when it does not take the settings.
         """
-        self.hook.stop()
+        self.hook.kill()
         if settings is not None:
             self.settings_file.write_text(yaml.safe_dump(settings))
         self.hook.start()
