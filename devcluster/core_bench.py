@@ -13,13 +13,13 @@ from statistics import median
 from typing import Any
 
 import yaml
+from hooks.core import sync
 
 from devcluster.build import REPOSITORY, Progress
 from devcluster.cluster import hook_command
 from devcluster.figures import Figure, at_most
 from devcluster.ports import ReservedPort
 from devcluster.processes import Processes
-from hooks.core import sync
 from hooks.policy import Policy
 
 POLICY = Policy()
