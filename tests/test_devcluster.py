@@ -355,7 +355,7 @@ def test_the_overlay_renders_the_committed_manifests_with_the_hook_on_loopback(
 
     spec = rendered.find("DecoratorController", "ingress-manager")["spec"]
     urls = {name: hook["webhook"]["url"] for name, hook in spec["hooks"].items()}
-    assert urls == {"sync": "http://127.0.0.1:1234/sync", "customize": "http://127.0.0.1:1234/customize"}
+    assert urls == {"sync": "http://127.0.0.1:1234/sync"}
     assert spec["resyncPeriodSeconds"] == 7
     assert isinstance(yaml.safe_load(rendered.settings()), dict)
     with pytest.raises(DevClusterError, match="hold no Secret named absent"):

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.standin import merge
-from devcluster.standin.contract import CustomizeAnswer, Spec, SyncAnswer, Webhook, retry_after
+from devcluster.standin.contract import Spec, SyncAnswer, Webhook, retry_after
 from devcluster.standin.workqueue import TokenBucket, WorkQueue
 
 # The merge.
@@ -401,10 +401,9 @@ SERVICES = {"apiVersion": "v1", "resource": "services"}
         (Spec, {"resources": [SERVICES | {"annotationSelector": {}}], "hooks": {"sync": HOOK}}, "annotationSelector"),
         (Spec, {"resources": [SERVICES | {"ignoreStatusChanges": True}], "hooks": {"sync": HOOK}}, "ignoreStatusCh"),
         (Spec, {"resources": [SERVICES], "hooks": {"sync": HOOK, "finalize": HOOK}}, "finalize"),
+        (Spec, {"resources": [SERVICES], "hooks": {"sync": HOOK, "customize": HOOK}}, "customize"),
         (Spec, {"resources": [SERVICES], "hooks": {"sync": HOOK | {"version": "v1"}}}, "v1"),
         (Spec, {"resources": [SERVICES], "hooks": {"sync": {"webhook": HOOK["webhook"]}}}, "version"),
-        (CustomizeAnswer, {"relatedResources": [SERVICES | {"labelSelector": {}}]}, "labelSelector"),
-        (CustomizeAnswer, {"relatedResources": [SERVICES]}, "names"),
         (SyncAnswer, {"attachments": [], "children": []}, "children"),
         (SyncAnswer, {"attachments": [1]}, "attachments"),
     ],

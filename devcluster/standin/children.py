@@ -62,7 +62,7 @@ def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> No
     owners = created["metadata"].get("ownerReferences") or []
     if not any(owner["uid"] == parent["metadata"]["uid"] for owner in owners):
         created["metadata"]["ownerReferences"] = [*owners, _controller_reference(parent)]
-    with _harmless("AlreadyExists"):  # the hook is told of it as a related object, if it asked
+    with _harmless("AlreadyExists"):  # any other refusal, for example by an admission policy, is an error
         api.request("POST", resource.path(desired["metadata"].get("namespace", "")), created)
 
 
