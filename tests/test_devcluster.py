@@ -395,6 +395,7 @@ def test_credentials_are_for_their_owner_alone(tmp_path: Path) -> None:
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert yaml.safe_load(path.read_text())["users"] == [{"name": "me", "user": {"token": "secret"}}]
+    assert credentials.read_kubeconfig(path) == ("https://127.0.0.1:1", ca, "secret")
     assert credentials.new_signing_key() != credentials.new_signing_key()
 
 

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import msgspec
 import requests
 
-from devcluster.standin.kube import Object, cause, session
+from devcluster.api import Object, cause, new_session
+from devcluster.standin.objects import SELF
 
 DEFAULT_TIMEOUT = 10.0
 
@@ -108,7 +109,7 @@ class Hook:
 
     def __init__(self, rule: HookRule) -> None:
         self._url, self._timeout = rule.webhook.address(), rule.webhook.seconds()
-        self._session = session()
+        self._session = new_session(SELF)
 
     def ask(self, request: Object) -> SyncAnswer:
         """Return the hook's answer; TooManyRequestsError for 429, else SyncError if it isn't a 200 that can be used."""

@@ -11,11 +11,12 @@ from collections import defaultdict
 
 import msgspec
 
+from devcluster.api import Api, ApiError, Object
 from devcluster.standin import children, merge
 from devcluster.standin.contract import Hook, Spec, SyncAnswer, SyncError, TooManyRequestsError
 from devcluster.standin.events import Recorder
 from devcluster.standin.informer import Handler, Informer, Informers
-from devcluster.standin.kube import Api, ApiError, Key, Object, ObjectMap, controller_of, group, name_of
+from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of
 from devcluster.standin.workqueue import WorkQueue
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
@@ -147,7 +148,7 @@ class Controller:
     def _observed(self, parent: Object) -> ObjectMap:
         """Return the attachments that this DecoratorController made for that very parent; each kind has an entry."""
         return {
-            informer.resource.group_key: {
+            group_key(informer.resource): {
                 name_of(child): child
                 for child in informer.owned_by(parent["metadata"]["uid"])
                 if (child["metadata"].get("annotations") or {}).get(DECORATOR) == self._name

@@ -9,6 +9,7 @@ from devcluster.api import INGRESSES, SERVICES, Resource
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 
+REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 READS = {"get", "list", "watch"}
 
 
@@ -49,7 +50,7 @@ def test_a_service_is_never_written_to(cluster: DevCluster, stage: Stage) -> Non
 
     service = stage.api.get(SERVICES, "shop", stage.namespace)
     assert service is not None
-    assert {entry["manager"] for entry in service["metadata"]["managedFields"]} == {"python-requests"}
+    assert {entry["manager"] for entry in service["metadata"]["managedFields"]} == {"devcluster"}
     assert "finalizers" not in service["metadata"]
     verbs = {event["verb"] for event in done_by_the_engine(cluster, "services")}
     assert verbs <= READS
@@ -141,7 +142,7 @@ def test_the_api_servers_authorizer_says_what_metacontroller_may_do(
             "kind": "SubjectAccessReview",
             "spec": {"user": cluster.engine_user, "groups": GROUPS, "resourceAttributes": asked},
         }
-        answer = cluster.api.create(Resource("authorization.k8s.io/v1", "subjectaccessreviews"), review)
+        answer = cluster.api.create(REVIEWS, review)
         assert answer["status"]["allowed"] is allowed, f"{verb} {resource} in {namespace or 'all namespaces'}"
 
 
