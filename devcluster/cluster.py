@@ -212,11 +212,6 @@ class DevCluster:
         """Run kubectl as admin and return what it prints; raises CommandFailed with its complaint."""
         return self.control_plane.kubectl(*arguments, input=input)
 
-    @property
-    def audit_log(self) -> Path:
-        """The API server's audit log: every write, and every access to Services and Ingresses."""
-        return self.control_plane.audit_log
-
     def audit_events(self) -> Iterator[dict[str, Any]]:
         """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
         return self.control_plane.audit_events()

@@ -22,8 +22,7 @@ AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 class ControlPlane:
     """A control plane whose files and processes are in `processes`, which also end it.
 
-    As a context manager it is started and ready inside; `start` and `wait_ready` do the same one after the other.
-    Both raise ProcessDied, and `wait_ready` NotReady.
+    Call `start`, then `wait_ready`, then `close`. The first two raise ProcessDied, and `wait_ready` NotReady.
     """
 
     def __init__(self, programs: Programs, processes: Processes) -> None:
@@ -78,18 +77,6 @@ class ControlPlane:
         """Close the connections and give the port back; the processes end with their folder."""
         self.api.close()
         self.port.close()
-
-    def __enter__(self) -> "ControlPlane":
-        try:
-            self.start()
-            self.wait_ready()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _etcd(self) -> Process:
         # It listens on Unix sockets in our folder, which no other user can open; as relative paths they can't become

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from devcluster import usage
@@ -105,10 +105,17 @@ class Process:
         self._guard.forget(self._group)
         self._group = None
 
-    def restart(self) -> None:
-        """Stop and start it."""
-        self.stop()
-        self.start()
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Keep the process, without its descendants, from running while in the context, as a machine under load would.
+
+        Raises ProcessLookupError when it has ended.
+        """
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
 
     def wait_ready(self, check: Callable[[], object], timeout: float = 60) -> None:
         """Return once `check` returns something true.
@@ -138,10 +145,6 @@ class Process:
     def cpu_seconds(self) -> float:
         """Return the processor time used so far, descendants included. Linux only."""
         return usage.cpu_seconds(self.pid)
-
-    def rss_bytes(self, *, peak: bool = False) -> int:
-        """Return the resident memory, now or at its peak, descendants included. Linux only."""
-        return usage.rss_bytes(self.pid, peak=peak)
 
     def pss_bytes(self) -> int:
         """Return the memory now, shared pages counted once, descendants included. Linux only."""
