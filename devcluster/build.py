@@ -31,7 +31,7 @@ PACKAGES = {
 """The programs that can be built, and their Go packages: the `tool` lines of go.mod, and one of our own."""
 
 Progress = Callable[[str], None]
-"""Is given a line about what is being done, for a person who waits."""
+"""A function that shows a waiting person a line about what is being done."""
 
 
 def built(name: str) -> Path | None:
@@ -59,14 +59,14 @@ def pinned_version(module: str) -> str:
 def build(names: Sequence[str], progress: Progress) -> None:
     """Build the programs that have not been built yet. They appear one by one, each complete.
 
-    The first time this takes minutes; later builds take from Go's cache. Raises MissingProgram when Go is missing or
+    The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing or
     too old, and BuildFailed when it fails.
     """
     go = find_go(names)
     BUILD.mkdir(exist_ok=True)
     (BUILD / ".gitignore").write_text("*\n")
     with lock(BUILD / "lock", progress):
-        for left_over in BUILD.glob("tmp-*"):  # by a build that was killed; nobody else builds now
+        for left_over in BUILD.glob("tmp-*"):  # left by a build that was killed: we hold the lock, so no other one runs
             shutil.rmtree(left_over, ignore_errors=True)
         for name in names:
             if not built(name):
@@ -94,7 +94,7 @@ def build_one(go: str, name: str, progress: Progress) -> None:
         try:
             output = follow(process, name, progress)
         finally:
-            if process.poll() is None:  # Interrupted: Go's compilers go with it.
+            if process.poll() is None:  # Interrupted: end Go's compilers, too.
                 os.killpg(process.pid, signal.SIGTERM)
             process.wait()
         if process.returncode:
@@ -104,7 +104,7 @@ def build_one(go: str, name: str, progress: Progress) -> None:
 
 
 def linker_flags() -> str:
-    """Return the flags that strip a program and tell it its version, which kubectl asks for and has to understand."""
+    """Return the linker flags that leave out debug information and set the version, which kubectl asks for."""
     version = pinned_version("k8s.io/kubernetes")
     major, minor = version.removeprefix("v").split(".")[:2]
     stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}

@@ -15,7 +15,7 @@ from devcluster.errors import NotReady, ProcessDied
 from devcluster.guard import Guard
 
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
-"""What a program needs of the environment: to find programs and libraries, and to speak our language."""
+"""The environment variables that every program is given: where programs and libraries are, and the language."""
 
 
 class Process:
@@ -69,7 +69,7 @@ class Process:
                     stderr=subprocess.STDOUT,
                     cwd=self._cwd,
                     env=self.env,
-                    start_new_session=True,  # Ctrl-C in the terminal is for us: we end it, in the right order.
+                    start_new_session=True,  # Ctrl-C must not reach it: we end the processes in the right order
                 )
             except OSError as error:
                 raise ProcessDied(f"{self.name} can't be started: {error}") from error
@@ -97,7 +97,7 @@ class Process:
             self._popen.wait()
 
     def _end_group(self) -> None:
-        """Kill what is left of its process group. Once only: later the same id may be someone else's."""
+        """Kill what is left of its process group. Only once, because the id can be given to another group later."""
         if self._group is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: PermissionError for one that has ended
@@ -191,7 +191,7 @@ class Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # The last started first, since it needs those before it; asked all at once, since each takes its time.
+        # In reverse order, because a process needs those started before it. Each is asked before any is waited for.
         for process in reversed(self._all):
             process.terminate()
         for process in reversed(self._all):

@@ -88,7 +88,7 @@ def test_assets_come_before_path_and_path_before_what_was_built(
     ]
 
 
-def test_a_program_on_path_that_is_too_old_is_passed_over_aloud(bare_machine: Callable[..., Path]) -> None:
+def test_a_program_on_path_that_is_too_old_is_passed_over_with_a_message(bare_machine: Callable[..., Path]) -> None:
     old = bare_machine("path", "kube-apiserver", "echo Kubernetes v1.19.2")
     said: list[str] = []
 
@@ -127,7 +127,7 @@ def test_without_a_usable_go_the_message_says_what_is_missing_and_how_to_get_it(
 
 
 @pytest.mark.usefixtures("bare_machine")
-def test_a_build_that_is_impossible_can_be_let_pass() -> None:
+def test_with_if_possible_a_build_that_is_impossible_is_no_error() -> None:
     result = CliRunner().invoke(main, ["build", "--if-possible"])
 
     assert result.exit_code == 0
@@ -179,7 +179,7 @@ def test_a_build_that_fails_leaves_nothing_and_says_what_go_said(bare_machine: C
     assert not list(build.BUILD.glob("tmp-*"))
 
 
-def test_what_a_killed_build_left_is_never_taken_for_a_program_and_is_cleared_away(
+def test_what_a_killed_build_left_is_never_used_and_is_removed_by_the_next(
     bare_machine: Callable[..., Path],
 ) -> None:
     bare_machine("path", "go", GO)
@@ -249,7 +249,7 @@ def test_two_processes_do_not_build_at_once(bare_machine: Callable[..., Path]) -
 # Processes.
 
 
-def test_a_process_that_dies_is_noticed_at_once_and_its_last_words_are_told(processes: Processes) -> None:
+def test_a_process_that_ends_is_noticed_at_once_and_the_error_has_the_end_of_its_log(processes: Processes) -> None:
     process = sh(processes, "echo first; echo the reason >&2; exit 3")
     process.start()
 
@@ -257,7 +257,7 @@ def test_a_process_that_dies_is_noticed_at_once_and_its_last_words_are_told(proc
         process.wait_ready(lambda: False, timeout=30)
 
 
-def test_a_process_that_is_never_ready_is_told_with_its_log(processes: Processes) -> None:
+def test_for_a_process_that_is_never_ready_the_error_has_the_end_of_its_log(processes: Processes) -> None:
     process = sh(processes, "echo still loading; exec sleep 60")
     process.start()
     wait_for(lambda: "loading" in process.log_tail())
@@ -435,6 +435,6 @@ def test_credentials_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert credentials.new_signing_key() != credentials.new_signing_key()
 
 
-def test_waiting_in_vain_says_what_for() -> None:
+def test_waiting_too_long_is_an_error_that_says_what_for() -> None:
     with pytest.raises(NotReady, match="waited 0 s for the moon; the last answer was None"):
         wait_for(lambda: None, timeout=0, what="the moon")

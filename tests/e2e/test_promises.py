@@ -1,4 +1,4 @@
-"""The promises, checked by those who can't be talked round: the audit log, managedFields and the authorizer."""
+"""The promises, checked with the API server's own records: the audit log, managedFields and the authorizer."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAc
 
 
 def until_seen(stage: Stage, name: str) -> None:
-    """Wait until all that was done before has been looked at: until a Service annotated later has its Ingress."""
+    """Wait until everything done before has been synced: until a Service annotated later has its Ingress."""
     stage.create_service(name, {"ingress/http": "true"})
     stage.until_ingress(name, "the Ingress of a Service annotated later", lambda _: True)
 

@@ -1,4 +1,4 @@
-"""The README's commands that need a cluster, word for word but for what only the Internet has."""
+"""The README's commands that need a cluster, run as they are written, except for files from the Internet."""
 
 import os
 import re

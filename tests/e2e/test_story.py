@@ -1,4 +1,4 @@
-"""The story of the demo, and what an impatient or unlucky owner of a Service can add to it."""
+"""The story of the demo, and what else a Service's owner and other people can do."""
 
 import time
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def test_a_service_deleted_and_made_again_at_once_has_an_ingress_of_its_own(stag
 
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground"])
-def test_however_a_service_is_deleted_it_goes_and_its_ingress_goes(stage: Stage, propagation: str) -> None:
+def test_however_a_service_is_deleted_it_is_removed_and_so_is_its_ingress(stage: Stage, propagation: str) -> None:
     stage.create_service("shop", {"ingress/http": "true"})
     stage.until_ingress("shop", "the Ingress", lambda _: True)
     stage.api.delete(SERVICES, "shop", stage.namespace, propagation=propagation)
