@@ -3,6 +3,7 @@
 import configparser
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from hooks import gunicorn_conf
 from hooks.app import create_app
 from hooks.policy import Policy
 from hooks.settings import FILE_VARIABLE, SettingsFile, load
-from tests.manifests import FOLDERS, REPOSITORY, find, rendered
+from tests.manifests import FOLDERS, REPOSITORY, built, find, rendered
 
 SETUP = configparser.ConfigParser(interpolation=None)
 SETUP.read(REPOSITORY / "setup.cfg")
@@ -68,7 +69,14 @@ def test_every_object_is_stated_once(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_namespaced_object_is_in_the_folders_own_namespace(folder: str) -> None:
-    cluster_wide = {"Namespace", "ClusterRole", "ClusterRoleBinding", "DecoratorController"}
+    cluster_wide = {
+        "Namespace",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "DecoratorController",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    }
     namespace = find(folder, "Namespace")["metadata"]["name"]
     for item in rendered(folder):
         expected = None if item["kind"] in cluster_wide else namespace
@@ -134,9 +142,8 @@ def test_two_replicas_outlive_the_loss_or_the_drain_of_a_node(folder: str) -> No
 # Metacontroller and the DecoratorController.
 
 
-@pytest.mark.parametrize("hook", ["sync", "customize"])
-def test_a_hook_of_the_decoratorcontroller_leads_to_a_route_of_the_hook(hook: str) -> None:
-    webhook = find("metacontroller", "DecoratorController")["spec"]["hooks"][hook]["webhook"]
+def test_the_decoratorcontroller_leads_to_a_route_of_the_hook() -> None:
+    webhook = find("metacontroller", "DecoratorController")["spec"]["hooks"]["sync"]["webhook"]
     service = find("manifests", "Service")
     named = {key: webhook["service"][key] for key in ("name", "namespace")}
     assert named.items() <= service["metadata"].items()
@@ -154,14 +161,57 @@ def test_the_decoratorcontroller_takes_every_service_writes_to_none_and_updates_
     # The default never updates an Ingress.
     [attachment] = spec["attachments"]
     assert attachment["updateStrategy"] == {"method": "InPlace"}
-    assert spec["hooks"].keys() == {"sync", "customize"}
-    assert {hook["version"] for hook in spec["hooks"].values()} == {"v2"}
+    # A finalize hook would put a finalizer on Services; with a customize hook each Ingress event costs a walk over all.
+    assert spec["hooks"].keys() == {"sync"}
+    assert spec["hooks"]["sync"]["version"] == "v2"
+
+
+def test_services_are_never_resynced_all_at_once() -> None:
+    assert "resyncPeriodSeconds" not in find("metacontroller", "DecoratorController")["spec"]
+    # By default every 30 minutes.
+    assert "--cache-flush-interval=24h" in container("metacontroller")["args"]
+
+
+def test_the_policy_of_names_that_are_taken_knows_our_ingresses_as_the_hook_and_metacontroller_mark_them() -> None:
+    name = find("metacontroller", "DecoratorController")["metadata"]["name"]
+    policy = find("metacontroller", "ValidatingAdmissionPolicy")
+    [condition] = policy["spec"]["matchConditions"]
+    [validation] = policy["spec"]["validations"]
+    marked = f"annotations[?'metacontroller.k8s.io/decorator-controller'].orValue('') == '{name}'"
+    assert condition["expression"].endswith(marked)
+    assert marked in validation["expression"]
+
+    binding = find("metacontroller", "ValidatingAdmissionPolicyBinding")["spec"]
+    assert binding["policyName"] == policy["metadata"]["name"]
+    [selected] = binding["paramRef"]["selector"]["matchExpressions"]
+    assert selected["operator"] == "NotIn"
+    ingress = yaml.safe_load((REPOSITORY / "tests/cases/host/ingress.yaml").read_text(encoding="utf-8"))
+    [(label, value)] = ingress["metadata"]["labels"].items()
+    assert (selected["key"], selected["values"]) == (label, [value])
 
 
 def test_the_decoratorcontroller_alone_is_part_of_the_whole() -> None:
     whole, alone = rendered("metacontroller"), rendered("metacontroller/controller")
-    assert {item["kind"] for item in alone} == {"DecoratorController", "ClusterRole", "ClusterRoleBinding"}
+    assert sorted(item["kind"] for item in alone) == [
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "DecoratorController",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    ]
     assert all(item in whole for item in alone)
+
+
+def test_the_policy_can_be_left_out_with_the_one_line_of_the_readme(tmp_path: Path) -> None:
+    readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```yaml\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    for folder in ("metacontroller", "metacontroller/controller"):
+        overlay = tmp_path.resolve() / Path(folder).name
+        overlay.mkdir()
+        base = os.path.relpath(REPOSITORY / folder, overlay)
+        (overlay / "kustomization.yaml").write_text(f"resources: [{base}]\n{block}", encoding="utf-8")
+        policy = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+        assert built(overlay) == [item for item in rendered(folder) if item["kind"] not in policy]
 
 
 def test_metacontroller_may_do_what_it_needs_and_no_more() -> None:
@@ -203,6 +253,12 @@ def test_replicas_of_metacontroller_elect_a_leader_with_the_lease_they_may_write
     assert f"--leader-election-namespace={role['metadata']['namespace']}" in arguments
     # The default of --leader-election-id.
     assert [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule] == [["metacontroller"]]
+
+
+def test_the_command_that_has_every_service_synced_names_metacontrollers_deployment() -> None:
+    metadata = find("metacontroller", "Deployment")["metadata"]
+    command = f"kubectl rollout restart deployment {metadata['name']} --namespace {metadata['namespace']}\n"
+    assert command in (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
 
 
 def test_metacontrollers_version_is_the_same_wherever_it_is_stated() -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import click
 
+from devcluster.api import Api, ApiError, Object, Resource
+from devcluster.credentials import read_kubeconfig
 from devcluster.standin.controller import Controller
 from devcluster.standin.events import Recorder
 from devcluster.standin.informer import Informer, Informers
-from devcluster.standin.kube import Api, ApiError, Key, Object, Resource
+from devcluster.standin.objects import SELF, Key
 from devcluster.standin.workqueue import WorkQueue
 
 DECORATOR_CONTROLLERS = Resource(
@@ -57,7 +59,10 @@ class Manager:
                 self._queue.done(name)
 
     def _follow(self, name: str) -> None:
-        """Make the controller of that name what its document says; errors as of Controller, after an Event."""
+        """Start, restart or stop the controller of that name, as its document says.
+
+        Raises as Controller does, after an Event.
+        """
         dc, running = self._documents.get(self._documents.key("", name)), self._controllers.get(name)
         if dc and running and dc["spec"] == running.dc["spec"]:
             return
@@ -87,10 +92,12 @@ def main(kubeconfig: Path, workers: int) -> None:
     # Blocked before any thread is started, so that all inherit it and only sigwait sees them.
     ends = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
-    manager = Manager(Api(kubeconfig), workers)
+    url, ca_file, token = read_kubeconfig(kubeconfig)
+    # Not strict: Metacontroller's client is not, either.
+    manager = Manager(Api(url, token, ca_file, strict=False, agent=SELF), workers)
     log.info("ending on %s", signal.Signals(signal.sigwait(ends)).name)
     manager.stop(seconds=0.4)
-    # Not by returning: the watches wait on their threads, and one that logs while Python ends would make that a crash.
+    # Not by returning: the threads of the watches still run, and one that logs while Python shuts down would crash it.
     os._exit(0)
 
 
