@@ -11,7 +11,7 @@ from hooks.kubernetes import Object, Observed, Service
 from hooks.outputs import OUTPUTS
 from hooks.policy import Policy, in_namespace
 
-RECHECK_SECONDS = 2
+RECHECK_SECONDS = range(4, 9)
 RESYNC_SECONDS = range(240, 361)
 PAUSE_SECONDS = range(60, 91)
 
@@ -69,7 +69,7 @@ def resync_after(service: Service, objects: tuple[Object, ...], observed: Observ
     same name. One that is there is looked at now and then, so that changed settings reach it.
     """
     missing = [made for made in objects if not is_observed(made, observed)]
-    return RECHECK_SECONDS if missing else spread(service, RESYNC_SECONDS)
+    return spread(service, RECHECK_SECONDS if missing else RESYNC_SECONDS)
 
 
 def is_observed(made: Object, observed: Observed) -> bool:

@@ -1,5 +1,6 @@
 """gunicorn's gevent worker, which also closes idle connections when it stops, and lets no slow body wait for ever."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,9 @@ class Worker(GeventWorker):  # type: ignore[misc]
 
     def run(self) -> None:
         """Serve until the worker is told to stop, and all that is under way is answered."""
+        # What was made at the start lives as long as the process: the garbage collector need not look at it again.
+        gc.collect()
+        gc.freeze()
         self._waiting: dict[Any, gevent.Timeout] = {}
         gevent.get_hub().print_exception = log_exception  # type: ignore[method-assign, assignment]
         closer = gevent.spawn(self.close_idle_connections)
@@ -43,6 +47,7 @@ class Worker(GeventWorker):  # type: ignore[misc]
         """
         while True:
             gevent.sleep(0.1)
+            gevent.sleep(0)  # until every request that has arrived is being read
             for greenlet, timeout in [] if self.alive else list(self._waiting.items()):
                 greenlet.kill(timeout, block=False)  # caught by its own `with`, as if the time were over
 

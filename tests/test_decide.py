@@ -43,10 +43,10 @@ def test_a_service_that_asks_for_nothing_gets_nothing_and_is_never_resynced(
 
 def test_an_ingress_that_is_not_there_yet_is_looked_for_soon() -> None:
     """Metacontroller doesn't say when its create met an object of the same name."""
-    assert decide(made(ON), NONE, Policy()).resync_after == RECHECK_SECONDS
-    assert decide(made(ON), {}, Policy()).resync_after == RECHECK_SECONDS
+    assert decide(made(ON), NONE, Policy()).resync_after in RECHECK_SECONDS
+    assert decide(made(ON), {}, Policy()).resync_after in RECHECK_SECONDS
     another: Observed = {INGRESSES: {"team-a/another": {}}}
-    assert decide(made(ON), another, Policy()).resync_after == RECHECK_SECONDS
+    assert decide(made(ON), another, Policy()).resync_after in RECHECK_SECONDS
 
 
 def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_by_the_uid() -> None:
