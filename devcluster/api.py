@@ -1,11 +1,12 @@
 """A small client for an API server: objects are plain dicts, errors are ApiError."""
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 import requests
 from requests.adapters import HTTPAdapter
 
@@ -17,55 +18,55 @@ Object = dict[str, Any]
 T = TypeVar("T")
 
 MERGE_PATCH = "application/merge-patch+json"
+CONNECTIONS = 100
+"""Connections that are kept open: more than a load generator, or the stand-in, has threads."""
+WATCH_SECONDS = 300
+"""How long the API server is to keep a watch open."""
 
 
 class Resource(NamedTuple):
-    """A kind as the API's paths name it, for example Resource("networking.k8s.io/v1", "ingresses")."""
+    """A kind of object, and where the API server keeps it."""
 
     api_version: str
     plural: str
+    kind: str
+    namespaced: bool = True
 
 
-NAMESPACES = Resource("v1", "namespaces")
-SERVICES = Resource("v1", "services")
-SERVICE_ACCOUNTS = Resource("v1", "serviceaccounts")
-EVENTS = Resource("v1", "events")
-LEASES = Resource("coordination.k8s.io/v1", "leases")
-INGRESSES = Resource("networking.k8s.io/v1", "ingresses")
-CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
+NAMESPACES = Resource("v1", "namespaces", "Namespace", namespaced=False)
+SERVICES = Resource("v1", "services", "Service")
+SERVICE_ACCOUNTS = Resource("v1", "serviceaccounts", "ServiceAccount")
+EVENTS = Resource("v1", "events", "Event")
+LEASES = Resource("coordination.k8s.io/v1", "leases", "Lease")
+INGRESSES = Resource("networking.k8s.io/v1", "ingresses", "Ingress")
+CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
 
 
 class ApiError(DevClusterError):
-    """The API server refused a request."""
+    """The API server refused a request; or it could not be reached, and then the status is 0.
+
+    As text it is the API server's message alone.
+    """
 
     def __init__(self, status: int, reason: str, message: str) -> None:
-        super().__init__(f"{status} {reason}: {message}")
+        super().__init__(message or f"{status} {reason}")
         self.status = status
         self.reason = reason
-        self.message = message
 
 
 class Api:
-    """One user's view of an API server. Threads may share it. Writes are validated strictly: a typo is an ApiError.
+    """One user's view of an API server. Threads may share it.
 
-    Every method raises ApiError when the server refuses, and requests.RequestException when it can't be reached.
+    With `strict`, a field that the API server does not know makes a write fail; otherwise it is dropped, as for most
+    clients. `agent` is the User-Agent, by which `managedFields` name the client. Every method raises ApiError.
     """
 
-    def __init__(self, url: str, token: str, ca_file: Path) -> None:
+    def __init__(self, url: str, token: str, ca_file: Path, *, strict: bool = True, agent: str = "devcluster") -> None:
         self.url = url
-        self._token = token
-        self._ca_file = ca_file
-        self._session = requests.Session()
-        # Neither a proxy nor a .netrc of the person at the keyboard has a say in how to reach loopback.
-        self._session.trust_env = False
+        self._validation = {"fieldValidation": "Strict"} if strict else {}
+        self._session = new_session(agent)
         self._session.verify = str(ca_file)
         self._session.headers["Authorization"] = f"Bearer {token}"
-        # As many connections kept as a load generator has threads.
-        self._session.mount("https://", HTTPAdapter(pool_maxsize=64))
-
-    def as_user(self, token: str) -> "Api":
-        """Return a client for the same server with another user's token; it has to be closed by itself."""
-        return Api(self.url, token, self._ca_file)
 
     def get(self, resource: Resource, name: str, namespace: str | None = None) -> Object | None:
         """Return the object, or None when there is none."""
@@ -76,11 +77,9 @@ class Api:
                 return None
             raise
 
-    def list(self, resource: Resource, namespace: str | None = None, *, labels: str = "") -> list[Object]:
-        """Return the objects of a namespace, or of all, that match the label selector."""
-        items: list[Object] = self.request(
-            "GET", path_of(resource, namespace), params={"labelSelector": labels} if labels else {}
-        )["items"]
+    def list(self, resource: Resource, namespace: str | None = None) -> list[Object]:
+        """Return the objects of a namespace, or of all."""
+        items: list[Object] = self.request("GET", path_of(resource, namespace))["items"]
         return items
 
     def create(self, resource: Resource, obj: Object) -> Object:
@@ -97,26 +96,52 @@ class Api:
         return self.request("PATCH", path_of(resource, namespace, name), body=patch)
 
     def delete(
-        self, resource: Resource, name: str, namespace: str | None = None, *, propagation: str = "Background"
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        propagation: str = "Background",
+        uid: str | None = None,
     ) -> bool:
-        """Delete the object; return whether there was one. Propagation: Background, Foreground or Orphan."""
+        """Delete the object, only if it has that uid when one is given; return whether there was an object.
+
+        Propagation is Background, Foreground or Orphan.
+        """
+        options: Object = {"propagationPolicy": propagation}
+        if uid is not None:
+            options["preconditions"] = {"uid": uid}
         try:
-            self.request("DELETE", path_of(resource, namespace, name), body={"propagationPolicy": propagation})
+            self.request("DELETE", path_of(resource, namespace, name), body=options)
         except ApiError as error:
             if error.status == 404:
                 return False
             raise
         return True
 
-    def watch(
-        self, resource: Resource, namespace: str | None = None, *, timeout: float = 60
-    ) -> Iterator[tuple[str, Object]]:
-        """Yield (ADDED, MODIFIED or DELETED, object): first what exists, then what happens, for `timeout` seconds."""
-        parameters = {"watch": "1", "timeoutSeconds": str(max(1, round(timeout)))}
-        with self._send("GET", path_of(resource, namespace), parameters, stream=True) as response:
-            for line in response.iter_lines(chunk_size=None):
-                event = json.loads(line)
+    def watch(self, resource: Resource, version: str) -> Iterator[tuple[str, Object]]:
+        """Yield (type, object) of each event after the resourceVersion `version`, until the API server ends it."""
+        query = {"watch": "1", "allowWatchBookmarks": "1", "resourceVersion": version}
+        query["timeoutSeconds"] = str(WATCH_SECONDS)
+        with _reaching(), self._send("GET", path_of(resource), query, stream=True) as response:
+            for line in response.iter_lines(chunk_size=None):  # None: each piece as it arrives
+                event = msgspec.json.decode(line, type=Object)
+                if event["type"] == "ERROR":
+                    status = event["object"]
+                    raise ApiError(status["code"], status.get("reason", ""), status.get("message", ""))
                 yield event["type"], event["object"]
+
+    def discover(self, api_version: str, plural: str) -> Resource | None:
+        """Return the resource of that name, or None when the API server has none."""
+        try:
+            found = self.request("GET", _root(api_version))["resources"]
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+        return next(
+            (Resource(api_version, plural, r["kind"], r["namespaced"]) for r in found if r["name"] == plural), None
+        )
 
     def service_account_token(self, namespace: str, name: str, *, seconds: int = 30 * 24 * 3600) -> str:
         """Return a token with which to log in as the ServiceAccount (a TokenRequest, as a kubelet makes it)."""
@@ -128,66 +153,83 @@ class Api:
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: Object | None = None
     ) -> Object:
         """Send a request and return the decoded answer, for what the methods above don't do."""
-        with self._send(method, path, params, body=body) as response:
-            answer: Object = response.json()
-        return answer
+        with _reaching(), self._send(method, path, params or {}, body=body) as response:
+            return msgspec.json.decode(response.content, type=Object)
 
     def ready(self) -> bool:
         """Return whether the API server answers that it is ready."""
         try:
-            with self._send("GET", "/readyz"):
+            with _reaching(), self._send("GET", "/readyz", {}):
                 return True
-        except (ApiError, requests.RequestException, OSError):  # OSError: the CA is not there yet
+        except (ApiError, OSError):  # OSError: the CA's file is not there yet
             return False
 
     def _send(
-        self,
-        method: str,
-        path: str,
-        params: Mapping[str, str] | None = None,
-        *,
-        body: Object | None = None,
-        stream: bool = False,
+        self, method: str, path: str, params: Mapping[str, str], *, body: Object | None = None, stream: bool = False
     ) -> requests.Response:
         response = self._session.request(
             method,
             self.url + path,
-            params=dict(params or {}) | ({"fieldValidation": "Strict"} if method in ("POST", "PUT", "PATCH") else {}),
-            data=None if body is None else json.dumps(body),
+            params={**params, **(self._validation if method in ("POST", "PUT", "PATCH") else {})},
+            data=None if body is None else msgspec.json.encode(body),
             headers={} if body is None else {"Content-Type": MERGE_PATCH if method == "PATCH" else "application/json"},
             stream=stream,
-            timeout=(5, None if stream else 60),  # a watch may be silent, and the server ends it
+            timeout=(5, WATCH_SECONDS + 30 if stream else 60),
         )
         if response.ok:
             return response
         with response:
-            raise error_of(response)
+            raise _error_of(response)
 
     def close(self) -> None:
         """Close the connections."""
         self._session.close()
 
-    def __enter__(self) -> "Api":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def path_of(resource: Resource, namespace: str | None = None, name: str | None = None) -> str:
     """Return the path of an object, or of a collection."""
-    root = f"/apis/{resource.api_version}" if "/" in resource.api_version else f"/api/{resource.api_version}"
-    scope = f"/namespaces/{namespace}" if namespace else ""
-    return f"{root}{scope}/{resource.plural}" + (f"/{name}" if name else "")
+    scope = f"/namespaces/{namespace}" if namespace and resource.namespaced else ""
+    return f"{_root(resource.api_version)}{scope}/{resource.plural}" + (f"/{name}" if name else "")
 
 
-def error_of(response: requests.Response) -> ApiError:
+def _root(api_version: str) -> str:
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+def new_session(agent: str) -> requests.Session:
+    """Return a session that keeps its connections open and takes nothing, such as a proxy, from the environment."""
+    session = requests.Session()
+    session.trust_env = False
+    session.headers["User-Agent"] = agent
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, HTTPAdapter(pool_maxsize=CONNECTIONS))
+    return session
+
+
+def cause(error: BaseException) -> str:
+    """Return why a connection failed: the innermost reason. The outer ones hold memory addresses: no two are equal."""
+    reason, inner = error, error.__cause__ or error.__context__
+    while inner:
+        reason = inner if isinstance(inner, OSError) else reason
+        inner = inner.__cause__ or inner.__context__
+    return (getattr(reason, "strerror", None) or str(reason) or type(reason).__name__).lower()
+
+
+@contextmanager
+def _reaching() -> Iterator[None]:
+    try:
+        yield
+    except (requests.RequestException, msgspec.MsgspecError) as error:  # MsgspecError: an answer that was cut off
+        raise ApiError(0, "", f"the API server: {cause(error)}") from error
+
+
+def _error_of(response: requests.Response) -> ApiError:
     """Return the error that a refusal stands for: a Status object, or plain text from something before the API."""
     try:
-        status = response.json()
-        return ApiError(response.status_code, status.get("reason", ""), status.get("message", ""))
-    except (ValueError, AttributeError):
+        status = msgspec.json.decode(response.content, type=Object)
+    except msgspec.MsgspecError:
         return ApiError(response.status_code, response.reason or "", response.text.strip()[:500])
+    return ApiError(response.status_code, status.get("reason", ""), status.get("message", ""))
 
 
 def wait_for(check: Callable[[], T | None], timeout: float = 10, *, what: str = "", interval: float = 0.02) -> T:

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from devcluster import engines, overlay
-from devcluster.api import CRDS, EVENTS, LEASES, Api, wait_for
+from devcluster.api import CRDS, EVENTS, INGRESSES, LEASES, Api, ApiError, path_of, wait_for
 from devcluster.build import REPOSITORY, Progress
 from devcluster.control_plane import ControlPlane, kubectl
 from devcluster.ports import ReservedPort
@@ -36,8 +36,9 @@ def silent(_line: str) -> None:
 class DevCluster:
     """A control plane, the manifests of this repository applied to it, the hook under gunicorn, and an engine.
 
-    Use it as a context manager; inside, the engine has taken up the DecoratorController. `settings` replaces those of
-    the manifests, `resync` the resyncPeriodSeconds; `keep` leaves the folder with the logs.
+    Use it as a context manager; inside, the engine has taken up the DecoratorController, and the API server enforces
+    the admission policy. `settings` replaces those of the manifests; `resync` sets the DecoratorController's
+    resyncPeriodSeconds; `keep` leaves the folder with the logs.
 
     Entering raises DevClusterError when something needed is missing or does not start.
     """
@@ -117,6 +118,7 @@ class DevCluster:
         self._progress(f"starting {engine.name('')}")
         self.engine.start()
         self.engine.wait_ready(self._controller_started)
+        self._wait_for_policy()
         self.engine_name = engine.name(self.engine.log_path.read_text())
         self.engine_user = engine.user
 
@@ -131,6 +133,32 @@ class DevCluster:
         crd = self.api.get(CRDS, name) or {}
         conditions = crd.get("status", {}).get("conditions") or []  # null at first
         return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
+
+    def _wait_for_policy(self) -> None:
+        """Return once the API server enforces the policy of names that are taken; it takes a moment to load it.
+
+        A create that the policy must deny is tried, as a dry run, until it is denied.
+        """
+        metadata = {"name": "policy-probe", "namespace": "default"}
+        in_the_way = {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "Ingress",
+            "metadata": metadata,
+            "spec": {"rules": [{"host": "example.com"}]},
+        }
+        annotations = {"metacontroller.k8s.io/decorator-controller": overlay.CONTROLLER}
+        ours = in_the_way | {"metadata": metadata | {"annotations": annotations}}
+
+        def denied() -> bool:
+            try:
+                self.api.request("POST", path_of(INGRESSES, "default"), params={"dryRun": "All"}, body=ours)
+            except ApiError as error:
+                return error.status == 403  # 409, AlreadyExists, while the policy is not enforced
+            return False
+
+        self.api.create(INGRESSES, in_the_way)
+        wait_for(denied, 30, what="the policy of names that are taken")
+        self.api.delete(INGRESSES, metadata["name"], metadata["namespace"])
 
     def _hook(self, port: int) -> Process:
         return self.processes.add(

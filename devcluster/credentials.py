@@ -30,9 +30,9 @@ def new_signing_key() -> str:
 
 
 def write_kubeconfig(path: Path, *, url: str, ca_file: Path, user: str, token: str) -> None:
-    """Write a kubeconfig that needs no other file and that only this user can read."""
+    """Write a kubeconfig that only this user can read. It names the file with the certificate authority."""
     name = "ingress-manager"
-    cluster = {"server": url, "certificate-authority-data": base64.b64encode(ca_file.read_bytes()).decode()}
+    cluster = {"server": url, "certificate-authority": str(ca_file)}
     content = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -42,6 +42,13 @@ def write_kubeconfig(path: Path, *, url: str, ca_file: Path, user: str, token: s
         "current-context": name,
     }
     write_private(path, yaml.safe_dump(content, sort_keys=False))
+
+
+def read_kubeconfig(path: Path) -> tuple[str, Path, str]:
+    """Return the URL, the file with the certificate authority, and the token of a kubeconfig as written here."""
+    content = yaml.safe_load(path.read_text())
+    [cluster], [user] = content["clusters"], content["users"]
+    return cluster["cluster"]["server"], Path(cluster["cluster"]["certificate-authority"]), user["user"]["token"]
 
 
 def write_private(path: Path, text: str) -> None:

@@ -71,14 +71,12 @@ def operations(hook_url: str, resync: int | None) -> list[dict[str, Any]]:
 
     The hook is reached by its URL, since here no Service has a pod behind it; and Services may be synced more often.
     """
-    result: list[dict[str, Any]] = []
-    for hook in ("sync", "customize"):
-        webhook = f"/spec/hooks/{hook}/webhook"
-        result += [
-            {"op": "remove", "path": f"{webhook}/service"},
-            {"op": "remove", "path": f"{webhook}/path"},
-            {"op": "add", "path": f"{webhook}/url", "value": f"{hook_url}/{hook}"},
-        ]
+    webhook = "/spec/hooks/sync/webhook"
+    result: list[dict[str, Any]] = [
+        {"op": "remove", "path": f"{webhook}/service"},
+        {"op": "remove", "path": f"{webhook}/path"},
+        {"op": "add", "path": f"{webhook}/url", "value": f"{hook_url}/sync"},
+    ]
     if resync is not None:
         result.append({"op": "add", "path": "/spec/resyncPeriodSeconds", "value": resync})
     return result

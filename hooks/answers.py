@@ -4,7 +4,6 @@
 |--------|------------------------------------------------|--------------------------------------------------------|
 | 200    | the desired state                              | makes it so                                            |
 | 400    | the body is not the contract                   | changes nothing, Event on the Service, retries         |
-| 409    | an Ingress that isn't ours is in the way       | the same                                               |
 | 422    | the Service's annotations or ports are refused | the same                                               |
 | 429    | paused                                         | changes nothing, no Event, retries after `retry_after` |
 

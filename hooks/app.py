@@ -3,7 +3,6 @@
 | route           | answer                                                        |
 |-----------------|---------------------------------------------------------------|
 | POST /sync      | `core.sync`: which Ingress should exist for a Service         |
-| POST /customize | `core.customize`: which Ingress could be in its way           |
 | GET /healthz    | 200: the process answers                                      |
 | GET /readyz     | 200: the settings are read; without them it would not be here |
 """
@@ -45,10 +44,6 @@ def create_app(policy: Policy | None = None) -> Flask:
     @app.post("/sync")
     def sync() -> Response:
         return respond(core.sync(body(), policy))
-
-    @app.post("/customize")
-    def customize() -> Response:
-        return respond(core.customize(body()))
 
     app.add_url_rule("/healthz", view_func=alive)
     app.add_url_rule("/readyz", view_func=alive)

@@ -2,7 +2,7 @@
 
 Only the fields that decide something are named; msgspec checks their types and skips the rest, so a field that a later
 Kubernetes adds changes nothing. Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html
-(hook version v2) and the Kubernetes API reference (ServiceSpec v1 core, ObjectMeta and OwnerReference v1 meta).
+(hook version v2) and the Kubernetes API reference (ServiceSpec v1 core, ObjectMeta v1 meta).
 """
 
 from typing import Literal, TypeVar
@@ -12,21 +12,11 @@ import msgspec
 from hooks.answers import Refused, one_line
 
 
-class OwnerReference(msgspec.Struct, rename="camel", frozen=True):
-    api_version: str
-    kind: str
-    name: str
-    uid: str
-    controller: bool | None = None
-
-
 class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
     name: str
     namespace: str
     uid: str
-    labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
-    owner_references: list[OwnerReference] | None = None
 
 
 class ServicePort(msgspec.Struct, rename="camel", frozen=True):
@@ -48,43 +38,14 @@ class Service(msgspec.Struct, rename="camel", frozen=True):
     spec: ServiceSpec
 
 
-class ObservedIngress(msgspec.Struct, frozen=True):
-    """An Ingress as it is now; what it routes is of no interest, only whose it is."""
-
-    metadata: ObjectMeta
-
-
-class ControllerMeta(msgspec.Struct, frozen=True):
-    name: str
-
-
-class Controller(msgspec.Struct, frozen=True):
-    """The DecoratorController on whose behalf Metacontroller asks."""
-
-    metadata: ControllerMeta
-
-
-class Related(msgspec.Struct, frozen=True):
-    """The related objects that /customize asked for, by "namespace/name"."""
-
-    ingresses: dict[str, ObservedIngress] = msgspec.field(name="Ingress.networking.k8s.io/v1", default_factory=dict)
-
-
 class Attachment(msgspec.Struct, frozen=True):
     """What was made for the Service before. What should exist does not depend on it, so nothing of it is read."""
 
 
 class SyncRequest(msgspec.Struct, frozen=True):
-    controller: Controller
     object: Service
     attachments: dict[str, dict[str, Attachment]]
-    related: Related
     finalizing: bool = False
-
-
-class CustomizeRequest(msgspec.Struct, frozen=True):
-    controller: Controller
-    parent: Service
 
 
 Request = TypeVar("Request")
@@ -104,4 +65,3 @@ def decode(decoder: msgspec.json.Decoder[Request], body: bytes) -> Request:
 
 
 sync_requests = msgspec.json.Decoder(SyncRequest)
-customize_requests = msgspec.json.Decoder(CustomizeRequest)

@@ -1,14 +1,21 @@
 """The core: bytes of a request in, an answer out. The whole flow on one page, and no I/O anywhere below it."""
 
+from zlib import crc32
+
+import msgspec
+
 from hooks import contract
 from hooks.answers import Answer, Refused, desired, refusal
 from hooks.exposure import exposure
 from hooks.ingress import ingress
-from hooks.ownership import refuse_disowned, refuse_stranger
 from hooks.policy import Policy
 from hooks.wishes import wishes
 
 PAUSE_SECONDS = 60
+
+RECHECK_SECONDS = 2
+
+RESYNC_SECONDS = range(240, 361)
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 
@@ -23,37 +30,30 @@ def sync(body: bytes, policy: Policy) -> Answer:
         request = contract.decode(contract.sync_requests, body)
         if policy.paused:
             raise Refused(429, "ingress-manager is paused by its settings", retry_after=PAUSE_SECONDS)
-        refuse_disowned(request)
         wished = wishes(request.object.metadata.annotations or {})
         if wished is None:
             return desired({"attachments": []})
         exposed = exposure(request.object, wished, policy)
-        refuse_stranger(request)
-        answer = desired({"attachments": [ingress(exposed)]})
+        made = ingress(exposed)
+        text = msgspec.json.encode(made)
         # No byte becomes more than six: only what is large already has to be counted.
-        if len(answer.body) * 6 > LARGEST_INGRESS and (size := size_in_go(answer.body)) > LARGEST_INGRESS:
+        if len(text) * 6 > LARGEST_INGRESS and (size := size_in_go(text)) > LARGEST_INGRESS:
             raise Refused(422, f"the Ingress would have {size} bytes; {LARGEST_INGRESS} is the most")
-        return answer
+        return desired({"attachments": [made], "resyncAfterSeconds": resync_after(request)})
     except Refused as refused:
         return refusal(refused)
 
 
-def customize(body: bytes) -> Answer:
-    """Return which Ingress could be in the way of the Service in `body`: the one of its name. Never raises.
+def resync_after(request: contract.SyncRequest) -> int:
+    """Return after how many seconds the Service is to be synced again.
 
-    Metacontroller caches the answer for 20 minutes by the Service's uid, so it depends on namespace and name alone.
+    An Ingress that isn't there yet is looked for soon: Metacontroller doesn't tell when its create met an object of the
+    same name. One that is there is looked at now and then, so that changed settings reach it; the uid spreads those
+    syncs, because all at once would hold up every other Service.
     """
-    try:
-        service = contract.decode(contract.customize_requests, body).parent.metadata
-    except Refused as refused:
-        return refusal(refused)
-    rule = {
-        "apiVersion": "networking.k8s.io/v1",
-        "resource": "ingresses",
-        "namespace": service.namespace,
-        "names": [service.name],
-    }
-    return desired({"relatedResources": [rule]})
+    if not any(request.attachments.values()):
+        return RECHECK_SECONDS
+    return RESYNC_SECONDS[crc32(request.object.metadata.uid.encode()) % len(RESYNC_SECONDS)]
 
 
 def size_in_go(text: bytes) -> int:

@@ -16,22 +16,15 @@ def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec or {"ports": [{"port": 80}]}}
 
 
-def sync_request(
-    parent: Object, *, attached: list[Object] | None = None, related: list[Object] | None = None
-) -> Object:
+def sync_request(parent: Object, *, attached: list[Object] | None = None) -> Object:
     """Return the body of POST /sync for the Service `parent`."""
     return {
         "controller": {"apiVersion": "metacontroller.k8s.io/v1alpha1", "metadata": {"name": NAME}},
         "object": parent,
         "attachments": {INGRESSES: by_name(attached or [])},
-        "related": {INGRESSES: by_name(related or [])} if related else {},
+        "related": {},
         "finalizing": False,
     }
-
-
-def customize_request(parent: Object) -> Object:
-    """Return the body of POST /customize for the Service `parent`."""
-    return {"controller": {"metadata": {"name": NAME}}, "parent": parent}
 
 
 def by_name(objects: list[Object]) -> dict[str, Object]:

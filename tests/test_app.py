@@ -14,7 +14,7 @@ from hooks import gunicorn_conf
 from hooks.app import LARGEST_BODY, create_app
 from hooks.policy import Policy
 from hooks.settings import FILE_VARIABLE, SettingsError
-from tests.metacontroller import body, customize_request, service, sync_request
+from tests.metacontroller import body, service, sync_request
 
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
 
@@ -37,13 +37,6 @@ def test_sync_answers_with_the_desired_attachments_as_json(client: FlaskClient) 
     assert (response.status_code, response.content_type) == (200, "application/json")
     assert response.json is not None
     assert [ingress["metadata"]["name"] for ingress in response.json["attachments"]] == ["shop"]
-
-
-def test_customize_answers_with_the_related_resources_as_json(client: FlaskClient) -> None:
-    response = client.post("/customize", data=body(customize_request(service())))
-    assert (response.status_code, response.content_type) == (200, "application/json")
-    assert response.json is not None
-    assert response.json["relatedResources"][0]["names"] == ["shop"]
 
 
 def test_a_refusal_is_one_line_of_plain_text(client: FlaskClient) -> None:
@@ -78,17 +71,12 @@ def test_paused_is_answered_429_with_when_to_come_back() -> None:
     assert response.headers["Retry-After"] == "60"
 
 
-def test_paused_does_not_keep_metacontroller_from_learning_what_is_related() -> None:
-    app = create_app(Policy(paused=True))
-    assert app.test_client().post("/customize", data=body(customize_request(service()))).status_code == 200
-
-
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_probes_are_answered_200(client: FlaskClient, path: str) -> None:
     assert shown(client.get(path)) == (200, "text/plain; charset=utf-8", "ok\n")
 
 
-@pytest.mark.parametrize("path", ["/", "/sync/", "//sync", "/Sync", "/finalize", "/static/app.py", "/../sync"])
+@pytest.mark.parametrize("path", ["/", "/sync/", "//sync", "/Sync", "/customize", "/finalize", "/static/app.py", "/../sync"])
 def test_any_other_path_is_answered_404(client: FlaskClient, path: str) -> None:
     response = client.post(path, data=OPTED_IN)
     assert response.status_code == 404
@@ -97,17 +85,15 @@ def test_any_other_path_is_answered_404(client: FlaskClient, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "HEAD"])
-@pytest.mark.parametrize("path", ["/sync", "/customize"])
-def test_any_other_method_is_answered_405_with_what_is_allowed(client: FlaskClient, method: str, path: str) -> None:
-    response = client.open(path, method=method)
+def test_any_other_method_is_answered_405_with_what_is_allowed(client: FlaskClient, method: str) -> None:
+    response = client.open("/sync", method=method)
     assert response.status_code == 405
     assert response.headers["Allow"] == "OPTIONS, POST"
 
 
-@pytest.mark.parametrize("path", ["/sync", "/customize"])
-def test_a_body_larger_than_8_mib_is_answered_413(client: FlaskClient, path: str) -> None:
+def test_a_body_larger_than_8_mib_is_answered_413(client: FlaskClient) -> None:
     for size, status in ((LARGEST_BODY, 400), (LARGEST_BODY + 1, 413), (LARGEST_BODY + 2, 413)):
-        assert client.post(path, data=b" " * size).status_code == status
+        assert client.post("/sync", data=b" " * size).status_code == status
 
 
 def test_a_body_in_chunks_may_have_8_mib_and_no_more(client: FlaskClient) -> None:

@@ -6,22 +6,18 @@ from typing import Any
 
 import pytest
 
-from hooks.core import customize, sync
+from hooks.core import sync
 from hooks.policy import Policy
-from tests.metacontroller import as_created, body, customize_request, service, sync_request
+from tests.metacontroller import as_created, body, service, sync_request
 
 OPTED_IN = service({"ingress/http": "true"})
 INGRESS = json.loads(sync(body(sync_request(OPTED_IN)), Policy()).body)["attachments"][0]
 FULL = sync_request(
     {**OPTED_IN, "spec": {"type": "ClusterIP", "ports": [{"port": 80, "name": "http", "appProtocol": "http"}]}},
     attached=[as_created(INGRESS, OPTED_IN)],
-    related=[as_created(INGRESS, OPTED_IN)],
 )
 
 WRONG_TYPES = [
-    "controller",
-    "controller.metadata",
-    "controller.metadata.name",
     "object",
     "object.apiVersion",
     "object.kind",
@@ -41,14 +37,6 @@ WRONG_TYPES = [
     "attachments",
     "attachments.Ingress~networking~k8s~io/v1",
     "attachments.Ingress~networking~k8s~io/v1.team-a/shop",
-    "related",
-    "related.Ingress~networking~k8s~io/v1",
-    "related.Ingress~networking~k8s~io/v1.team-a/shop",
-    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata",
-    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata.annotations",
-    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata.ownerReferences",
-    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata.ownerReferences.0.controller",
-    "related.Ingress~networking~k8s~io/v1.team-a/shop.metadata.ownerReferences.0.uid",
     "finalizing",
 ]
 """Paths into FULL, by dots; a dot inside a key is written ~."""
@@ -77,7 +65,7 @@ def test_a_wrong_type_in_any_field_is_answered_400_and_the_field_is_named(path: 
 
 
 @pytest.mark.parametrize(
-    "path", ["controller", "object", "attachments", "related", "object.metadata.uid", "object.spec"]
+    "path", ["object", "attachments", "object.metadata.uid", "object.spec"]
 )
 def test_a_missing_field_is_answered_400_and_the_field_is_named(path: str) -> None:
     request = copy.deepcopy(FULL)
@@ -121,38 +109,8 @@ NOT_REQUESTS = {
 
 @pytest.mark.parametrize("text", NOT_REQUESTS.values(), ids=NOT_REQUESTS.keys())
 def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> None:
-    for answer in (sync(text, Policy()), customize(text)):
-        assert answer.status == 400
-        assert answer.body.startswith(b"not a request of Metacontroller's contract v2: ")
-        assert answer.body.count(b"\n") == 1
-        assert len(answer.body) <= 500
-
-
-def test_customize_asks_for_the_ingress_of_the_services_own_name_and_nothing_else() -> None:
-    answer = customize(body(customize_request(service())))
-    assert (answer.status, json.loads(answer.body)) == (
-        200,
-        {
-            "relatedResources": [
-                {
-                    "apiVersion": "networking.k8s.io/v1",
-                    "resource": "ingresses",
-                    "namespace": "team-a",
-                    "names": ["shop"],
-                }
-            ]
-        },
-    )
-
-
-def test_customize_answers_the_same_whatever_the_service_says() -> None:
-    """Metacontroller caches the answer, so it must not depend on what can change."""
-    answers = {
-        customize(body(customize_request(parent)))
-        for parent in (
-            service(),
-            service({"ingress/http": "true"}),
-            service({"ingress/http": "oops"}, type="ExternalName"),
-        )
-    }
-    assert len(answers) == 1
+    answer = sync(text, Policy())
+    assert answer.status == 400
+    assert answer.body.startswith(b"not a request of Metacontroller's contract v2: ")
+    assert answer.body.count(b"\n") == 1
+    assert len(answer.body) <= 500

@@ -355,7 +355,7 @@ def test_the_overlay_renders_the_committed_manifests_with_the_hook_on_loopback(
 
     spec = rendered.find("DecoratorController", "ingress-manager")["spec"]
     urls = {name: hook["webhook"]["url"] for name, hook in spec["hooks"].items()}
-    assert urls == {"sync": "http://127.0.0.1:1234/sync", "customize": "http://127.0.0.1:1234/customize"}
+    assert urls == {"sync": "http://127.0.0.1:1234/sync"}
     assert spec["resyncPeriodSeconds"] == 7
     assert isinstance(yaml.safe_load(rendered.settings()), dict)
     with pytest.raises(DevClusterError, match="hold no Secret named absent"):
@@ -395,6 +395,7 @@ def test_credentials_are_for_their_owner_alone(tmp_path: Path) -> None:
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert yaml.safe_load(path.read_text())["users"] == [{"name": "me", "user": {"token": "secret"}}]
+    assert credentials.read_kubeconfig(path) == ("https://127.0.0.1:1", ca, "secret")
     assert credentials.new_signing_key() != credentials.new_signing_key()
 
 

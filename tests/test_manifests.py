@@ -67,7 +67,14 @@ def test_every_object_is_stated_once(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_namespaced_object_is_in_the_folders_own_namespace(folder: str) -> None:
-    cluster_wide = {"Namespace", "ClusterRole", "ClusterRoleBinding", "DecoratorController"}
+    cluster_wide = {
+        "Namespace",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "DecoratorController",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    }
     namespace = find(folder, "Namespace")["metadata"]["name"]
     for item in rendered(folder):
         expected = None if item["kind"] in cluster_wide else namespace
@@ -133,9 +140,8 @@ def test_two_replicas_outlive_the_loss_or_the_drain_of_a_node(folder: str) -> No
 # Metacontroller and the DecoratorController.
 
 
-@pytest.mark.parametrize("hook", ["sync", "customize"])
-def test_a_hook_of_the_decoratorcontroller_leads_to_a_route_of_the_hook(hook: str) -> None:
-    webhook = find("metacontroller", "DecoratorController")["spec"]["hooks"][hook]["webhook"]
+def test_the_decoratorcontroller_leads_to_a_route_of_the_hook() -> None:
+    webhook = find("metacontroller", "DecoratorController")["spec"]["hooks"]["sync"]["webhook"]
     service = find("manifests", "Service")
     named = {key: webhook["service"][key] for key in ("name", "namespace")}
     assert named.items() <= service["metadata"].items()
@@ -153,13 +159,44 @@ def test_the_decoratorcontroller_takes_every_service_writes_to_none_and_updates_
     # The default never updates an Ingress.
     [attachment] = spec["attachments"]
     assert attachment["updateStrategy"] == {"method": "InPlace"}
-    assert spec["hooks"].keys() == {"sync", "customize"}
-    assert {hook["version"] for hook in spec["hooks"].values()} == {"v2"}
+    # A finalize hook would put a finalizer on Services; with a customize hook each Ingress event costs a walk over all.
+    assert spec["hooks"].keys() == {"sync"}
+    assert spec["hooks"]["sync"]["version"] == "v2"
+
+
+def test_services_are_never_resynced_all_at_once() -> None:
+    assert "resyncPeriodSeconds" not in find("metacontroller", "DecoratorController")["spec"]
+    # By default every 30 minutes.
+    assert "--cache-flush-interval=24h" in container("metacontroller")["args"]
+
+
+def test_the_policy_of_names_that_are_taken_knows_our_ingresses_as_the_hook_and_metacontroller_mark_them() -> None:
+    name = find("metacontroller", "DecoratorController")["metadata"]["name"]
+    policy = find("metacontroller", "ValidatingAdmissionPolicy")
+    [condition] = policy["spec"]["matchConditions"]
+    [validation] = policy["spec"]["validations"]
+    marked = f"annotations[?'metacontroller.k8s.io/decorator-controller'].orValue('') == '{name}'"
+    assert condition["expression"].endswith(marked)
+    assert marked in validation["expression"]
+
+    binding = find("metacontroller", "ValidatingAdmissionPolicyBinding")["spec"]
+    assert binding["policyName"] == policy["metadata"]["name"]
+    [selected] = binding["paramRef"]["selector"]["matchExpressions"]
+    assert selected["operator"] == "NotIn"
+    ingress = yaml.safe_load((REPOSITORY / "tests/cases/host/ingress.yaml").read_text(encoding="utf-8"))
+    [(label, value)] = ingress["metadata"]["labels"].items()
+    assert (selected["key"], selected["values"]) == (label, [value])
 
 
 def test_the_decoratorcontroller_alone_is_part_of_the_whole() -> None:
     whole, alone = rendered("metacontroller"), rendered("metacontroller/controller")
-    assert {item["kind"] for item in alone} == {"DecoratorController", "ClusterRole", "ClusterRoleBinding"}
+    assert sorted(item["kind"] for item in alone) == [
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "DecoratorController",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    ]
     assert all(item in whole for item in alone)
 
 

@@ -1,21 +1,28 @@
-"""The pure parts of the stand-in for Metacontroller: the merge, the queue, and what it takes from whom.
+"""The parts of the stand-in for Metacontroller that need no cluster: the merge, the queue, the contract, the writes.
 
-That all of it acts as Metacontroller does is for the e2e tests to show, which tell both the same story.
+The end-to-end tests show that all of it together acts as Metacontroller does: they run on both.
 """
 
 import copy
 import json
+import logging
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devcluster.standin import merge
-from devcluster.standin.contract import CustomizeAnswer, Spec, SyncAnswer, Webhook, retry_after
+from devcluster.api import INGRESSES, SERVICES, Api, ApiError, Object, Resource, wait_for
+from devcluster.standin import children, informer, merge
+from devcluster.standin.contract import Spec, SyncAnswer, SyncError, Webhook, retry_after
+from devcluster.standin.controller import Controller
+from devcluster.standin.events import Recorder
+from devcluster.standin.informer import Informer, Informers
 from devcluster.standin.workqueue import TokenBucket, WorkQueue
 
 # The merge.
@@ -392,19 +399,18 @@ def test_a_webhook_is_a_url_or_a_service_with_a_path() -> None:
 
 
 HOOK = {"version": "v2", "webhook": {"url": "http://127.0.0.1/sync"}}
-SERVICES = {"apiVersion": "v1", "resource": "services"}
+RULE = {"apiVersion": "v1", "resource": "services"}
 
 
 @pytest.mark.parametrize(
     ("kind", "document", "named"),
     [
-        (Spec, {"resources": [SERVICES | {"annotationSelector": {}}], "hooks": {"sync": HOOK}}, "annotationSelector"),
-        (Spec, {"resources": [SERVICES | {"ignoreStatusChanges": True}], "hooks": {"sync": HOOK}}, "ignoreStatusCh"),
-        (Spec, {"resources": [SERVICES], "hooks": {"sync": HOOK, "finalize": HOOK}}, "finalize"),
-        (Spec, {"resources": [SERVICES], "hooks": {"sync": HOOK | {"version": "v1"}}}, "v1"),
-        (Spec, {"resources": [SERVICES], "hooks": {"sync": {"webhook": HOOK["webhook"]}}}, "version"),
-        (CustomizeAnswer, {"relatedResources": [SERVICES | {"labelSelector": {}}]}, "labelSelector"),
-        (CustomizeAnswer, {"relatedResources": [SERVICES]}, "names"),
+        (Spec, {"resources": [RULE | {"annotationSelector": {}}], "hooks": {"sync": HOOK}}, "annotationSelector"),
+        (Spec, {"resources": [RULE | {"ignoreStatusChanges": True}], "hooks": {"sync": HOOK}}, "ignoreStatusCh"),
+        (Spec, {"resources": [RULE], "hooks": {"sync": HOOK, "finalize": HOOK}}, "finalize"),
+        (Spec, {"resources": [RULE], "hooks": {"sync": HOOK, "customize": HOOK}}, "customize"),
+        (Spec, {"resources": [RULE], "hooks": {"sync": HOOK | {"version": "v1"}}}, "v1"),
+        (Spec, {"resources": [RULE], "hooks": {"sync": {"webhook": HOOK["webhook"]}}}, "version"),
         (SyncAnswer, {"attachments": [], "children": []}, "children"),
         (SyncAnswer, {"attachments": [1]}, "attachments"),
     ],
@@ -412,3 +418,198 @@ SERVICES = {"apiVersion": "v1", "resource": "services"}
 def test_what_the_stand_in_lacks_is_refused_by_name(kind: Any, document: Any, named: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=named):
         msgspec.json.decode(json.dumps(document), type=kind)
+
+
+# What is written, and what becomes of an error. The API server is a fake here.
+
+SERVICE: Object = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "shop", "namespace": "team-a", "uid": "11111111", "resourceVersion": "1"},
+}
+INGRESS: Object = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "Ingress",
+    "metadata": {"name": "shop", "namespace": "team-a"},
+}
+OBSERVED = INGRESS | {"metadata": INGRESS["metadata"] | {"uid": "22222222", "resourceVersion": "2"}}
+KEY = "Ingress.networking.k8s.io/v1"
+DENIED = ApiError(
+    403, "Forbidden", 'ingresses.networking.k8s.io "shop" is forbidden: Ingress team-a/shop is in the way'
+)
+
+
+class FakeApi:
+    """An API server that holds one Service and answers every write with one error, or else takes it."""
+
+    def __init__(self, error: ApiError | None = None) -> None:
+        self.error = error
+        self.tried: list[str] = []
+        self.events: list[Object] = []
+
+    def create(self, resource: Resource, obj: Object) -> Object:
+        if resource.plural == "events":
+            self.events.append(obj)
+            return obj
+        return self._write("create", obj)
+
+    def update(self, _resource: Resource, obj: Object) -> Object:
+        return self._write("update", obj)
+
+    def delete(self, _resource: Resource, _name: str, _namespace: str | None, *, uid: str) -> bool:
+        self._write(f"delete {uid}", {})
+        return True
+
+    def patch(self, _resource: Resource, _name: str, patch: Object, _namespace: str) -> Object:
+        self.events.append(patch)
+        return patch
+
+    def discover(self, _api_version: str, plural: str) -> Resource:
+        return SERVICES if plural == "services" else INGRESSES
+
+    def request(self, _method: str, path: str) -> Object:
+        return {"items": [SERVICE] if path.endswith("services") else [], "metadata": {"resourceVersion": "1"}}
+
+    def watch(self, _resource: Resource, _version: str) -> Iterator[tuple[str, Object]]:
+        threading.Event().wait()
+        yield from ()
+
+    def _write(self, verb: str, obj: Object) -> Object:
+        self.tried.append(verb)
+        if self.error:
+            raise self.error
+        return obj
+
+
+def manage(error: ApiError, observed: list[Object], desired: list[Object]) -> None:
+    """Make `desired` of `observed` while the API server answers with `error`."""
+
+    def by_name(objects: list[Object]) -> dict[str, Object]:
+        return {f"team-a/{obj['metadata']['name']}": obj for obj in objects}
+
+    children.manage(
+        cast("Api", FakeApi(error)), {INGRESSES: "InPlace"}, SERVICE, {KEY: by_name(observed)}, {KEY: by_name(desired)}
+    )
+
+
+CHANGED = INGRESS | {"spec": {"ingressClassName": "nginx"}}
+
+
+@pytest.mark.parametrize(
+    ("reason", "observed", "desired"),
+    [
+        ("AlreadyExists", [], [INGRESS]),
+        ("NotFound", [OBSERVED], [CHANGED]),
+        ("Conflict", [OBSERVED], [CHANGED]),
+    ],
+)
+def test_an_error_that_metacontroller_only_logs_is_only_logged(
+    caplog: pytest.LogCaptureFixture, reason: str, observed: list[Object], desired: list[Object]
+) -> None:
+    caplog.set_level(logging.INFO)
+    manage(ApiError(409, reason, "the reason"), observed, desired)
+    assert "not done: the reason" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "observed", "desired", "text"),
+    [
+        (DENIED, [], [INGRESS], str(DENIED)),
+        (ApiError(422, "Invalid", "Ingress is invalid"), [], [INGRESS], "Ingress is invalid"),
+        (DENIED, [OBSERVED], [CHANGED], str(DENIED)),
+        (ApiError(404, "NotFound", "namespace gone"), [], [INGRESS], "namespace gone"),
+        (DENIED, [OBSERVED], [], f"can't delete Ingress team-a/shop: {DENIED}"),
+        (ApiError(409, "Conflict", "another uid"), [OBSERVED], [], "can't delete Ingress team-a/shop: another uid"),
+    ],
+)
+def test_any_other_error_of_the_api_server_is_raised_in_its_own_words(
+    error: ApiError, observed: list[Object], desired: list[Object], text: str
+) -> None:
+    with pytest.raises(SyncError) as raised:
+        manage(error, observed, desired)
+    assert str(raised.value) == f"can't reconcile children for Service team-a/shop: {text}"
+
+
+class Answering:
+    """A hook that always gives the same answer."""
+
+    def __init__(self, answer: SyncAnswer) -> None:
+        self._answer = answer
+        self.requests: list[Object] = []
+
+    def ask(self, request: Object) -> SyncAnswer:
+        self.requests.append(request)
+        return self._answer
+
+
+def at_work(api: FakeApi, hook: Answering, monkeypatch: pytest.MonkeyPatch) -> Controller:
+    """Return a started controller that asks `hook`."""
+    monkeypatch.setattr("devcluster.standin.controller.Hook", lambda _rule: hook)
+    spec = {"resources": [RULE], "hooks": {"sync": HOOK}}
+    spec["attachments"] = [
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "resource": "ingresses",
+            "updateStrategy": {"method": "InPlace"},
+        }
+    ]
+    document = {"metadata": {"name": "ingress-manager"}, "spec": spec}
+    typed = cast("Api", api)
+    controller = Controller(document, typed, Informers(typed), Recorder(typed), workers=1)
+    controller.start()
+    return controller
+
+
+def test_a_create_that_is_denied_is_an_event_and_is_tried_again_with_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    api, hook = FakeApi(DENIED), Answering(SyncAnswer(attachments=[INGRESS]))
+    controller = at_work(api, hook, monkeypatch)
+    wait_for(lambda: len(api.tried) >= 4)
+    api.error = None
+    wait_for(lambda: len(api.events) >= 4)
+    controller.stop(5)
+    first, *counted = api.events
+    assert first["type"] == "Warning"
+    assert first["reason"] == "SyncError"
+    assert first["message"] == f"Sync error: can't reconcile children for Service team-a/shop: {DENIED}"
+    assert [event["count"] for event in counted][:3] == [2, 3, 4]
+
+
+def test_a_parent_is_synced_again_after_the_seconds_that_the_hook_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = Answering(SyncAnswer(attachments=[], resync_after_seconds=0.05))
+    controller = at_work(FakeApi(), hook, monkeypatch)
+    wait_for(lambda: len(hook.requests) >= 3)
+    controller.stop(5)
+    assert hook.requests[0]["related"] == {}
+
+
+def test_a_failed_sync_is_tried_again_no_later_than_the_hook_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metacontroller keeps one entry a parent in its queue, and of several times the earliest counts."""
+    api, hook = FakeApi(DENIED), Answering(SyncAnswer(attachments=[INGRESS], resync_after_seconds=0.01))
+    controller = at_work(api, hook, monkeypatch)
+    # With back-off alone, the twelfth try would come after ten seconds.
+    wait_for(lambda: len(api.tried) >= 12, timeout=5)
+    controller.stop(5)
+
+
+class BrokenOnce(FakeApi):
+    """An API server whose first watch fails in a way that no client foresees."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.watches = 0
+
+    def watch(self, resource: Resource, version: str) -> Iterator[tuple[str, Object]]:
+        self.watches += 1
+        if self.watches == 1:
+            raise ValueError("unforeseen")
+        return super().watch(resource, version)
+
+
+def test_a_watch_goes_on_after_an_unforeseen_error_which_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(informer, "PAUSE", 0.01)
+    api = BrokenOnce()
+    Informer(cast("Api", api), SERVICES)
+    wait_for(lambda: api.watches == 2)
+    assert "unforeseen" in caplog.text

@@ -7,8 +7,8 @@ is never shipped. It does as Metacontroller 4.17.2 does with `--apply-strategy d
 What it lacks it refuses by name, in a `CreateError` Event on the DecoratorController or a `SyncError` Event on the
 parent, so that nothing passes here that would act otherwise there:
 
-- selectors, `ignoreStatusChanges`, `finalize`, `etag`, hook version v1, and every other field not in contract.py;
-- related rules other than by names, with the namespace where there is one;
+- selectors, `ignoreStatusChanges`, the hooks `finalize` and `customize`, `etag`, hook version v1, and every other field
+  that is not in contract.py;
 - answers that set the parent's labels, annotations or status: it never writes to a parent;
 - the update methods RollingInPlace and RollingRecreate;
 - attachments of a kind that the DecoratorController does not list.
@@ -19,11 +19,9 @@ What it does otherwise, on purpose:
 - Events that differ only in their text are not combined after ten of them;
 - network and JSON errors are in Python's words (`http error: Post "…": connection refused`, without `dial tcp …`);
 - of a field that is twice in an answer the last one counts (Metacontroller refuses it);
-- a related object's event reaches the parents whose customize answer is known, without asking the hook for the others:
-  those have a sync due anyway, and the time that it takes does not grow with the number of parents;
 - a watch that broke off is tried again every 0.8 seconds, not ever more slowly;
 - when a resource had to be listed again, only what has changed meanwhile is synced;
-- a parent whose related objects can't be listed gets an Event after ten seconds, not only another try;
+- there is no `--cache-flush-interval`: parents are resynced all at once only where `resyncPeriodSeconds` says so;
 - watches go on until the process ends, also when no DecoratorController needs them any longer;
 - deleting or changing a DecoratorController waits for its syncs under way (Metacontroller cuts them off).
 """

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import click
 
+from devcluster.api import Api, ApiError, Object, Resource
+from devcluster.credentials import read_kubeconfig
 from devcluster.standin.controller import Controller
 from devcluster.standin.events import Recorder
 from devcluster.standin.informer import Informer, Informers
-from devcluster.standin.kube import Api, ApiError, Key, Object, Resource
+from devcluster.standin.objects import SELF, Key
 from devcluster.standin.workqueue import WorkQueue
 
 DECORATOR_CONTROLLERS = Resource(
@@ -87,7 +89,9 @@ def main(kubeconfig: Path, workers: int) -> None:
     # Blocked before any thread is started, so that all inherit it and only sigwait sees them.
     ends = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
-    manager = Manager(Api(kubeconfig), workers)
+    url, ca_file, token = read_kubeconfig(kubeconfig)
+    # Not strict: Metacontroller's client is not, either.
+    manager = Manager(Api(url, token, ca_file, strict=False, agent=SELF), workers)
     log.info("ending on %s", signal.Signals(signal.sigwait(ends)).name)
     manager.stop(seconds=0.4)
     # Not by returning: the watches wait on their threads, and one that logs while Python ends would make that a crash.

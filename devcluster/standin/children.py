@@ -7,9 +7,10 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from devcluster.api import Api, ApiError, Object, Resource
 from devcluster.standin import merge
 from devcluster.standin.contract import SyncError
-from devcluster.standin.kube import Api, ApiError, Object, ObjectMap, Resource, name_of
+from devcluster.standin.objects import ObjectMap, group_key, name_of
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ def manage(api: Api, methods: Mapping[Resource, str], parent: Object, observed: 
     What fails doesn't keep the rest from being done; at the end it is raised, all in one SyncError.
     """
     errors: list[str] = []
-    resources = {resource.group_key: resource for resource in methods}
+    resources = {group_key(resource): resource for resource in methods}
     errors += [f"kind {group!r} is not in the list of attachments" for group in desired if group not in resources]
     for group, resource in resources.items():
         before, after = observed.get(group, {}), desired.get(group, {})
@@ -50,9 +51,7 @@ def _delete(api: Api, resource: Resource, obj: Object) -> None:
         return
     log.info("delete %s %s", resource.kind, name_of(obj))
     # The uid keeps a newer object of the same name from being deleted.
-    options = {"preconditions": {"uid": metadata["uid"]}, "propagationPolicy": "Background"}
-    with _harmless("NotFound"):
-        api.request("DELETE", _path(resource, obj), options)
+    api.delete(resource, metadata["name"], metadata.get("namespace"), uid=metadata["uid"])
 
 
 def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> None:
@@ -62,8 +61,8 @@ def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> No
     owners = created["metadata"].get("ownerReferences") or []
     if not any(owner["uid"] == parent["metadata"]["uid"] for owner in owners):
         created["metadata"]["ownerReferences"] = [*owners, _controller_reference(parent)]
-    with _harmless("AlreadyExists"):  # the hook is told of it as a related object, if it asked
-        api.request("POST", resource.path(desired["metadata"].get("namespace", "")), created)
+    with _harmless("AlreadyExists"):  # any other refusal, for example by an admission policy, is an error
+        api.create(resource, created)
 
 
 def _update(api: Api, resource: Resource, method: str, observed: Object, desired: Object) -> None:
@@ -74,15 +73,11 @@ def _update(api: Api, resource: Resource, method: str, observed: Object, desired
         case "InPlace":
             log.info("update %s %s", resource.kind, name_of(observed))
             with _harmless("NotFound", "Conflict"):  # it has changed meanwhile, and that event brings another sync
-                api.request("PUT", _path(resource, observed), updated)
+                api.update(resource, updated)
         case "Recreate":
             _delete(api, resource, observed)  # its event brings the sync that creates it
         case _:
             log.info("leave %s %s as it is: its update method is OnDelete", resource.kind, name_of(observed))
-
-
-def _path(resource: Resource, obj: Object) -> str:
-    return resource.path(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
 
 
 def _controller_reference(parent: Object) -> Object:

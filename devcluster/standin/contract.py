@@ -8,16 +8,15 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 import requests
 
-from devcluster.standin.kube import Object, cause, session
+from devcluster.api import Object, cause, new_session
+from devcluster.standin.objects import SELF
 
 DEFAULT_TIMEOUT = 10.0
-
-T = TypeVar("T")
 
 
 class SyncError(Exception):
@@ -85,7 +84,6 @@ class HookRule(Strict):
 
 class Hooks(Strict):
     sync: HookRule
-    customize: HookRule | None = None
 
 
 class Spec(Strict):
@@ -95,17 +93,6 @@ class Spec(Strict):
     hooks: Hooks
     attachments: list[AttachmentRule] = []
     resync_period_seconds: int | None = None
-
-
-class RelatedRule(Strict):
-    api_version: str
-    resource: str
-    names: Annotated[list[str], msgspec.Meta(min_length=1)]
-    namespace: str = ""
-
-
-class CustomizeAnswer(Strict):
-    related_resources: list[RelatedRule] | None = None
 
 
 class SyncAnswer(Strict):
@@ -118,19 +105,18 @@ class SyncAnswer(Strict):
 
 
 class Hook:
-    """One hook of a DecoratorController, over connections that stay open."""
+    """The sync hook of a DecoratorController, over connections that stay open."""
 
-    def __init__(self, name: Literal["sync", "customize"], rule: HookRule) -> None:
-        self._name = name
+    def __init__(self, rule: HookRule) -> None:
         self._url, self._timeout = rule.webhook.address(), rule.webhook.seconds()
-        self._session = session()
+        self._session = new_session(SELF)
 
-    def ask(self, body: Object, answer: type[T]) -> T:
-        """Return the hook's answer; TooManyRequestsError for 429, else SyncError if it isn't a 200 of that type."""
+    def ask(self, request: Object) -> SyncAnswer:
+        """Return the hook's answer; TooManyRequestsError for 429, else SyncError if it isn't a 200 that can be used."""
         try:
             response = self._session.post(
                 self._url,
-                data=msgspec.json.encode(body),
+                data=msgspec.json.encode(request),
                 headers={"Content-Type": "application/json"},
                 timeout=self._timeout,
             )
@@ -142,13 +128,13 @@ class Hook:
             text = response.content.decode(errors="replace")
             raise SyncError(f"unsupported status code: {response.status_code} body: {text}")
         try:
-            return msgspec.json.decode(response.content, type=answer)
+            return msgspec.json.decode(response.content, type=SyncAnswer)
         except msgspec.ValidationError as error:
             raise SyncError(
-                f"strict validation failed for v2 webhookResponse (type: {self._name}, mode: strict): {error}"
+                f"strict validation failed for v2 webhookResponse (type: sync, mode: strict): {error}"
             ) from error
         except msgspec.DecodeError as error:
-            raise SyncError(f"can't unmarshal webhookResponse (version: v2, type: {self._name}): {error}") from error
+            raise SyncError(f"can't unmarshal webhookResponse (version: v2, type: sync): {error}") from error
 
 
 def retry_after(value: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> int:

@@ -11,16 +11,15 @@ from collections import defaultdict
 
 import msgspec
 
+from devcluster.api import Api, ApiError, Object
 from devcluster.standin import children, merge
 from devcluster.standin.contract import Hook, Spec, SyncAnswer, SyncError, TooManyRequestsError
-from devcluster.standin.customize import Related
 from devcluster.standin.events import Recorder
 from devcluster.standin.informer import Handler, Informer, Informers
-from devcluster.standin.kube import Api, ApiError, Key, Object, ObjectMap, controller_of, group, name_of
+from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of
 from devcluster.standin.workqueue import WorkQueue
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
-RESYNC_SECONDS = 30 * 60.0  # Metacontroller's --cache-flush-interval
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +33,7 @@ class Controller:
         self.dc: Object = {"status": {}} | dc  # Go sends an empty status along
         self._name: str = dc["metadata"]["name"]
         self._api, self._recorder = api, recorder
-        self._hook = Hook("sync", spec.hooks.sync)
-        self._resync_seconds = max(1.0, spec.resync_period_seconds or RESYNC_SECONDS)
+        self._hook = Hook(spec.hooks.sync)
         parents = [informers.of(rule.api_version, rule.resource) for rule in spec.resources]
         self._parents = {informer.resource: informer for informer in parents}
         self._children = [informers.of(rule.api_version, rule.resource) for rule in spec.attachments]
@@ -44,15 +42,16 @@ class Controller:
             for informer, rule in zip(self._children, spec.attachments, strict=True)
         }
         self._queue: WorkQueue[Key] = WorkQueue()
-        customize = Hook("customize", spec.hooks.customize) if spec.hooks.customize else None
-        self._related = Related(customize, self.dc, informers, self._queue.add)
         self._subscriptions: list[tuple[Informer, Handler]] = [
             *((informer, self._on_parent) for informer in parents),
             *((informer, self._on_child) for informer in self._children),
         ]
         self._stopped = threading.Event()
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
-        self._threads.append(threading.Thread(target=self._resync, daemon=True))
+        if spec.resync_period_seconds is not None:
+            # Metacontroller has the same lower limit.
+            period = max(1, spec.resync_period_seconds)
+            self._threads.append(threading.Thread(target=self._resync, args=[period], daemon=True))
 
     def start(self) -> None:
         """Listen and work, on threads of its own."""
@@ -70,9 +69,8 @@ class Controller:
         deadline = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
-        self._related.stop()
 
-    # What puts a parent in the queue (beside a related object's change).
+    # What puts a parent in the queue.
 
     def _on_parent(self, key: Key, _before: Object | None, _after: Object | None) -> None:
         self._queue.add(key)
@@ -88,8 +86,8 @@ class Controller:
                 if parent and parent["metadata"]["uid"] == owner["uid"]:
                     self._queue.add(parent_key)
 
-    def _resync(self) -> None:
-        while not self._stopped.wait(self._resync_seconds):
+    def _resync(self, period: float) -> None:
+        while not self._stopped.wait(period):
             for informer in self._parents.values():
                 for key in informer.all_keys():
                     self._queue.add(key)
@@ -127,16 +125,15 @@ class Controller:
 
     def _sync(self, key: Key, parent: Object) -> None:
         observed = self._observed(parent)
-        related = self._related.objects(key, parent)
         request = {
             "controller": self.dc,
             "object": parent,
             "attachments": observed,
-            "related": related,
+            "related": {},  # Metacontroller sends it with or without a customize hook
             "finalizing": False,
         }
         try:
-            answer = self._hook.ask(request, SyncAnswer)
+            answer = self._hook.ask(request)
             desired = self._desired(parent, answer)
         except SyncError as error:
             raise SyncError(f"sync hook failed (version=v2): {error}") from error
@@ -151,7 +148,7 @@ class Controller:
     def _observed(self, parent: Object) -> ObjectMap:
         """Return the attachments that this DecoratorController made for that very parent; each kind has an entry."""
         return {
-            informer.resource.group_key: {
+            group_key(informer.resource): {
                 name_of(child): child
                 for child in informer.owned_by(parent["metadata"]["uid"])
                 if (child["metadata"].get("annotations") or {}).get(DECORATOR) == self._name

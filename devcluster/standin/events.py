@@ -7,10 +7,10 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Literal
 
-from devcluster.standin.kube import SELF, Api, ApiError, Object, Resource
+from devcluster.api import EVENTS, Api, ApiError, Object
+from devcluster.standin.objects import SELF
 from devcluster.standin.workqueue import TokenBucket
 
-EVENTS = Resource("v1", "events", "Event", namespaced=True)
 BURST, RATE = 25, 0.2  # Events an object may have at once, and a second after that: as metacontroller/install sets it
 
 log = logging.getLogger(__name__)
@@ -43,17 +43,16 @@ class Recorder:
             log.warning("event not written: %s", error)
 
     def _write(self, event: Object) -> None:
-        path = EVENTS.path(event["metadata"]["namespace"])
+        metadata = event["metadata"]
         if event["count"] > 1:
             counted = {field: event[field] for field in ("count", "lastTimestamp")}
-            one = f"{path}/{event['metadata']['name']}"
             try:
-                self._api.request("PATCH", one, counted, "application/merge-patch+json")
+                self._api.patch(EVENTS, metadata["name"], counted, metadata["namespace"])
                 return
             except ApiError as error:
                 if error.status != 404:  # 404: it has expired, and is written anew
                     raise
-        self._api.request("POST", path, event)
+        self._api.create(EVENTS, event)
 
 
 def _event(about: Object, now: str) -> Object:

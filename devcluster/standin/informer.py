@@ -10,7 +10,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 
-from devcluster.standin.kube import Api, ApiError, Key, Object, Resource, controller_of
+from devcluster.api import Api, ApiError, Object, Resource, path_of
+from devcluster.standin.objects import Key, controller_of
 
 Handler = Callable[[Key, Object | None, Object | None], None]
 
@@ -74,9 +75,14 @@ class Informer:
                 if error.status == 410:
                     self._version = ""  # too old to go on from
                 time.sleep(PAUSE)
+            except Exception:
+                # This thread must not end: nobody would notice, and nothing would be synced any more.
+                log.exception("watching %s: this is a mistake in the stand-in", self.resource.plural)
+                self._version = ""
+                time.sleep(PAUSE)
 
     def _list(self) -> None:
-        answer = self._api.request("GET", self.resource.path())
+        answer = self._api.request("GET", path_of(self.resource))
         type_of = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}  # items of a list lack it
         found = {self._key_of(item): type_of | item for item in answer["items"]}
         for key in self._objects.keys() - found.keys():
@@ -126,5 +132,8 @@ class Informers:
         """Return the informer of that resource; LookupError if there is no such resource, or ApiError."""
         with self._lock:
             if (api_version, plural) not in self._informers:
-                self._informers[api_version, plural] = Informer(self._api, self._api.discover(api_version, plural))
+                resource = self._api.discover(api_version, plural)
+                if resource is None:
+                    raise LookupError(f'can\'t find resource "{plural}" in apiVersion "{api_version}"')
+                self._informers[api_version, plural] = Informer(self._api, resource)
             return self._informers[api_version, plural]
