@@ -50,7 +50,7 @@ def main() -> None:
     "--resync",
     type=click.IntRange(min=1),
     metavar="SECONDS",
-    help="Sync every Service this often, instead of 5 minutes.",
+    help="Sync every Service this often, also those whose next sync the hook set later.",
 )
 @click.option("--keep", is_flag=True, help="Leave the folder with the logs and the data.")
 def up(engine: str, resync: int | None, keep: bool) -> None:
@@ -73,7 +73,7 @@ def up(engine: str, resync: int | None, keep: bool) -> None:
                 time.sleep(0.5)
                 cluster.processes.check_alive()
         click.echo("\nStopping.", err=True)
-    click.echo(f"The folder is {cluster.folder}." if keep else "Nothing is left of it.", err=True)
+    click.echo(f"The folder is {cluster.folder}." if keep else "Its folder is removed.", err=True)
 
 
 def welcome(cluster: DevCluster, seconds: float) -> str:
@@ -107,7 +107,7 @@ Ctrl-C ends it."""
 def demo(engine: str) -> None:
     """Tell the story of a Service and its Ingress on a real control plane, each step checked.
 
-    Exit status: 0 when every step had its effect, 1 when one had not, 2 when a program is missing.
+    Exit status: 0 when every step had its effect, 1 when a step had none, 2 when a program is missing.
 
     \b
     Examples:
@@ -126,7 +126,7 @@ def demo(engine: str) -> None:
 @main.command()
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, when a program can't be had.")
 def build(if_possible: bool) -> None:
-    """Find the programs of the control plane, build those that are missing, and say which is which.
+    """Find the programs of the control plane, build those that are missing, and list them all.
 
     Each is taken from $KUBEBUILDER_ASSETS, else from PATH if it is new enough, else built with Go into .build/.
 
@@ -147,7 +147,7 @@ def build(if_possible: bool) -> None:
     for program in (*programs, *([engine] if engine else [])):
         click.echo(program)
     if not engine:
-        click.echo("metacontroller is not on PATH: the stand-in plays its part")
+        click.echo("metacontroller is not on PATH: the stand-in is used in its place")
 
 
 if __name__ == "__main__":

@@ -30,21 +30,21 @@ PACKAGES = {
 }
 """The programs that can be built, and their Go packages: the `tool` lines of go.mod, and one of our own."""
 
-LOAD_GENERATOR = MODULE / "cmd" / "loadgen" / "main.go"
-
 Progress = Callable[[str], None]
-"""Is given a line about what is being done, for a person who waits."""
+"""A function that shows a waiting person a line about what is being done."""
 
 
 def built(name: str) -> Path | None:
-    """Return the program that a build of the present go.mod has left, or None."""
-    path = folder() / name
+    """Return the program that a build of its present sources has left, or None."""
+    path = folder(name) / name
     return path if path.exists() else None
 
 
-def folder() -> Path:
-    """Return where programs are built to: another place for other sources, so nothing in it is ever out of date."""
-    sources = (MODULE / "go.mod", MODULE / "go.sum", LOAD_GENERATOR)
+def folder(name: str) -> Path:
+    """Return where a program is built to: another place for other sources, so nothing in it is ever out of date."""
+    sources = [MODULE / "go.mod", MODULE / "go.sum"]
+    if PACKAGES[name].startswith("./"):
+        sources += sorted((MODULE / PACKAGES[name]).glob("*.go"))
     content = b"".join(source.read_bytes() for source in sources) + platform.machine().encode()
     return BUILD / f"bin-{hashlib.sha256(content).hexdigest()[:12]}"
 
@@ -57,27 +57,26 @@ def pinned_version(module: str) -> str:
 
 
 def build(names: Sequence[str], progress: Progress) -> None:
-    """Build the programs that the folder does not have yet. They appear in it one by one, each complete.
+    """Build the programs that have not been built yet. They appear one by one, each complete.
 
-    The first time this takes minutes; later builds take from Go's cache. Raises MissingProgram when Go is missing or
+    The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing or
     too old, and BuildFailed when it fails.
     """
     go = find_go(names)
     BUILD.mkdir(exist_ok=True)
     (BUILD / ".gitignore").write_text("*\n")
     with lock(BUILD / "lock", progress):
-        for left_over in BUILD.glob("tmp-*"):  # by a build that was killed; nobody else builds now
+        for left_over in BUILD.glob("tmp-*"):  # left by a build that was killed: we hold the lock, so no other one runs
             shutil.rmtree(left_over, ignore_errors=True)
         for name in names:
             if not built(name):
                 build_one(go, name, progress)
-        for old in BUILD.glob("bin-*"):
-            if old != folder():
-                shutil.rmtree(old, ignore_errors=True)
+        for old in set(BUILD.glob("bin-*")) - {folder(name) for name in PACKAGES}:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def build_one(go: str, name: str, progress: Progress) -> None:
-    """Build one program beside the folder and move it in; raises BuildFailed."""
+    """Build one program in a temporary folder and move it to its own; raises BuildFailed."""
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
         result = Path(temporary) / name
         # -v: names each package as it is compiled. -mod and GOWORK: what is built is what go.mod says.
@@ -95,17 +94,17 @@ def build_one(go: str, name: str, progress: Progress) -> None:
         try:
             output = follow(process, name, progress)
         finally:
-            if process.poll() is None:  # Interrupted: Go's compilers go with it.
+            if process.poll() is None:  # Interrupted: end Go's compilers, too.
                 os.killpg(process.pid, signal.SIGTERM)
             process.wait()
         if process.returncode:
             raise BuildFailed(f"go could not build {name}:\n" + "\n".join(f"  {line}" for line in output[-15:]))
-        folder().mkdir(exist_ok=True)
-        result.rename(folder() / name)
+        folder(name).mkdir(exist_ok=True)
+        result.rename(folder(name) / name)
 
 
 def linker_flags() -> str:
-    """Return the flags that strip a program and tell it its version, which kubectl asks for and has to understand."""
+    """Return the linker flags that leave out debug information and set the version, which kubectl asks for."""
     version = pinned_version("k8s.io/kubernetes")
     major, minor = version.removeprefix("v").split(".")[:2]
     stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}

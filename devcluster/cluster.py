@@ -53,7 +53,7 @@ class DevCluster:
     engine_name: str
     """What to call the engine to a person."""
     engine_user: str
-    """The user as whom the engine logs in, as the audit log names it."""
+    """The user that the engine logs in as, by the name that the audit log gives it."""
     hook_url: str
 
     def __init__(
@@ -95,7 +95,7 @@ class DevCluster:
         plane.start()
         self.control_plane, self.api, self.kubeconfig = plane, plane.api, plane.kubeconfig
 
-        # While they start: what doesn't need them.
+        # What follows needs no API server, so it is done while that one starts.
         rendered = overlay.render(
             self.folder / "overlay",
             self.hook_url,
@@ -191,7 +191,7 @@ class DevCluster:
         return process
 
     def _controller_started(self) -> bool:
-        # Both engines say so in an Event; one about an object that has no namespace is in default.
+        # Both engines record an Event. If an object has no namespace, its Events are in the namespace default.
         events = self.api.list(EVENTS, "default")
         return any(
             event["involvedObject"]["name"] == overlay.CONTROLLER and event["reason"] == "Started" for event in events
@@ -200,7 +200,7 @@ class DevCluster:
     def restart_hook(self, settings: dict[str, Any] | None = None) -> None:
         """Restart the hook at once, with other settings if they are given, and return when it is ready.
 
-        Raises ProcessDied, with the hook's complaint in the message, when it does not take the settings.
+        Raises ProcessDied, with the hook's error in the message, when the hook does not accept the settings.
         """
         self.hook.kill()
         if settings is not None:
@@ -209,13 +209,8 @@ class DevCluster:
         self.hook.wait_ready(self._hook_ready)
 
     def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
-        """Run kubectl as admin and return what it prints; raises CommandFailed with its complaint."""
+        """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""
         return self.control_plane.kubectl(*arguments, input=input)
-
-    @property
-    def audit_log(self) -> Path:
-        """The API server's audit log: every write, and every access to Services and Ingresses."""
-        return self.control_plane.audit_log
 
     def audit_events(self) -> Iterator[dict[str, Any]]:
         """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""

@@ -1,6 +1,6 @@
-"""The control plane: etcd, kube-apiserver, and of kube-controller-manager what deletes things.
+"""The control plane: etcd, kube-apiserver, and those controllers of kube-controller-manager that delete objects.
 
-There is no scheduler, no kubelet and no controller for Deployments: their objects are stored, and nothing runs.
+There is no scheduler, no kubelet and no controller for Deployments: a Deployment or a Pod is stored, but nothing runs.
 """
 
 import json
@@ -22,8 +22,7 @@ AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 class ControlPlane:
     """A control plane whose files and processes are in `processes`, which also end it.
 
-    As a context manager it is started and ready inside; `start` and `wait_ready` do the same one after the other.
-    Both raise ProcessDied, and `wait_ready` NotReady.
+    Call `start`, then `wait_ready`, then `close`. The first two raise ProcessDied, and `wait_ready` NotReady.
     """
 
     def __init__(self, programs: Programs, processes: Processes) -> None:
@@ -60,11 +59,11 @@ class ControlPlane:
         wait_for(lambda: self.api.get(NAMESPACES, "default"), what="the namespace default")
 
     def write_kubeconfig(self, path: Path, user: str, token: str) -> None:
-        """Write a kubeconfig for the user that the API server takes the token's bearer for."""
+        """Write a kubeconfig with the token, which has to be a token of that user."""
         credentials.write_kubeconfig(path, url=self.url, ca_file=self.ca_file, user=user, token=token)
 
     def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
-        """Run kubectl as admin and return what it prints; raises CommandFailed with its complaint."""
+        """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""
         return kubectl(self.programs, self.processes, *arguments, input=input, KUBECONFIG=str(self.kubeconfig))
 
     def audit_events(self) -> Iterator[dict[str, Any]]:
@@ -79,21 +78,9 @@ class ControlPlane:
         self.api.close()
         self.port.close()
 
-    def __enter__(self) -> "ControlPlane":
-        try:
-            self.start()
-            self.wait_ready()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _etcd(self) -> Process:
-        # It listens on Unix sockets in our folder, which no other user can open; as relative paths they can't become
-        # too long for one. The addresses that it advertises have to look like TCP, and are used by nobody.
+        # It listens on Unix sockets in our folder, which no other user can open. Their paths are relative, because the
+        # path of a socket has to be short. It has to advertise TCP addresses, but nobody uses them.
         return self._process(
             self.programs.etcd.path,
             "--data-dir=etcd",
@@ -109,8 +96,8 @@ class ControlPlane:
 
     def _apiserver(self) -> Process:
         credentials.write_private(self.folder / "service-account.key", credentials.new_signing_key())
-        # The controllers of a controller manager have a ServiceAccount each. Ours share one login, which therefore has
-        # to be allowed everything; in the audit log it goes by its own name.
+        # On a cluster each controller of the controller manager has a ServiceAccount of its own. Here they share one
+        # user, which is allowed everything and has its own name in the audit log.
         credentials.write_private(
             self.folder / "tokens.csv",
             f'{self.admin_token},admin,admin,"system:masters"\n'
@@ -121,23 +108,23 @@ class ControlPlane:
             "--etcd-servers=unix://etcd.sock",
             "--bind-address=127.0.0.1",
             "--advertise-address=127.0.0.1",
-            "--endpoint-reconciler-type=none",  # an Endpoints object must not hold a loopback address
+            "--endpoint-reconciler-type=none",  # it would fail: an Endpoints object must not hold a loopback address
             f"--secure-port={self.port.number}",
             "--permit-port-sharing",  # see ReservedPort
-            "--cert-dir=certificates",  # where it makes a certificate, with the CA's behind it, when there is none
+            "--cert-dir=certificates",  # it makes a certificate there, and the CA's
             "--token-auth-file=tokens.csv",
             "--authorization-mode=RBAC",
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-account-key-file=service-account.key",
             "--service-account-signing-key-file=service-account.key",
-            # It would want a ServiceAccount named default in a namespace, and no controller is there to make it.
+            # The plugin needs a ServiceAccount named default in each namespace, and here no controller makes it.
             "--disable-admission-plugins=ServiceAccount",
             # Each ClusterIP is a loopback address: a backend can listen on that of its own Service.
             "--service-cluster-ip-range=127.10.0.0/16",
             f"--audit-policy-file={AUDIT_POLICY}",
             f"--audit-log-path={self.audit_log}",
             "--audit-log-maxsize=0",  # one file, however large
-            # A benchmark shall meet the limits of what it measures, not these.
+            # No limits on requests: a benchmark would measure them instead.
             "--enable-priority-and-fairness=false",
             "--max-requests-inflight=0",
             "--max-mutating-requests-inflight=0",
@@ -148,9 +135,9 @@ class ControlPlane:
             self.programs.kube_controller_manager.path,
             "--kubeconfig=controller-manager.kubeconfig",
             "--controllers=garbage-collector-controller,namespace-controller",
-            "--secure-port=0",  # nobody asks how it is
+            "--secure-port=0",  # no port: nothing checks its health
             "--leader-elect=false",
-            # By default it would delete 14 to 20 objects a second.
+            # With the default limits it deletes 14 to 20 objects a second.
             "--kube-api-qps=2000",
             "--kube-api-burst=4000",
         )
@@ -166,9 +153,9 @@ def kubectl(
     input: str | None = None,  # noqa: A002 - as subprocess.run calls it
     **environment: str,
 ) -> str:
-    """Run kubectl, whose caches are in our folder and which reads nobody's preferences; return what it prints.
+    """Run kubectl with its caches in our folder and without a person's preferences; return what it prints.
 
-    Raises CommandFailed with its complaint.
+    Raises CommandFailed with its error message.
     """
     command = [str(programs.kubectl.path), *arguments]
     answer = subprocess.run(

@@ -17,8 +17,8 @@ def new_token() -> str:
 def new_signing_key() -> str:
     """Return a new ECDSA P-256 private key as PEM, for signing ServiceAccount tokens.
 
-    Such a key is any number below the order of the curve. RFC 5915 leaves the public half optional, so that no
-    cryptography is needed to write it down: an integer 1, an octet string of 32 bytes, and the curve's identifier.
+    The private key is a random number below the order of the curve. RFC 5915 makes the public key optional, so no
+    cryptography is needed here. The encoding is the integer 1, an octet string of 32 bytes, and the curve's name.
     """
     number = secrets.randbelow(P256_ORDER - 1) + 1
     der = (

@@ -16,7 +16,7 @@ CHOICES = ("auto", "metacontroller", "standin")
 
 @dataclass(frozen=True)
 class Engine:
-    """A program that plays Metacontroller's part, as the Deployment `deployment` in the manifests would run it."""
+    """Metacontroller or the stand-in, with the arguments and the ServiceAccount of the Deployment in the manifests."""
 
     deployment: dict[str, Any]
     metacontroller: Path | None
@@ -52,7 +52,7 @@ class Engine:
         return REPOSITORY
 
     def name(self, log: str) -> str:
-        """Return what to call it to a person, given its log: only there does Metacontroller say its version."""
+        """Return its name for a person. Metacontroller states its version nowhere but in its log."""
         if not self.metacontroller:
             return "the stand-in for Metacontroller"
         found = re.search(r'"version":\s*"(v?\d[^"]*)"', log)
@@ -65,14 +65,14 @@ def find_engine(choice: str, deployment: dict[str, Any]) -> Engine:
     program = None if choice == "standin" else find_metacontroller()
     if choice == "metacontroller" and not program:
         raise MissingProgram(
-            "There is no `metacontroller` on PATH; the engine `standin` plays its part.\n"
-            "It is at https://github.com/metacontroller/metacontroller, and it can't be had from a package registry."
+            "There is no `metacontroller` on PATH; the engine `standin` can be used in its place.\n"
+            "It is at https://github.com/metacontroller/metacontroller; no package registry has it."
         )
     return Engine(deployment, program.path if program else None)
 
 
 def adapted(arguments: list[str]) -> list[str]:
-    """Return the Deployment's arguments for a laptop: it opens no port, since nobody asks how it is."""
+    """Return the Deployment's arguments without its ports: nothing here checks its health or reads its metrics."""
     ports = ("metrics-address", "health-probe-bind-address", "pprof-address")
     kept = [argument for argument in arguments if argument.lstrip("-").partition("=")[0] not in ports]
     return kept + [f"--{port}=0" for port in ports]

@@ -19,7 +19,7 @@ class ProcessDied(DevClusterError):
 
 
 class NotReady(DevClusterError):
-    """A process, or what it should have done, was not there in time."""
+    """A process was not ready in time, or something awaited did not happen in time."""
 
 
 class CommandFailed(DevClusterError):

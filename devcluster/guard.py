@@ -1,12 +1,12 @@
-"""The guard: a process that ends what its parent leaves behind, however the parent went (SIGKILL, too).
+"""The guard: a process that ends the processes of its parent when the parent has ended, even if by SIGKILL.
 
-It reads from a pipe whose other end only the parent holds: the pipe ends when the parent does. That needs no help from
-the operating system (PR_SET_PDEATHSIG is Linux's alone, and counts the death of a *thread*), and the temporary folder
-goes as well. The lines it reads:
+It reads from a pipe whose other end only the parent holds, so it reads the end of the pipe when the parent has ended.
+(PR_SET_PDEATHSIG would do the same, but only on Linux, and already when a *thread* of the parent ends.) Then it also
+removes the temporary folder. The lines that it reads:
 
     watch PID       the leader of a process group that must not outlive the parent
-    forget PID      that group is gone
-    remove FOLDER   to be removed once the groups are gone
+    forget PID      that group has ended
+    remove FOLDER   a folder to remove after the groups have ended
 """
 
 import contextlib
@@ -37,11 +37,11 @@ class Guard:
         self._tell(f"watch {pid}")
 
     def forget(self, pid: int) -> None:
-        """Take back `watch`."""
+        """Undo `watch`."""
         self._tell(f"forget {pid}")
 
     def remove(self, folder: Path) -> None:
-        """Remove the folder, too, when the end comes."""
+        """Remove the folder, too, when this process ends."""
         self._tell(f"remove {folder}")
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ class Guard:
         self._process.wait()
 
     def _tell(self, line: str) -> None:
-        # Without a guard (someone killed it) all is well as long as this process ends in an orderly way.
+        # If somebody has killed the guard, nothing is lost as long as this process ends in an orderly way.
         with contextlib.suppress(BrokenPipeError):
             os.write(self._pipe, line.encode() + b"\n")
 

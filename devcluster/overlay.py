@@ -1,4 +1,4 @@
-"""The overlay: the committed manifests with what can't hold on a laptop patched, and what is read from the result."""
+"""The overlay: the committed manifests, patched where a laptop is not a cluster, and what is read from the result."""
 
 import os
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def render(folder: Path, hook_url: str, resync: int | None, kubectl: Callable[..
 def operations(hook_url: str, resync: int | None) -> list[dict[str, Any]]:
     """Return the JSON patch (RFC 6902) of the DecoratorController.
 
-    The hook is reached by its URL, since here no Service has a pod behind it; and Services may be synced more often.
+    It names the hook by its URL, since no Service has a Pod here, and it may set how often all Services are synced.
     """
     webhook = "/spec/hooks/sync/webhook"
     result: list[dict[str, Any]] = [

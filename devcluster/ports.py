@@ -5,7 +5,7 @@ import sys
 
 
 class ReservedPort:
-    """A free port. A server that sets SO_REUSEPORT can listen on it; nobody is given it by chance.
+    """A free port. A server that sets SO_REUSEPORT can listen on it; no other program is given it.
 
     A bound socket that doesn't listen holds the port: connecting to it is refused until the server listens. That is
     Linux's behaviour; elsewhere such a socket might be handed the server's connections, so the port is only looked up.

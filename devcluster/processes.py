@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from devcluster import usage
@@ -15,7 +15,7 @@ from devcluster.errors import NotReady, ProcessDied
 from devcluster.guard import Guard
 
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
-"""What a program needs of the environment: to find programs and libraries, and to speak our language."""
+"""The environment variables that every program is given: where programs and libraries are, and the language."""
 
 
 class Process:
@@ -69,7 +69,7 @@ class Process:
                     stderr=subprocess.STDOUT,
                     cwd=self._cwd,
                     env=self.env,
-                    start_new_session=True,  # Ctrl-C in the terminal is for us: we end it, in the right order.
+                    start_new_session=True,  # Ctrl-C must not reach it: we end the processes in the right order
                 )
             except OSError as error:
                 raise ProcessDied(f"{self.name} can't be started: {error}") from error
@@ -97,7 +97,7 @@ class Process:
             self._popen.wait()
 
     def _end_group(self) -> None:
-        """Kill what is left of its process group. Once only: later the same id may be someone else's."""
+        """Kill what is left of its process group. Only once, because the id can be given to another group later."""
         if self._group is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: PermissionError for one that has ended
@@ -105,10 +105,17 @@ class Process:
         self._guard.forget(self._group)
         self._group = None
 
-    def restart(self) -> None:
-        """Stop and start it."""
-        self.stop()
-        self.start()
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Keep the process, without its descendants, from running while in the context, as a machine under load would.
+
+        Raises ProcessLookupError when it has ended.
+        """
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
 
     def wait_ready(self, check: Callable[[], object], timeout: float = 60) -> None:
         """Return once `check` returns something true.
@@ -138,10 +145,6 @@ class Process:
     def cpu_seconds(self) -> float:
         """Return the processor time used so far, descendants included. Linux only."""
         return usage.cpu_seconds(self.pid)
-
-    def rss_bytes(self, *, peak: bool = False) -> int:
-        """Return the resident memory, now or at its peak, descendants included. Linux only."""
-        return usage.rss_bytes(self.pid, peak=peak)
 
     def pss_bytes(self) -> int:
         """Return the memory now, shared pages counted once, descendants included. Linux only."""
@@ -188,7 +191,7 @@ class Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # The last started first, since it needs those before it; asked all at once, since each takes its time.
+        # In reverse order, because a process needs those started before it. Each is asked before any is waited for.
         for process in reversed(self._all):
             process.terminate()
         for process in reversed(self._all):

@@ -63,7 +63,7 @@ def find_programs(progress: build.Progress) -> Programs:
 
 def find(name: str, progress: build.Progress) -> Program | None:
     """Return a program of the control plane: from $KUBEBUILDER_ASSETS, from PATH, or from an earlier build."""
-    # Whoever sets KUBEBUILDER_ASSETS has chosen; what happens to be on PATH has to be new enough.
+    # A program in KUBEBUILDER_ASSETS is used whatever its version: somebody chose it. One on PATH must be new enough.
     if (assets := os.environ.get("KUBEBUILDER_ASSETS")) and (path := shutil.which(name, path=assets)):
         return Program(name, Path(path), version_of(path), "KUBEBUILDER_ASSETS")
     if path := shutil.which(name):
@@ -97,9 +97,9 @@ def find_kubectl() -> Program:
 
 
 def find_metacontroller() -> Program | None:
-    """Return the Metacontroller on PATH, or None: it is in no package registry, and a stand-in can play its part."""
+    """Return the Metacontroller on PATH, or None. No package registry has it, so it can't be built here."""
     path = shutil.which("metacontroller")
-    # It has no option that would print its version; it logs it when it starts.
+    # It has no option that prints its version; it logs it when it starts.
     return Program("metacontroller", Path(path), UNKNOWN, "PATH") if path else None
 
 

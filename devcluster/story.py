@@ -14,7 +14,7 @@ from devcluster.api import EVENTS, INGRESSES, SERVICES, Api, Object, T, wait_for
 from devcluster.errors import DevClusterError
 
 PATIENCE = 20.0
-"""Seconds until a step has failed. An effect takes a tenth of one; these machines are noisy, and a retry backs off."""
+"""Seconds that a step may take. Most take a tenth of a second; a retry takes longer, and so does a busy machine."""
 
 
 class Failed(DevClusterError):  # noqa: N818 - named for what happened, as its siblings are
@@ -23,7 +23,7 @@ class Failed(DevClusterError):  # noqa: N818 - named for what happened, as its s
 
 @dataclass
 class Stage:
-    """Where the story is played: one namespace, with the rights of its owner."""
+    """Where the story is played: one namespace, and what has been seen in it so far."""
 
     api: Api
     namespace: str
@@ -31,7 +31,7 @@ class Stage:
     memory: dict[str, Object] = field(default_factory=dict)
 
     def act(self, write: Callable[[], Any]) -> None:
-        """Make a write, and take the time from here."""
+        """Make a write, and note the time just before it."""
         self.acted_at = time.perf_counter()
         write()
 
@@ -86,7 +86,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Step:
-    """What is done, what happens then, and the play; it returns what to show."""
+    """What is done, what happens then, and the function that does and checks it; it returns what to show."""
 
     done: str
     happens: str
@@ -97,7 +97,7 @@ STORY: list[Step] = []
 
 
 def step(done: str, happens: str) -> Callable[[Callable[[Stage], str]], Callable[[Stage], str]]:
-    """Return a decorator that adds a play to the story."""
+    """Return a decorator that adds the function to the story as a step."""
 
     def add(play: Callable[[Stage], str]) -> Callable[[Stage], str]:
         STORY.append(Step(done, happens, play))
@@ -109,8 +109,8 @@ def step(done: str, happens: str) -> Callable[[Callable[[Stage], str]], Callable
 @step("a Service without the annotation", "no Ingress")
 def without_annotation(stage: Stage) -> str:
     stage.act(lambda: stage.create_service("shop", {}))
-    # Nothing happens, and that takes no time. What comes later is done later: once the next Service has its Ingress,
-    # this one has been looked at.
+    # One can't wait for nothing. But Services are synced in the order of their events: once a Service that was created
+    # later has its Ingress, this one has been synced.
     stage.create_service("canary", {"ingress/http": "true"})
     stage.until_ingress("canary", "the Ingress of another Service, annotated later", lambda _: True)
     stage.expect(stage.ingress("shop") is None, "an Ingress that nobody asked for")
@@ -217,7 +217,7 @@ def routes(ingress: Object) -> list[tuple[str, str, str, str, int]]:
 
 
 def shown(ingress: Object) -> str:
-    """Return the Ingress as YAML, without what the API server and Metacontroller keep for themselves."""
+    """Return the Ingress as YAML, without the fields that the API server and Metacontroller add."""
     metadata = {key: ingress["metadata"][key] for key in ("name", "namespace", "labels")}
     spec = {key: ingress["spec"][key] for key in ("ingressClassName", "tls", "rules") if key in ingress["spec"]}
     brief = {"apiVersion": ingress["apiVersion"], "kind": ingress["kind"], "metadata": metadata, "spec": spec}

@@ -15,20 +15,6 @@ def cpu_seconds(pid: int) -> float:
     return sum(sum(map(int, stat[11:15])) for stat in family(pid).values()) / TICKS_PER_SECOND
 
 
-def rss_bytes(pid: int, *, peak: bool = False) -> int:
-    """Return the resident memory of `pid` and its descendants now, or the sum of the most that each has ever had.
-
-    Raises as cpu_seconds does.
-    """
-    field = "VmHWM:" if peak else "VmRSS:"
-    total = 0
-    for member in family(pid):
-        for line in read(member, "status").splitlines():
-            if line.startswith(field):
-                total += int(line.split()[1]) * 1024
-    return total
-
-
 def pss_bytes(pid: int) -> int:
     """Return the memory of `pid` and its descendants with each shared page counted once, as a container's limit does.
 

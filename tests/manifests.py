@@ -21,7 +21,12 @@ def rendered(folder: str) -> list[dict[str, Any]]:
 
     They are the same ones for every caller: not to be changed.
     """
-    command: list[str | Path] = [find_kubectl().path, "kustomize", REPOSITORY / folder]
+    return built(REPOSITORY / folder)
+
+
+def built(folder: Path) -> list[dict[str, Any]]:
+    """Return the objects that kustomize builds from a folder."""
+    command: list[str | Path] = [find_kubectl().path, "kustomize", folder]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{folder} does not build: {done.stderr}"
     return list(yaml.safe_load_all(done.stdout))

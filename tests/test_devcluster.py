@@ -1,6 +1,7 @@
 """The parts of the development cluster that need no cluster: finding and building programs, and ending processes."""
 
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -72,7 +73,7 @@ def ignore(_line: str) -> None: ...
 def test_assets_come_before_path_and_path_before_what_was_built(
     bare_machine: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bare_machine(f"build/{build.folder().name}", "etcd", "echo etcd Version: 3.6.8")
+    bare_machine(f"build/{build.folder('etcd').name}", "etcd", "echo etcd Version: 3.6.8")
     origins = [programs.find("etcd", ignore)]
     bare_machine("path", "etcd", "echo etcd Version: 3.6.9")
     origins.append(programs.find("etcd", ignore))
@@ -87,7 +88,7 @@ def test_assets_come_before_path_and_path_before_what_was_built(
     ]
 
 
-def test_a_program_on_path_that_is_too_old_is_passed_over_aloud(bare_machine: Callable[..., Path]) -> None:
+def test_a_program_on_path_that_is_too_old_is_passed_over_with_a_message(bare_machine: Callable[..., Path]) -> None:
     old = bare_machine("path", "kube-apiserver", "echo Kubernetes v1.19.2")
     said: list[str] = []
 
@@ -126,7 +127,7 @@ def test_without_a_usable_go_the_message_says_what_is_missing_and_how_to_get_it(
 
 
 @pytest.mark.usefixtures("bare_machine")
-def test_a_build_that_is_impossible_can_be_let_pass() -> None:
+def test_with_if_possible_a_build_that_is_impossible_is_no_error() -> None:
     result = CliRunner().invoke(main, ["build", "--if-possible"])
 
     assert result.exit_code == 0
@@ -139,7 +140,9 @@ def test_metacontroller_is_asked_for_by_name_only_where_it_is(bare_machine: Call
     assert engines.find_engine("auto", {}).name("") == "the stand-in for Metacontroller"
 
     path = bare_machine("path", "metacontroller", "")
-    assert engines.find_engine("auto", {}).name('{"version": "4.17.2"}') == f"Metacontroller v4.17.2 ({path})"
+    engine = engines.find_engine("auto", {})
+    assert engine.name('{"version": "4.17.2"}') == f"Metacontroller v4.17.2 ({path})"
+    assert engine.name('{"version": "dev"}') == f"Metacontroller ({path})", "it was built without a version stamp"
     assert engines.find_engine("standin", {}).name("") == "the stand-in for Metacontroller"
 
 
@@ -176,7 +179,7 @@ def test_a_build_that_fails_leaves_nothing_and_says_what_go_said(bare_machine: C
     assert not list(build.BUILD.glob("tmp-*"))
 
 
-def test_what_a_killed_build_left_is_never_taken_for_a_program_and_is_cleared_away(
+def test_what_a_killed_build_left_is_never_used_and_is_removed_by_the_next(
     bare_machine: Callable[..., Path],
 ) -> None:
     bare_machine("path", "go", GO)
@@ -191,15 +194,34 @@ def test_what_a_killed_build_left_is_never_taken_for_a_program_and_is_cleared_aw
     assert not outdated.exists()
 
 
-def test_another_go_mod_asks_for_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = build.folder()
+@pytest.mark.parametrize(
+    ("edited", "built_anew"),
+    [
+        ("go.mod", {"etcd", "kube-apiserver", "kube-controller-manager", "loadgen"}),
+        ("go.sum", {"etcd", "kube-apiserver", "kube-controller-manager", "loadgen"}),
+        ("cmd/loadgen/main.go", {"loadgen"}),
+    ],
+)
+def test_an_edited_file_asks_for_another_build_of_the_programs_made_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str, built_anew: set[str]
+) -> None:
+    before = {name: build.folder(name) for name in build.PACKAGES}
     module = tmp_path / "controlplane"
-    module.mkdir()
-    (module / "go.sum").write_text((build.MODULE / "go.sum").read_text())
-    (module / "go.mod").write_text((build.MODULE / "go.mod").read_text() + "// newer\n")
+    shutil.copytree(build.MODULE, module)
     monkeypatch.setattr(build, "MODULE", module)
+    assert {name: build.folder(name) for name in build.PACKAGES} == before
+    (module / edited).write_text((module / edited).read_text() + "// newer\n")
 
-    assert build.folder() != before
+    assert {name for name in build.PACKAGES if build.folder(name) != before[name]} == built_anew
+
+
+def test_programs_that_are_still_of_use_are_kept_by_a_build(bare_machine: Callable[..., Path]) -> None:
+    bare_machine("path", "go", GO)
+    kept = bare_machine(f"build/{build.folder('loadgen').name}", "loadgen", "")
+
+    build.build(["etcd"], ignore)
+
+    assert kept.exists()
 
 
 def test_two_processes_do_not_build_at_once(bare_machine: Callable[..., Path]) -> None:
@@ -227,7 +249,7 @@ def test_two_processes_do_not_build_at_once(bare_machine: Callable[..., Path]) -
 # Processes.
 
 
-def test_a_process_that_dies_is_noticed_at_once_and_its_last_words_are_told(processes: Processes) -> None:
+def test_a_process_that_ends_is_noticed_at_once_and_the_error_has_the_end_of_its_log(processes: Processes) -> None:
     process = sh(processes, "echo first; echo the reason >&2; exit 3")
     process.start()
 
@@ -235,7 +257,7 @@ def test_a_process_that_dies_is_noticed_at_once_and_its_last_words_are_told(proc
         process.wait_ready(lambda: False, timeout=30)
 
 
-def test_a_process_that_is_never_ready_is_told_with_its_log(processes: Processes) -> None:
+def test_for_a_process_that_is_never_ready_the_error_has_the_end_of_its_log(processes: Processes) -> None:
     process = sh(processes, "echo still loading; exec sleep 60")
     process.start()
     wait_for(lambda: "loading" in process.log_tail())
@@ -268,11 +290,25 @@ def test_stopping_a_process_ends_its_descendants_too(processes: Processes, scrip
 def test_a_process_can_be_started_again_and_continues_its_log(processes: Processes) -> None:
     process = sh(processes, "echo up; exec sleep 60")
     for ups in (1, 2):
-        process.restart()
+        process.stop()
+        process.start()
         wait_for(lambda ups=ups: process.log_path.read_text() == "up\n" * ups)  # type: ignore[misc]
 
     assert process.running
     assert stat.S_IMODE(processes.folder.stat().st_mode) == 0o700
+
+
+def test_a_paused_process_does_nothing_until_the_pause_ends(processes: Processes) -> None:
+    process = sh(processes, "while :; do echo on; sleep 0.01; done")
+    process.start()
+    wait_for(process.log_path.read_text)
+    with process.paused():
+        time.sleep(0.05)
+        before = process.log_path.stat().st_size
+        time.sleep(0.1)
+        assert process.log_path.stat().st_size == before
+        assert process.running
+    wait_for(lambda: process.log_path.stat().st_size > before)
 
 
 def test_a_process_sees_nothing_of_a_persons_own_settings(
@@ -297,7 +333,7 @@ def test_use_of_processor_and_memory_counts_descendants(processes: Processes) ->
     wait_for(lambda: "done" in process.log_tail())
 
     assert 0.1 < process.cpu_seconds() < 5
-    assert 4 << 20 < process.rss_bytes() <= process.rss_bytes(peak=True)
+    assert 4 << 20 < process.pss_bytes() < 1 << 30
     process.stop()
     with pytest.raises(ProcessLookupError):
         process.cpu_seconds()
@@ -399,6 +435,6 @@ def test_credentials_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert credentials.new_signing_key() != credentials.new_signing_key()
 
 
-def test_waiting_in_vain_says_what_for() -> None:
+def test_waiting_too_long_is_an_error_that_says_what_for() -> None:
     with pytest.raises(NotReady, match="waited 0 s for the moon; the last answer was None"):
         wait_for(lambda: None, timeout=0, what="the moon")

@@ -3,6 +3,7 @@
 import configparser
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from hooks import gunicorn_conf
 from hooks.app import create_app
 from hooks.policy import Policy
 from hooks.settings import FILE_VARIABLE, load
-from tests.manifests import FOLDERS, REPOSITORY, find, rendered
+from tests.manifests import FOLDERS, REPOSITORY, built, find, rendered
 
 SETUP = configparser.ConfigParser(interpolation=None)
 SETUP.read(REPOSITORY / "setup.cfg")
@@ -200,6 +201,18 @@ def test_the_decoratorcontroller_alone_is_part_of_the_whole() -> None:
     assert all(item in whole for item in alone)
 
 
+def test_the_policy_can_be_left_out_with_the_one_line_of_the_readme(tmp_path: Path) -> None:
+    readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```yaml\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    for folder in ("metacontroller", "metacontroller/controller"):
+        overlay = tmp_path.resolve() / Path(folder).name
+        overlay.mkdir()
+        base = os.path.relpath(REPOSITORY / folder, overlay)
+        (overlay / "kustomization.yaml").write_text(f"resources: [{base}]\n{block}", encoding="utf-8")
+        policy = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+        assert built(overlay) == [item for item in rendered(folder) if item["kind"] not in policy]
+
+
 def test_metacontroller_may_do_what_it_needs_and_no_more() -> None:
     granted: dict[tuple[str, str], set[str]] = {}
     for item in rendered("metacontroller"):
@@ -239,6 +252,12 @@ def test_replicas_of_metacontroller_elect_a_leader_with_the_lease_they_may_write
     assert f"--leader-election-namespace={role['metadata']['namespace']}" in arguments
     # The default of --leader-election-id.
     assert [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule] == [["metacontroller"]]
+
+
+def test_the_command_that_has_every_service_synced_names_metacontrollers_deployment() -> None:
+    metadata = find("metacontroller", "Deployment")["metadata"]
+    command = f"kubectl rollout restart deployment {metadata['name']} --namespace {metadata['namespace']}\n"
+    assert command in (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
 
 
 def test_metacontrollers_version_is_the_same_wherever_it_is_stated() -> None:

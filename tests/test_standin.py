@@ -40,7 +40,7 @@ class Case:
 
 
 CASES = [
-    Case("Nothing comes of nothing.", {}, {}, {}, {}),
+    Case("Empty objects make an empty object.", {}, {}, {}, {}),
     Case("A desired field is added.", {"a": 1}, {}, {"b": 2}, {"a": 1, "b": 2}),
     Case("A desired field is set, whoever changed it.", {"a": 9}, {"a": 1}, {"a": 1}, {"a": 1}),
     Case("A field that is no longer desired is removed, whoever changed it.", {"a": 9}, {"a": 1}, {}, {}),

@@ -1,11 +1,11 @@
-"""The stand-in: a small program that plays Metacontroller's part of the contract while developing.
+"""The stand-in: a small program that does what Metacontroller does, for development.
 
 `python -m devcluster.standin --kubeconfig FILE` watches DecoratorControllers and their parents, asks the hooks what
-should exist, and creates, updates and deletes the attachments. It is for where there is no `metacontroller` program and
-is never shipped. It does as Metacontroller 4.17.2 does with `--apply-strategy dynamic-apply` and hook version v2.
+should exist, and creates, updates and deletes the attachments. It is used where there is no `metacontroller` program,
+and it is never shipped. It acts as Metacontroller 4.17.2 with `--apply-strategy dynamic-apply` and hook version v2.
 
-What it lacks it refuses by name, in a `CreateError` Event on the DecoratorController or a `SyncError` Event on the
-parent, so that nothing passes here that would act otherwise there:
+These features it lacks. It refuses them by name, in a `CreateError` Event on the DecoratorController or a `SyncError`
+Event on the parent, so that nothing works here that would work differently there:
 
 - selectors, `ignoreStatusChanges`, the hooks `finalize` and `customize`, `etag`, hook version v1, and every other field
   that is not in contract.py;
@@ -13,15 +13,15 @@ parent, so that nothing passes here that would act otherwise there:
 - the update methods RollingInPlace and RollingRecreate;
 - attachments of a kind that the DecoratorController does not list.
 
-What it does otherwise, on purpose:
+These differences are on purpose:
 
-- its Events and `managedFields` are signed `metacontroller-standin`; an Event is written within the sync, tried once;
+- its Events and `managedFields` name it `metacontroller-standin`; an Event is written during the sync, and tried once;
 - Events that differ only in their text are not combined after ten of them;
 - network and JSON errors are in Python's words (`http error: Post "…": connection refused`, without `dial tcp …`);
 - of a field that is twice in an answer the last one counts (Metacontroller refuses it);
-- a watch that broke off is tried again every 0.8 seconds, not ever more slowly;
-- when a resource had to be listed again, only what has changed meanwhile is synced;
+- a watch that failed is tried again every 0.8 seconds, without back-off;
+- when a resource had to be listed again, only the objects that have changed are synced;
 - there is no `--cache-flush-interval`: parents are resynced all at once only where `resyncPeriodSeconds` says so;
-- watches go on until the process ends, also when no DecoratorController needs them any longer;
-- deleting or changing a DecoratorController waits for its syncs under way (Metacontroller cuts them off).
+- a watch goes on until the process ends, even if no DecoratorController needs it any longer;
+- when a DecoratorController is deleted or changed, its syncs are finished first (Metacontroller cancels them).
 """

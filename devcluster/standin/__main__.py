@@ -59,7 +59,10 @@ class Manager:
                 self._queue.done(name)
 
     def _follow(self, name: str) -> None:
-        """Make the controller of that name what its document says; errors as of Controller, after an Event."""
+        """Start, restart or stop the controller of that name, as its document says.
+
+        Raises as Controller does, after an Event.
+        """
         dc, running = self._documents.get(self._documents.key("", name)), self._controllers.get(name)
         if dc and running and dc["spec"] == running.dc["spec"]:
             return
@@ -94,7 +97,7 @@ def main(kubeconfig: Path, workers: int) -> None:
     manager = Manager(Api(url, token, ca_file, strict=False, agent=SELF), workers)
     log.info("ending on %s", signal.Signals(signal.sigwait(ends)).name)
     manager.stop(seconds=0.4)
-    # Not by returning: the watches wait on their threads, and one that logs while Python ends would make that a crash.
+    # Not by returning: the threads of the watches still run, and one that logs while Python shuts down would crash it.
     os._exit(0)
 
 

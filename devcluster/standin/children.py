@@ -16,9 +16,9 @@ log = logging.getLogger(__name__)
 
 
 def manage(api: Api, methods: Mapping[Resource, str], parent: Object, observed: ObjectMap, desired: ObjectMap) -> None:
-    """Make what is observed what is desired, each kind by its update method.
+    """Delete, create and update attachments, so that those observed become those desired.
 
-    What fails doesn't keep the rest from being done; at the end it is raised, all in one SyncError.
+    `methods` has the update method of each kind. An error does not stop the rest; at the end all are in one SyncError.
     """
     errors: list[str] = []
     resources = {group_key(resource): resource for resource in methods}
@@ -56,7 +56,7 @@ def _delete(api: Api, resource: Resource, obj: Object) -> None:
 
 def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> None:
     log.info("create %s %s", resource.kind, name_of(desired))
-    # Recorded before anything is added: only what the hook said is ours to remove later.
+    # Recorded before anything is added: later, only what the hook itself answered may be removed.
     created = merge.with_last_applied(desired, desired)
     owners = created["metadata"].get("ownerReferences") or []
     if not any(owner["uid"] == parent["metadata"]["uid"] for owner in owners):
@@ -72,10 +72,10 @@ def _update(api: Api, resource: Resource, method: str, observed: Object, desired
     match method:
         case "InPlace":
             log.info("update %s %s", resource.kind, name_of(observed))
-            with _harmless("NotFound", "Conflict"):  # it has changed meanwhile, and that event brings another sync
+            with _harmless("NotFound", "Conflict"):  # it was changed meanwhile: the event causes another sync
                 api.update(resource, updated)
         case "Recreate":
-            _delete(api, resource, observed)  # its event brings the sync that creates it
+            _delete(api, resource, observed)  # the event causes another sync, which creates it
         case _:
             log.info("leave %s %s as it is: its update method is OnDelete", resource.kind, name_of(observed))
 

@@ -1,6 +1,6 @@
 """The contract with the hooks: what a DecoratorController may say, what a hook may answer, and how it is asked.
 
-Everything is decoded strictly: a field that isn't here is an error which names it.
+Everything is decoded strictly: a field that is not defined here is an error that names it.
 """
 
 import math
@@ -24,7 +24,7 @@ class SyncError(Exception):
 
 
 class TooManyRequestsError(Exception):
-    """The hook asks to be left alone for some seconds."""
+    """The hook answered 429: it wants no request about this parent for some seconds."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"too many requests: again after {seconds} s")

@@ -1,6 +1,6 @@
-"""A DecoratorController at work: what happens puts its parents in a queue, and workers sync them.
+"""A DecoratorController at work: events put its parents into a queue, and workers sync them.
 
-A sync asks the hook what should be attached to one parent as things are now, and makes it so.
+A sync asks the hook which attachments one parent should have now, and makes it so.
 Source: pkg/controller/decorator/controller.go of Metacontroller.
 """
 
@@ -105,7 +105,7 @@ class Controller:
                 self._queue.done(key)
 
     def _take(self, key: Key) -> None:
-        """Sync the parent if it is still there; say why if that fails, and see to it that it is tried again."""
+        """Sync the parent if it still exists. If that fails, record an Event and have it tried again."""
         parent = self._parents[key.resource].get(key)
         if parent is None:
             self._queue.forget(key)

@@ -1,4 +1,4 @@
-"""Events about objects, as client-go's recorder writes them: repeats are counted in one, and floods are cut off."""
+"""Events about objects, as client-go's recorder writes them: a repeated one is counted, and too many are dropped."""
 
 import logging
 import threading
@@ -50,7 +50,7 @@ class Recorder:
                 self._api.patch(EVENTS, metadata["name"], counted, metadata["namespace"])
                 return
             except ApiError as error:
-                if error.status != 404:  # 404: it has expired, and is written anew
+                if error.status != 404:  # 404: it has expired, so it is written again
                     raise
         self._api.create(EVENTS, event)
 

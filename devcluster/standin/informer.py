@@ -1,7 +1,7 @@
 """Informers: each keeps a copy of one resource, by list and watch, and tells its handlers of every change.
 
-A handler is called with a key and what was and is there now (None: nothing), on the informer's own thread, and must be
-quick. A new handler is told of everything there is.
+A handler is called with a key, and the object before and after the change (None: there was or is none). It is called on
+the informer's own thread, so it must be quick. A new handler is called for every object that exists.
 """
 
 import logging
@@ -53,14 +53,14 @@ class Informer:
             return list(self._owned.get(uid, {}).values())
 
     def subscribe(self, handler: Handler) -> None:
-        """Tell the handler of all there is, and of each change from now on."""
+        """Call the handler for every object that exists, and for each change from now on."""
         with self._lock:
             self._handlers.append(handler)
             for key, obj in self._objects.items():
                 handler(key, None, obj)
 
     def unsubscribe(self, handler: Handler) -> None:
-        """Tell the handler nothing any more."""
+        """Call the handler no more."""
         with self._lock:
             self._handlers.remove(handler)
 
@@ -121,7 +121,7 @@ class Informer:
 
 
 class Informers:
-    """The informers of a process: one a resource, begun when first asked for."""
+    """The informers of a process: one for each resource, started when it is first needed."""
 
     def __init__(self, api: Api) -> None:
         self._api = api

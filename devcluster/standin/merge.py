@@ -1,9 +1,9 @@
 """The three-way merge: what an observed object becomes when a hook's desired fields are applied to it.
 
-Pure functions; nothing given is changed, though results share parts with what was given. The rules are Metacontroller's
+Pure functions: the arguments are not changed, but results share parts with them. The rules are those of Metacontroller
 (pkg/dynamic/apply and ApplyUpdate in pkg/controller/common):
 
-- a field last applied and no longer desired is removed, a desired one is set, any other is kept;
+- a field that was last applied and is no longer desired is removed; a desired one is set; any other is kept;
 - lists are replaced, unless each item of each version is an object with one of MERGE_KEYS: those merge item by item;
 - system fields of the metadata and the whole status stay as observed.
 """
@@ -24,7 +24,7 @@ SYSTEM_FIELDS = frozenset({
     "deletionGracePeriodSeconds", "managedFields",
 })  # fmt: skip
 
-# Go's JSON encoder escapes these; the annotation is to be the same, byte by byte.
+# Go's JSON encoder escapes these, and the annotation has to be the same in every byte.
 _GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 
@@ -70,8 +70,8 @@ def last_applied(obj: Object) -> Object:
 def merge(observed: Any, last: Any, desired: Any) -> Any:
     """Return `observed` without what only `last` has, and with what `desired` has.
 
-    The observed value decides how: where `last` or `desired` isn't of its kind it counts as empty, which is odd, but so
-    it is in Metacontroller.
+    The type of the observed value decides how. If `last` or `desired` is of another type, it counts as empty. That is
+    surprising, but Metacontroller does the same.
     """
     if isinstance(observed, dict):
         return _merge_objects(observed, *(side if isinstance(side, dict) else {} for side in (last, desired)))
@@ -92,7 +92,7 @@ def _merge_lists(observed: list[Any], last: list[Any] | None, desired: list[Any]
         return desired
     by_key = [{str(item[key]): item for item in items} for items in lists]
     merged = _merge_objects(*by_key)
-    # First in the order observed (what is there twice stays there twice), then the new ones in the order desired.
+    # First those observed, in their order (an item that is there twice stays there twice), then the new ones.
     return [merged[k] for item in observed if (k := str(item[key])) in merged] + [
         item for k, item in merged.items() if k not in by_key[0]
     ]

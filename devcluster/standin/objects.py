@@ -1,4 +1,4 @@
-"""Objects as Metacontroller's contract names them, and what is read from any of them."""
+"""How Metacontroller's contract names objects, and what is read from objects of every kind."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ ObjectMap = dict[str, dict[str, Object]]
 """Objects by "Kind.group/version", and then by "namespace/name"."""
 
 SELF = "metacontroller-standin"
-"""The name that the stand-in goes by in Events, and in managedFields (as its User-Agent)."""
+"""The name of the stand-in in Events, and, as its User-Agent, in managedFields."""
 
 
 class Key(NamedTuple):

@@ -1,4 +1,4 @@
-"""The work queue: keys that wait for a worker, each at most once, never at two workers, and slower after each failure.
+"""The work queue: keys that wait for a worker. No key is at two workers at once; a failure makes it wait longer.
 
 The rules are those of client-go's util/workqueue with its default rate limiter for controllers.
 """

@@ -1,4 +1,4 @@
-"""One development cluster for each engine. Where there can be none, it is said loudly, by every test and at the end."""
+"""One development cluster for each engine. If there can be none, every test says so, and so does the summary."""
 
 import itertools
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The API server itself, strict, takes every Ingress that we would have it take."""
+"""A real API server, with strict validation, accepts every Ingress that the hook can answer with."""
 
 from pathlib import Path
 

@@ -1,6 +1,5 @@
-"""The promises, checked by those who can't be talked round: the audit log, managedFields and the authorizer."""
+"""The promises, checked with the API server's own records: the audit log, managedFields and the authorizer."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,34 +7,13 @@ import pytest
 from devcluster.api import INGRESSES, SERVICES, Resource
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
+from tests.e2e.audit import READS, done_by_the_engine, write_requests, writes
 
 REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
-READS = {"get", "list", "watch"}
-
-
-def done_by_the_engine(cluster: DevCluster, resource: str) -> Iterator[dict[str, Any]]:
-    """Yield the audit events of what the engine did, or tried to do, to one kind of object."""
-    for event in cluster.audit_events():
-        if event["user"]["username"] == cluster.engine_user and event["objectRef"]["resource"] == resource:
-            yield event
-
-
-def write_requests(cluster: DevCluster, stage: Stage, resource: str) -> list[tuple[str, str, int]]:
-    """Return (verb, name, HTTP status) of each request of the engine to write in the test's namespace."""
-    return [
-        (event["verb"], event["objectRef"]["name"], event["responseStatus"]["code"])
-        for event in done_by_the_engine(cluster, resource)
-        if event["verb"] not in READS and event["objectRef"].get("namespace") == stage.namespace
-    ]
-
-
-def writes(cluster: DevCluster, stage: Stage, resource: str) -> list[tuple[str, str]]:
-    """Return (verb, name) of the engine's writes in the test's namespace that the API server carried out."""
-    return [(verb, name) for verb, name, status in write_requests(cluster, stage, resource) if status < 400]
 
 
 def until_seen(stage: Stage, name: str) -> None:
-    """Wait until all that was done before has been looked at: until a Service annotated later has its Ingress."""
+    """Wait until everything done before has been synced: until a Service annotated later has its Ingress."""
     stage.create_service(name, {"ingress/http": "true"})
     stage.until_ingress(name, "the Ingress of a Service annotated later", lambda _: True)
 
@@ -152,7 +130,7 @@ GROUPS = ["system:serviceaccounts", "system:serviceaccounts:metacontroller", "sy
 def test_the_engine_never_tries_what_it_may_not_do(cluster: DevCluster, stage: Stage) -> None:
     until_seen(stage, "shop")
     refused = [
-        (event["verb"], event["objectRef"]["resource"])
+        (event["verb"], event["requestURI"])
         for event in cluster.audit_events()
         if event["user"]["username"] == cluster.engine_user
         and event["annotations"]["authorization.k8s.io/decision"] == "forbid"

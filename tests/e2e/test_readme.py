@@ -1,4 +1,4 @@
-"""The README's commands that need a cluster, word for word but for what only the Internet has."""
+"""The README's commands that need a cluster, run as they are written, except for files from the Internet."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def test_make_demo_tells_the_story(engine: str) -> None:
     for step in STORY:
         assert f"{step.done} → {step.happens}" in told
     assert len(re.findall(r"✔ +\d+\.", ended.stdout)) == len(STORY)
-    assert ("the stand-in" if engine == "standin" else "Metacontroller v") in ended.stdout
+    assert ("the stand-in" if engine == "standin" else "driven by Metacontroller") in ended.stdout
     assert "\x1b" not in ended.stdout, "colour only on a terminal"
 
 

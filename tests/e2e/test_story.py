@@ -1,4 +1,4 @@
-"""The story of the demo, and what an impatient or unlucky owner of a Service can add to it."""
+"""The story of the demo, and what else a Service's owner and other people can do."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,9 @@ from functools import partial
 import pytest
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
+from devcluster.cluster import DevCluster
 from devcluster.story import STORY, Stage, routes
+from tests.e2e.audit import until_create_met_an_existing_ingress
 
 
 def test_the_story(stage: Stage, record_property: Callable[[str, object], None]) -> None:
@@ -41,7 +43,7 @@ def test_a_service_deleted_and_made_again_at_once_has_an_ingress_of_its_own(stag
 
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground"])
-def test_however_a_service_is_deleted_it_goes_and_its_ingress_goes(stage: Stage, propagation: str) -> None:
+def test_however_a_service_is_deleted_it_is_removed_and_so_is_its_ingress(stage: Stage, propagation: str) -> None:
     stage.create_service("shop", {"ingress/http": "true"})
     stage.until_ingress("shop", "the Ingress", lambda _: True)
     stage.api.delete(SERVICES, "shop", stage.namespace, propagation=propagation)
@@ -77,15 +79,19 @@ def test_a_corrected_mistake_is_followed_at_once(stage: Stage) -> None:
     stage.until_ingress("shop", "the Ingress", lambda _: True)
 
 
-def test_an_ingress_that_lost_metacontrollers_annotation_is_reported_until_it_is_put_back(stage: Stage) -> None:
+def test_an_ingress_without_metacontrollers_annotation_is_left_alone_until_it_is_put_back(
+    cluster: DevCluster, stage: Stage
+) -> None:
     stage.create_service("shop", {"ingress/http": "true"})
     stage.until_ingress("shop", "the Ingress", lambda _: True)
     key = "metacontroller.k8s.io/decorator-controller"
-    stage.api.patch(INGRESSES, "shop", {"metadata": {"annotations": {key: None}}}, stage.namespace)
-    stage.until_event("shop", f"has lost its annotation {key}: ingress-manager")
+    lost = stage.api.patch(INGRESSES, "shop", {"metadata": {"annotations": {key: None}}}, stage.namespace)
+    stage.api.patch(SERVICES, "shop", {"spec": {"ports": [{"name": "http", "port": 81}]}}, stage.namespace)
+    until_create_met_an_existing_ingress(cluster, stage, "shop")
+    assert stage.ingress("shop") == lost
+    assert stage.events("shop") == []
     stage.api.patch(INGRESSES, "shop", {"metadata": {"annotations": {key: "ingress-manager"}}}, stage.namespace)
-    stage.annotate("shop", None)
-    stage.until("no Ingress", lambda: stage.ingress("shop") is None)
+    stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
 
 
 def test_while_all_is_well_there_is_no_event(stage: Stage) -> None:

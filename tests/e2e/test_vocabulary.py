@@ -155,7 +155,7 @@ def test_opting_out_works_whatever_else_is_wrong(stage: Stage) -> None:
 
 @pytest.fixture(scope="module")
 def resyncing(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster that syncs every Service each second: by default a change of settings takes five minutes."""
+    """Yield a cluster that syncs every Service each second: otherwise changed settings take 4 to 6 minutes."""
     with DevCluster(engine, resync=1) as running:
         yield running
 

@@ -1,0 +1,39 @@
+"""What the engine has asked the API server for, from the audit log."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from devcluster.cluster import DevCluster
+from devcluster.story import Stage
+
+READS = {"get", "list", "watch"}
+
+
+def done_by_the_engine(cluster: DevCluster, resource: str) -> Iterator[dict[str, Any]]:
+    """Yield the audit events of what the engine did, or tried to do, to one kind of object."""
+    for event in cluster.audit_events():
+        # A request that is about no object, such as for the list of APIs, has no objectRef.
+        if event["user"]["username"] == cluster.engine_user and event.get("objectRef", {}).get("resource") == resource:
+            yield event
+
+
+def write_requests(cluster: DevCluster, stage: Stage, resource: str) -> list[tuple[str, str, int]]:
+    """Return (verb, name, HTTP status) of each request of the engine to write in the test's namespace."""
+    return [
+        (event["verb"], event["objectRef"]["name"], event["responseStatus"]["code"])
+        for event in done_by_the_engine(cluster, resource)
+        if event["verb"] not in READS and event["objectRef"].get("namespace") == stage.namespace
+    ]
+
+
+def writes(cluster: DevCluster, stage: Stage, resource: str) -> list[tuple[str, str]]:
+    """Return (verb, name) of the engine's writes in the test's namespace that the API server carried out."""
+    return [(verb, name) for verb, name, status in write_requests(cluster, stage, resource) if status < 400]
+
+
+def until_create_met_an_existing_ingress(cluster: DevCluster, stage: Stage, name: str) -> None:
+    """Return once the engine's create of that Ingress was answered with AlreadyExists."""
+    stage.until(
+        f"AlreadyExists for Ingress {name}",
+        lambda: ("create", name, 409) in write_requests(cluster, stage, "ingresses"),
+    )
