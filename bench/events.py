@@ -96,5 +96,5 @@ def writes(cluster: DevCluster) -> Counter[str]:
         for event in cluster.audit_events()
         if event["user"]["username"] == cluster.engine_user
         and event["verb"] not in READS
-        and event["objectRef"]["resource"] in {"services", "ingresses"}
+        and event.get("objectRef", {}).get("resource") in {"services", "ingresses"}
     )
