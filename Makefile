@@ -9,7 +9,7 @@ SECONDS ?= 300
 bin := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo cluster test test-fast fuzz lint format docs lock bench clean
+.PHONY: help run demo cluster test test-fast fuzz lint format docs cases lock bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +56,10 @@ format: $(bin)/.complete  ## let ruff put the code in order
 	@$(bin)/ruff format .
 
 docs: $(bin)/.complete  ## write the parts of the docs that are made from the code
-	@$(bin)/python -m tests.docs
+	@$(bin)/python -m tools.docs
+
+cases: $(bin)/.complete  ## write what each case in tests/cases now becomes, and show what changes
+	@$(bin)/python -m tools.cases
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \

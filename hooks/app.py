@@ -1,89 +1,135 @@
 """The shell: HTTP in, HTTP out. It alone knows Flask, and it decides nothing.
 
-| route           | answer                                                        |
-|-----------------|---------------------------------------------------------------|
-| POST /sync      | `core.sync`: which Ingress should exist for a Service         |
-| GET /healthz    | 200: the process answers                                      |
-| GET /readyz     | 200: the settings are read; without them it would not be here |
+| route        | answer                                                                  |
+|--------------|-------------------------------------------------------------------------|
+| POST /sync   | `metacontroller.answer`: what should exist for a Service                |
+| GET /metrics | the metrics, in Prometheus' text format                                 |
+| GET /healthz | 200: the process answers                                                |
+| GET /readyz  | 200: the process answers; it starts only with settings that can be used |
 """
 
-import sys
+from importlib.metadata import version
+from time import perf_counter
+from typing import Any
 
 import msgspec
-import structlog
 from flask import Flask, Response, request
+from prometheus_client import CONTENT_TYPE_LATEST
 from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
-from hooks import core, settings
-from hooks.answers import Answer
-from hooks.policy import Policy
+from hooks import logs, metacontroller, settings
+from hooks.errors import Refused
+from hooks.metacontroller import Answer
+from hooks.metrics import Metrics
+from hooks.settings import SettingsFile
+from hooks.text import one_line
 
 LARGEST_BODY = 8 * 1024 * 1024
-"""Bytes. The API server takes objects of up to 3 MiB; a request holds a Service and two views of its Ingress."""
+"""Bytes. The API server takes objects of up to 3 MiB; a request holds a Service and what was made for it."""
+
+LONGEST_LOGGED = 200
+"""Characters of a path."""
+
+VERSION = version("ingress-manager")
 
 
-def create_app(policy: Policy | None = None) -> Flask:
-    """Return the WSGI application, with `policy` or else the one that the environment names.
+def create_app(stated: SettingsFile | None = None) -> Flask:
+    """Return the WSGI application, with the settings `stated` or else those that the environment names.
 
-    Raises hooks.settings.SettingsError when the settings can't be used: the hook then does not start.
+    Raises hooks.errors.SettingsError when the settings can't be used: the hook then does not start.
     """
-    policy = settings.from_environment() if policy is None else policy
-    log = structlog.wrap_logger(
-        structlog.PrintLogger(sys.stderr),
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-    )
+    policy, sha256 = settings.from_environment() if stated is None else stated
+    log = logs.make_logger()
+    metrics = Metrics(VERSION, sha256)
     app = Flask(__name__, static_folder=None)
-    # One more than is allowed: werkzeug cuts a chunked body at this length without a word, and `body` must see it.
+    # One more than is allowed: werkzeug cuts a chunked body at this length without a word, and `read_body` must see it.
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY + 1
     app.url_map.merge_slashes = False  # //sync is not found, rather than redirected to /sync
 
     @app.post("/sync")
     def sync() -> Response:
-        return respond(core.sync(body(), policy))
-
-    app.add_url_rule("/healthz", view_func=alive)
-    app.add_url_rule("/readyz", view_func=alive)
-
-    def respond(answer: Answer) -> Response:
-        if answer.status == 200:
+        body = read_body()
+        started = perf_counter()
+        answer = metacontroller.answer(body, policy)
+        metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
+        if answer.refused is None:
             return Response(answer.body, mimetype="application/json")
-        response = Response(answer.body, answer.status, mimetype="text/plain")
-        if answer.retry_after is not None:
-            response.headers["Retry-After"] = str(answer.retry_after)
-        log.warning("refused", path=request.path, status=answer.status, reason=answer.body.decode().rstrip("\n"))
-        return response
+        log_refusal(log, answer, answer.refused)
+        return refusal(answer, answer.refused)
+
+    @app.get("/metrics")
+    def show_metrics() -> Response:
+        return Response(metrics.text(), content_type=CONTENT_TYPE_LATEST)
+
+    @app.get("/healthz")
+    @app.get("/readyz")
+    def alive() -> Response:
+        return plain(b"ok\n", 200)
 
     @app.errorhandler(HTTPException)
-    def not_a_route(error: HTTPException) -> Response:
-        answer = respond(Answer(error.code or 400, f"{error.code} {error.name}: {error.description}\n".encode()))
+    def not_a_request(error: HTTPException) -> Response:
+        status = error.code or 400
+        if request.path == "/sync":
+            metrics.count_answer(status)
+        log.warning("not a request", method=one_line(request.method), path=shown_path(), status=status)
+        answer = plain(f"{status} {error.name}: {error.description}\n".encode(), status)
         if isinstance(error, MethodNotAllowed):
             answer.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
         return answer
 
-    log.info("started", settings=msgspec.to_builtins(policy))
+    @app.errorhandler(Exception)
+    def bug(error: Exception) -> Response:
+        metrics.count_answer(500)
+        log.error("bug", path=shown_path(), status=500, exc_info=error)
+        return plain(b"ingress-manager has a bug: its log says more\n", 500)
+
+    log.info("started", version=VERSION, settings=msgspec.to_builtins(policy), settings_sha256=sha256)
     return app
 
 
-def alive() -> Response:
-    """Return 200."""
-    return Response("ok\n", mimetype="text/plain")
+def shown_path() -> str:
+    """Return the request's path for the log."""
+    return one_line(request.path[:LONGEST_LOGGED])
 
 
-def body() -> bytes:
+def log_refusal(log: Any, answer: Answer, refused: Refused) -> None:
+    """Log who is refused, and why."""
+    service = answer.service.metadata if answer.service else None
+    # A pause is what the administrator asked for; anything else is for somebody to mend.
+    (log.info if answer.status == 429 else log.warning)(
+        "refused",
+        namespace=service and service.namespace,
+        service=service and service.name,
+        reasons=sorted({problem.reason for problem in refused.problems}),
+        status=answer.status,
+        sentence=answer.body.decode().rstrip("\n"),
+    )
+
+
+def refusal(answer: Answer, refused: Refused) -> Response:
+    """Return the response that says why nothing changes."""
+    response = plain(answer.body, answer.status)
+    if refused.retry_after is not None:
+        response.headers["Retry-After"] = str(refused.retry_after)
+    return response
+
+
+def plain(text: bytes, status: int) -> Response:
+    """Return a response of plain text."""
+    return Response(text, status, mimetype="text/plain")
+
+
+def read_body() -> bytes:
     """Return the request's body.
 
     Raises an HTTPException: RequestEntityTooLarge, or BadRequest when the body can't be read to its end.
     """
     try:
-        text = request.get_data(cache=False)
+        body = request.get_data(cache=False)
     except HTTPException:
         raise
     except Exception as error:
         raise BadRequest("the body can't be read") from error
-    if len(text) > LARGEST_BODY:
+    if len(body) > LARGEST_BODY:
         raise RequestEntityTooLarge
-    return text
+    return body

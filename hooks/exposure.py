@@ -1,201 +1,205 @@
-"""The exposure: what policy and the Service's ports make of the wishes. All that an Ingress says is decided here."""
+"""The exposure: what the policy and the Service's ports make of the wishes. What an Ingress says is decided here."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 
-from hooks import policy as policies
-from hooks import syntax
-from hooks.answers import Refused, quoted
-from hooks.contract import Service, ServicePort
-from hooks.policy import Here, Policy
-from hooks.wishes import Route, Wishes
+from hooks import refusals
+from hooks.annotations import Route, Wishes
+from hooks.copying import copied_annotations, not_copied
+from hooks.errors import Problem, Problems, Refused
+from hooks.kubernetes import Service, ServicePort
+from hooks.policy import NamespacePolicy
+from hooks.syntax import check_host
 
-NOT_COPIED = "ingress/not-copied"
-"""An annotation of our Ingress: which of the Service's annotations look meant for its controller but weren't copied."""
-
-MOST_LISTED = 10
-
-Thing = TypeVar("Thing")
+MOST_PATHS = 1000
+"""Of an Ingress. Those of an Ingress of the largest size that we make are hardly more."""
 
 
-class Tls(msgspec.Struct, frozen=True):
-    secret: str | None
+class Path(msgspec.Struct, frozen=True, gc=False):
+    """One path of a host, and the number of the Service's port that it leads to."""
+
+    path: str
+    path_type: str
+    port: int
 
 
-class Exposure(msgspec.Struct, frozen=True):
+class Rule(msgspec.Struct, frozen=True, gc=False):
+    """One host with its paths."""
+
+    host: str
+    paths: tuple[Path, ...]
+
+
+class Exposure(msgspec.Struct, frozen=True, gc=False):
+    """How a Service is reached."""
+
     name: str
     namespace: str
     annotations: dict[str, str]
     ingress_class: str | None
-    ports: dict[str, dict[tuple[str, str], int]]
-    """The port by path and path type, by host, in the order first seen."""
+    rules: tuple[Rule, ...]
+    """One for each host, in the order in which the hosts were first stated."""
 
-    tls: Tls | None
-
-
-class Problem(Exception):  # noqa: N818 - of a Service, not of the hook
-    """One thing that a Service can't have. The text says what would be right."""
+    tls: bool
+    tls_secret: str | None
+    """The Secret with the certificate; None: the ingress controller's own certificate."""
 
 
-def exposure(service: Service, wishes: Wishes, policy: Policy) -> Exposure:
+def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposure:
     """Return how the Service is to be reached.
 
     Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
     """
-    meta = service.metadata
-    here = policies.in_namespace(policy, meta.namespace)
-    copied = {key: value for key, value in (meta.annotations or {}).items() if policies.copies(policy, key)}
-    problems = [
-        *external_name(service),
-        *wishes.problems.values(),
-        *contradictions(wishes),
-        *(problem for key, value in copied.items() for problem in policies.copy_problems(policy, key, value)),
-    ]
-    ports: dict[str, dict[tuple[str, str], int]] = {}
-    stated = routes(wishes)
-    shared = attempt(problems, shared_hosts, service, wishes, here) if any(r.host is None for r in stated) else ()
-    for route in stated:
-        own = "ingress/routes: host"
-        hosts = shared if route.host is None else attempt(problems, allowed, (route.host,), own, service, here)
-        port = attempt(problems, choose_port, service, route, wishes)
-        path = (route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix")
-        for host in hosts or ():
-            if path in ports.setdefault(host, {}):
-                problems.append(f"ingress/routes: {host}{path[0]} ({path[1]}) is stated twice")
-            ports[host][path] = port or 0
-    if problems:
-        raise Refused(422, *dict.fromkeys(problems))
+    annotations = service.metadata.annotations or {}
+    problems = Problems()
+    if service.spec.type == "ExternalName":
+        problems.add(refusals.external_name())
+    problems.extend(wishes.problems, wishes.more_problems)
+    problems.extend(contradictions(wishes))
+    copied = copied_annotations(annotations, policy.copied, problems)
+    rules = choose_rules(service, wishes, policy, problems)
+    if problems.kept:
+        raise Refused(422, problems.kept, more=problems.more)
     return Exposure(
-        name=meta.name,
-        namespace=meta.namespace,
-        annotations=with_not_copied(copied, meta.annotations or {}),
-        ingress_class=wishes.ingress_class or here.ingress_class,
-        ports=ports,
-        tls=tls(wishes, policy),
+        name=service.metadata.name,
+        namespace=service.metadata.namespace,
+        annotations=copied | not_copied(annotations, copied),
+        ingress_class=wishes.ingress_class or policy.ingress_class,
+        rules=rules,
+        tls=(wishes.tls_secret is not None or policy.tls.enabled) if wishes.tls is None else wishes.tls,
+        tls_secret=wishes.tls_secret or policy.tls.secret,
     )
 
 
-def attempt(problems: list[str], choose: Callable[..., Thing], *arguments: Any) -> Thing | None:
-    """Return what `choose` returns; when it raises Problem, note that and return None."""
-    try:
-        return choose(*arguments)
-    except Problem as problem:
-        problems.append(str(problem))
-        return None
-
-
-def external_name(service: Service) -> Iterator[str]:
-    """Yield why an ExternalName Service gets no Ingress: it could lead to any host that the controller can reach."""
-    if service.spec.type == "ExternalName":
-        yield "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
-
-
-def contradictions(wishes: Wishes) -> Iterator[str]:
-    """Yield what is asked for in vain: promise 5, nothing is ignored in silence."""
+def contradictions(wishes: Wishes) -> list[Problem]:
+    """Return a problem for each annotation that would be ignored."""
+    found = []
     if wishes.tls is False and wishes.tls_secret is not None:
-        yield f'ingress/tls: "false" contradicts ingress/tls-secret: {quoted(wishes.tls_secret)}; remove one of them'
-    for annotation, stated, field in (
-        ("ingress/host", wishes.hosts, "host"),
-        ("ingress/path", wishes.path, "path"),
-        ("ingress/path-type", wishes.path_type, "path_type"),
-        ("ingress/port", wishes.port, "port"),
-    ):
-        if wishes.routes and stated and all(getattr(route, field) is not None for route in wishes.routes):
-            yield f"{annotation} has no effect, because every one of ingress/routes states its own; remove it"
+        found.append(refusals.tls_contradiction(wishes.tls_secret))
+    if wishes.routes:
+        found += [
+            refusals.no_effect(annotation)
+            for annotation, stated, field in (
+                ("ingress/host", wishes.hosts, "host"),
+                ("ingress/path", wishes.path, "path"),
+                ("ingress/path-type", wishes.path_type, "path_type"),
+                ("ingress/port", wishes.port, "port"),
+            )
+            if stated and all(getattr(route, field) is not None for route in wishes.routes)
+        ]
+    return found
 
 
-def routes(wishes: Wishes) -> tuple[Route, ...]:
-    """Return the routes of ingress/routes; the one that all other annotations make, without; none if it is wrong."""
-    if "ingress/routes" in wishes.problems:
+def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> tuple[Rule, ...]:
+    """Return the rules that all routes make together. Adds to `problems` what is wrong; the rules then mean nothing."""
+    if wishes.has_wrong("ingress/routes"):
         return ()
-    return wishes.routes or (Route(),)
+    routes = wishes.routes or (Route(),)
+    without_host = [route for route in routes if route.host is None]
+    shared_hosts = choose_shared_hosts(service, wishes, policy, problems) if without_host else ()
+    shared_port, ports = choose_ports(service, wishes, routes, problems)
+    if (count := len(without_host) * len(shared_hosts) + len(routes) - len(without_host)) > MOST_PATHS:
+        problems.add(refusals.too_many_paths(count, MOST_PATHS))
+        return ()
+    paths: dict[str, list[Path]] = {}
+    seen: set[tuple[str, str, str]] = set()
+    for route in routes:
+        path, path_type = route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix"
+        hosts, port = shared_hosts, shared_port
+        if route.host is not None:
+            hosts = allowed_hosts((route.host,), "ingress/routes: host", "ingress/routes", policy, problems)
+        if route.port is not None and (port := ports.get(route.port)) is None:
+            problems.add(unknown_port("ingress/routes: port", "ingress/routes", route.port, service))
+        for host in hosts:
+            if (host, path, path_type) in seen:
+                problems.add(refusals.duplicate_route(host, path, path_type))
+            seen.add((host, path, path_type))
+            if port is not None:
+                paths.setdefault(host, []).append(Path(path, path_type, port))
+    return tuple([Rule(host, tuple(of_host)) for host, of_host in paths.items()])
 
 
-def choose_port(service: Service, route: Route, wishes: Wishes) -> int:
-    """Return the number of the TCP port that a route leads to; 0 when ingress/port is known to be wrong already.
+def choose_shared_hosts(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> Sequence[str]:
+    """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings."""
+    if wishes.has_wrong("ingress/host"):
+        return ()
+    if wishes.hosts is not None:
+        return allowed_hosts(wishes.hosts, "ingress/host:", "ingress/host", policy, problems)
+    default = policy.default_host(service.metadata.name)
+    try:
+        check_host(default)
+    except Problem as problem:
+        problems.add(refusals.invalid_default_host(default, problem))
+        return ()
+    return allowed_hosts((default,), "ingress/host is needed: the default", "ingress/host", policy, problems)
 
-    The one that is named or numbered; else the only one, the one named http, the one whose appProtocol is http, or 80.
-    Raises Problem, listing the Service's ports.
+
+def allowed_hosts(
+    hosts: Sequence[str], origin: str, annotation: str, policy: NamespacePolicy, problems: Problems
+) -> Sequence[str]:
+    """Return the hosts, or none, adding a problem that begins with `origin`, when the policy doesn't allow all."""
+    if policy.hosts is None:
+        return hosts
+    refused = [host for host in hosts if not policy.allows(host)]
+    if not refused:
+        return hosts
+    problems.add(refusals.host_not_allowed(origin, annotation, refused, policy.namespace, policy.hosts))
+    return ()
+
+
+def choose_ports(
+    service: Service, wishes: Wishes, routes: Sequence[Route], problems: Problems
+) -> tuple[int | None, dict[str, int]]:
+    """Return the number of the port of the routes that state none, and the numbers of the ports that are asked for.
+
+    The first is None when it isn't needed, or when it is wrong, which is added to `problems`.
     """
-    ports = service.spec.ports or []
-    tcp = [port for port in ports if port.protocol == "TCP"]
-    wished = wishes.port if route.port is None else route.port
-    if wished is not None:
-        for port in tcp:
-            if wished in {port.name, str(port.port)}:
-                return port.port
-        origin = "ingress/port:" if route.port is None else "ingress/routes: port"
-        raise Problem(f"{origin} {quoted(wished)} is not a TCP port of this Service; it has {described(ports)}")
-    if "ingress/port" in wishes.problems:
-        return 0
+    tcp = [port for port in service.spec.ports or () if port.protocol == "TCP"]
+    asked_for = {wishes.port, *[route.port for route in routes]}
+    ports = find_ports(tcp, asked_for) if asked_for != {None} else {}
+    without_port = [route for route in routes if route.port is None]
+    if not without_port or wishes.has_wrong("ingress/port"):
+        return None, ports
+    if wishes.port is None:
+        try:
+            return infer_port(service, tcp), ports
+        except Problem as problem:
+            problems.add(problem)
+    elif wishes.port not in ports:
+        problems.add(unknown_port("ingress/port:", "ingress/port", wishes.port, service))
+    return ports.get(wishes.port or ""), ports
+
+
+def find_ports(ports: Iterable[ServicePort], asked_for: Container[str | None]) -> dict[str, int]:
+    """Return the number of each port that is asked for by its name or number. A Service can have 40,000: one pass."""
+    found: dict[str, int] = {}
+    for port in ports:
+        for key in (port.name, str(port.port)):
+            if key is not None and key in asked_for:
+                found.setdefault(key, port.port)
+    return found
+
+
+def infer_port(service: Service, tcp: Sequence[ServicePort]) -> int:
+    """Return the port that serves HTTP when nothing says which: the only one, or the one that looks like it.
+
+    That is the one named http, else the one with the appProtocol http, else number 80. Raises Problem.
+    """
     if not tcp:
-        raise Problem(f"this Service has no TCP port to send HTTP to; it has {described(ports)}")
+        raise refusals.no_port(service.spec.ports or ())
     if len(tcp) == 1:
         return tcp[0].port
-    for meant in (
+    for like_http in (
         [port for port in tcp if port.name == "http"],
         [port for port in tcp if port.app_protocol == "http"],
         [port for port in tcp if port.port == 80],
     ):
-        if len(meant) == 1:
-            return meant[0].port
-    raise Problem(f"ingress/port is needed to say which port serves HTTP; this Service has {described(ports)}")
+        if len(like_http) == 1:
+            return like_http[0].port
+    raise refusals.ambiguous_port(service.spec.ports or ())
 
 
-def shared_hosts(service: Service, wishes: Wishes, here: Here) -> tuple[str, ...]:
-    """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings.
-
-    Returns none when ingress/host is known to be wrong already. Raises Problem when the policy doesn't allow one.
-    """
-    if wishes.hosts is not None:
-        return allowed(wishes.hosts, "ingress/host:", service, here)
-    if "ingress/host" in wishes.problems:
-        return ()
-    default = policies.host_for(here.host, service.metadata.name, service.metadata.namespace)
-    if problem := syntax.host_problem(default):
-        raise Problem(f"ingress/host is needed: the settings' default {quoted(default)} {problem}")
-    return allowed((default,), "ingress/host is needed: the default", service, here)
-
-
-def allowed(hosts: tuple[str, ...], origin: str, service: Service, here: Here) -> tuple[str, ...]:
-    """Return the hosts. Raises Problem, beginning with their origin, when the policy doesn't allow one of them."""
-    refused = [quoted(host) for host in hosts if not policies.allows(here.hosts, host)]
-    if not refused:
-        return hosts
-    allowed_here = listed(here.hosts or (), MOST_LISTED) or "none"
-    raise Problem(
-        f"{origin} {listed(refused, MOST_LISTED)} may not be claimed; "
-        f"allowed in namespace {service.metadata.namespace}: {allowed_here}"
-    )
-
-
-def tls(wishes: Wishes, policy: Policy) -> Tls | None:
-    """Return with which Secret TLS is spoken, or None without TLS."""
-    secret = wishes.tls_secret or policy.tls.secret
-    wanted = wishes.tls_secret is not None or policy.tls.enabled if wishes.tls is None else wishes.tls
-    return Tls(secret) if wanted else None
-
-
-def with_not_copied(copied: dict[str, str], annotations: dict[str, str]) -> dict[str, str]:
-    """Return the Ingress's annotations: those that are copied, and which of the Service's its owner may be missing."""
-    left = sorted(key for key in annotations if key not in copied and policies.meant_for_a_controller(key))
-    return {**copied, NOT_COPIED: listed(left, MOST_LISTED)} if left else copied
-
-
-def described(ports: list[ServicePort]) -> str:
-    """Return the ports as a person would list them: `web (80), dns (53 UDP)`."""
-    return listed(ports, MOST_LISTED, show=described_port) or "no ports"
-
-
-def described_port(port: ServicePort) -> str:
-    """Return one port as a person would write it."""
-    number = f"{port.port}" if port.protocol == "TCP" else f"{port.port} {port.protocol}"
-    return f"{port.name} ({number})" if port.name else number
-
-
-def listed(things: Sequence[Thing], most: int, show: Callable[[Thing], str] = str) -> str:
-    """Return the things with commas between, and how many there are beyond `most`."""
-    shown = ", ".join(map(show, things[:most]))
-    return shown if len(things) <= most else f"{shown} and {len(things) - most} more"
+def unknown_port(origin: str, annotation: str, asked_for: str, service: Service) -> Problem:
+    """Return the problem with a port that the Service doesn't have."""
+    return refusals.unknown_port(origin, annotation, asked_for, service.spec.ports or ())

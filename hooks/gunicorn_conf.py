@@ -1,19 +1,36 @@
 """How the hook is served: `gunicorn --config python:hooks.gunicorn_conf 'hooks.app:create_app()'`."""
 
+import resource
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 
-from hooks import settings
+from hooks import logs, settings
+from hooks.errors import SettingsError
 
-bind = "0.0.0.0:8080"
+PORT = 8080
 
-# Metacontroller keeps connections open, which the default worker class would close after each answer. One process with
-# threads answers several times what an API server takes; more processes would only take more memory.
-worker_class = "gthread"
+
+def addresses(port: int) -> list[str]:
+    """Return where to listen: on IPv6 and IPv4, or on IPv4 alone on a machine that has no IPv6."""
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as probe:
+            probe.bind(("::", 0))
+            serves_both = not probe.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
+    except OSError:
+        return [f"0.0.0.0:{port}"]
+    return [f"[::]:{port}"] if serves_both else [f"[::]:{port}", f"0.0.0.0:{port}"]
+
+
+bind = addresses(PORT)
+
+# A greenlet for each connection: one that is idle, or half sent, holds up no other. One process answers several times
+# what an API server takes; more processes would only take more memory.
+worker_class = "hooks.worker.Worker"
 workers = 1
-threads = 8
+
+# Metacontroller opens as many connections as it has workers (20). The rest is room for those that hang.
+worker_connections = 4000
 
 # Longer than the 90 s after which Metacontroller's Go client closes an idle connection: the client closes first, so
 # that no request meets a connection that is just being closed here.
@@ -28,21 +45,26 @@ worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
 # No proxy stands before it, so no peer may set SCRIPT_NAME and the like by headers; by default those on loopback may.
 forwarded_allow_ips = ""
 
-# A way in that nobody needs: it would open a socket in HOME, which a read-only container doesn't have.
+# It would open a socket in HOME, which a read-only container doesn't have.
 control_socket_disable = True
+
+logger_class = "hooks.logs.Logger"
 
 
 def on_starting(_server: object) -> None:
-    """Check the settings before any worker starts: one that fails to boot would bury the reason in a traceback."""
+    """Check the settings before any worker starts: a worker that fails to boot would bury the reason in a traceback."""
+    logs.log_everything()
+    allow_open_files(worker_connections + 100)
     try:
         settings.from_environment()
-    except settings.SettingsError as error:
-        print(f"ingress-manager: {error}", file=sys.stderr)  # noqa: T201 - for a person, before there is a log
+    except SettingsError as error:
+        logs.make_logger().error("settings", sentence=str(error))
         sys.exit(2)
 
 
-def when_ready(server: Any) -> None:
-    """Have Linux hand over a connection with its first bytes: a silent one would hold a thread for five seconds."""
-    for listener in server.LISTENERS:
-        if hasattr(socket, "TCP_DEFER_ACCEPT"):
-            listener.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, keepalive)
+def allow_open_files(count: int) -> None:
+    """Raise this process' own limit of open files to `count`, as far as the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

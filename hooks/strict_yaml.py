@@ -1,8 +1,10 @@
-"""YAML without its traps: every key once, no tags, no anchors, nothing deep."""
+"""YAML without its traps: every key once, no tags, no anchors, no merge keys, nothing deep."""
 
 from typing import Any
 
 import yaml
+
+from hooks.errors import Problem
 
 DEEPEST = 8
 """Levels. Settings nest four; a text that nests thousands would exhaust the stack of whoever reads it."""
@@ -22,50 +24,61 @@ _Typed.yaml_implicit_resolvers = {
 
 
 class _Text(yaml.CBaseLoader):
-    """Every scalar stays the text that it is: 010 is no 8, 1:20 no 80, and `no` no False."""
+    """Every scalar stays the text that it is: 010 is not 8, 1:20 is not 80, and `no` is not False."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         return _unique(super().construct_mapping(node, deep), node)
 
 
-def typed(text: str) -> Any:
-    """Return the value of a YAML document, or None for an empty one. Raises ValueError saying what is wrong."""
-    return _load(text, _Typed)
+def load_typed(text: str) -> Any:
+    """Return the value of a YAML document, or None for an empty one. Raises Problem."""
+    return _load(text, _Typed, None)
 
 
-def text(text: str) -> Any:
-    """Return the value of a YAML document with every scalar as text. Raises ValueError saying what is wrong."""
-    return _load(text, _Text)
+def load_text(text: str, most: int | None = None) -> Any:
+    """Return the value of a YAML document with every scalar as text; of `most` keys, values and lists at the most.
+
+    Raises Problem.
+    """
+    return _load(text, _Text, most)
 
 
-def _load(text: str, loader: type[_Typed | _Text]) -> Any:
+def _load(text: str, loader: type[_Typed | _Text], most: int | None) -> Any:
     try:
-        _refuse_traps(text)
+        _refuse_traps(text, most)
         return yaml.load(text, loader)  # noqa: S506 - both build plain values only
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise ValueError(f"is not YAML: {error.problem}{where}") from error
+        raise Problem(f"is not YAML: {error.problem}{where}") from error
     except yaml.YAMLError as error:
-        raise ValueError(f"is not YAML: {str(error).splitlines()[0]}") from error
+        raise Problem(f"is not YAML: {str(error).splitlines()[0]}") from error
 
 
-def _refuse_traps(text: str) -> None:
-    depth = 0
+def _refuse_traps(text: str, most: int | None) -> None:
+    depth = nodes = 0
     for event in yaml.parse(text, yaml.CBaseLoader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise ValueError("must not use anchors (&) or aliases (*)")
+            raise Problem("must not use anchors (&) or aliases (*)")
         if getattr(event, "tag", None):
-            raise ValueError("must not use tags (!)")
+            raise Problem("must not use tags (!)")
+        if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style:
+            raise Problem("must not use merge keys (<<)")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise ValueError("is nested too deeply")
+            raise Problem("is nested too deeply")
+        nodes += isinstance(event, yaml.NodeEvent)
+        if most is not None and nodes > most:
+            raise Problem(f"holds more than {most} keys and values")
 
 
 def _unique(mapping: dict[Any, Any], node: yaml.MappingNode) -> dict[Any, Any]:
-    """Return `mapping`. Raises ValueError when a key stands in `node` twice: PyYAML would keep the last in silence."""
+    """Return `mapping`. Raises Problem when a key stands in `node` twice: PyYAML would keep the last in silence."""
     if len(mapping) < len(node.value):
-        keys = [str(key.value) for key, _ in node.value]
-        twice = next((key for key in keys if keys.count(key) > 1), None)
-        raise ValueError(f"states {twice} twice" if twice else f"states one key in two ways, among {', '.join(keys)}")
+        seen: dict[str, None] = {}
+        for key, _ in node.value:
+            if str(key.value) in seen:
+                raise Problem(f"states {key.value} twice")
+            seen[str(key.value)] = None
+        raise Problem(f"states one key in two ways, among {', '.join(seen)}")
     return mapping

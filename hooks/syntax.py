@@ -1,68 +1,102 @@
-"""The syntax of hosts, paths and names: checks that say what would be right.
+"""The syntax of hosts, paths, names and copied values. Each check returns the text, or raises Problem.
 
-Each check returns None when the text is right, or else the rest of a sentence that begins with the text itself.
-Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), and
-the CVEs of controllers that write what they read into their configuration (CVE-2021-25745, -25746, CVE-2023-5043).
+A check is a table of rules: what is wrong with a text, and what would be right. The first rule that finds something
+makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of
+Ingresses (1.36), and the CVEs of controllers that write what they read into their configuration (CVE-2021-25745,
+CVE-2021-25746, CVE-2023-5043).
 """
 
 import re
+from collections.abc import Callable
+
+from hooks.errors import Problem
+
+LONGEST_NAME = 253
+LONGEST_LABEL = 63
+LONGEST_PATH = 1024
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _NUMBER_LIKE = r"(?:[0-9]+|0x[0-9a-f]*)"
 _HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*(?!{_NUMBER_LIKE}$){_LABEL}")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&()*+,=:@-]|%[0-9A-Fa-f]{2})*")
-# A server may decode these before it looks: a slash, a backslash, a dot, a percent sign, and control characters.
+# A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
+_DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 _HARMLESS = re.compile(r"[A-Za-z0-9 !%&()*+,./:=?@\[\]^_|~-]*")
-LONGEST_HOST = 253
-LONGEST_LABEL = 63
-LONGEST_PATH = 1024
+
+Rules = tuple[tuple[Callable[[str], object], str], ...]
+"""Whether a text is wrong, and the sentence that says what would be right; `{length}` stands for the text's length."""
 
 
-def host_problem(host: str) -> str | None:
-    """Return what is wrong with a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`."""
-    if len(host) <= LONGEST_HOST and _HOST.fullmatch(host):
-        return None
-    name = host.removeprefix("*.")
-    labels = name.split(".")
-    checks = (
-        (not host.isascii(), "must be written in ASCII; an internationalized name is written as xn--…"),
-        (host != host.lower(), "must be lower case"),
-        (len(host) > LONGEST_HOST, f"has {len(host)} characters; {LONGEST_HOST} is the most"),
-        (not name or host == "*", "must name a domain"),
-        (host.endswith("."), "must not end with a dot"),
-        ("*" in name, "may hold * only as its whole first label, as in *.example.com"),
-        (":" in name or re.fullmatch(_NUMBER_LIKE, labels[-1]), "must be a name: no URL, no IP address, no port"),
-        (any(len(label) > LONGEST_LABEL for label in labels), f"has a label of more than {LONGEST_LABEL} characters"),
-        (True, "must be a DNS name: letters, digits and -, with dots between"),
-    )
-    return next(problem for wrong, problem in checks if wrong)
+def _without_wildcard(host: str) -> str:
+    return host.removeprefix("*.")
 
 
-def path_problem(path: str) -> str | None:
-    """Return what is wrong with a path of a rule: absolute, of RFC 3986's characters, and the same to every reader."""
-    segments = path.split("/")
-    checks = (
-        (not path.startswith("/"), "must start with /"),
-        (len(path) > LONGEST_PATH, f"has {len(path)} characters; {LONGEST_PATH} is the most"),
-        ("//" in path, "must not hold //"),
-        ("." in segments or ".." in segments, "must not hold . or .. as a segment"),
-        (_DISGUISE.search(path), "must not disguise a slash, dot, percent sign, backslash or control character as %…"),
-        (not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&()*+,=:@- or %…"),
-    )
-    return next((problem for wrong, problem in checks if wrong), None)
+HOST_RULES: Rules = (
+    (lambda host: len(host) > LONGEST_NAME, f"has {{length}} characters; {LONGEST_NAME} is the most"),
+    (lambda host: not host.isascii(), "must be written in ASCII; an internationalized name is written as xn--…"),
+    (lambda host: host != host.lower(), "must be lower case"),
+    (lambda host: host == "*" or not _without_wildcard(host), "must name a domain"),
+    (lambda host: host.endswith("."), "must not end with a dot"),
+    (lambda host: "*" in _without_wildcard(host), "may hold * only as its whole first label, as in *.example.com"),
+    (
+        lambda host: ":" in host or re.fullmatch(_NUMBER_LIKE, host.rpartition(".")[2]),
+        "must be a name: no URL, no IP address, no port",
+    ),
+    (
+        lambda host: any(len(label) > LONGEST_LABEL for label in host.split(".")),
+        f"has a label of more than {LONGEST_LABEL} characters",
+    ),
+    (lambda host: not _HOST.fullmatch(host), "must be a DNS name: letters, digits and -, with dots between"),
+)
+PATH_RULES: Rules = (
+    (lambda path: not path.startswith("/"), "must start with /"),
+    (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; {LONGEST_PATH} is the most"),
+    (lambda path: "//" in path, "must not hold //"),
+    (_DOT_SEGMENT.search, "must not hold . or .. as a segment"),
+    (_DISGUISE.search, "must not disguise a slash, dot, percent sign, backslash or control character as %…"),
+    (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&()*+,=:@- or %…"),
+)
+NAME_RULES: Rules = (
+    (
+        lambda name: len(name) > LONGEST_NAME or not _NAME.fullmatch(name),
+        f"must be a name of at most {LONGEST_NAME} lower-case letters, digits, - and .",
+    ),
+)
+VALUE_RULES: Rules = (
+    (
+        lambda value: not _HARMLESS.fullmatch(value),
+        "may hold only one line of ASCII, without quotes, braces, ; $ # \\ < and >",
+    ),
+)
 
 
-def value_problem(value: str) -> str | None:
-    """Return what is wrong with the value of an annotation that an ingress controller is to read."""
-    if _HARMLESS.fullmatch(value):
-        return None
-    return "may hold only one line of ASCII, without quotes, braces, ; $ # \\ < and >"
+def check_host(host: str) -> str:
+    """Return a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`. Raises Problem."""
+    # Nearly every host is right, and one expression says so.
+    if len(host) <= LONGEST_NAME and _HOST.fullmatch(host):
+        return host
+    return _checked(host, HOST_RULES)
 
 
-def name_problem(name: str) -> str | None:
-    """Return what is wrong with the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
-    if len(name) <= LONGEST_HOST and _NAME.fullmatch(name):
-        return None
-    return f"must be a name of at most {LONGEST_HOST} lower-case letters, digits, - and ."
+def check_path(path: str) -> str:
+    """Return a path of a rule: absolute, of RFC 3986's characters, and the same to every reader. Raises Problem."""
+    return _checked(path, PATH_RULES)
+
+
+def check_name(name: str) -> str:
+    """Return the name of an IngressClass or a Secret: a DNS-1123 subdomain. Raises Problem."""
+    return _checked(name, NAME_RULES)
+
+
+def check_value(value: str) -> str:
+    """Return the value of an annotation that an ingress controller is to read. Raises Problem."""
+    return _checked(value, VALUE_RULES)
+
+
+def _checked(text: str, rules: Rules) -> str:
+    for is_wrong, sentence in rules:
+        if is_wrong(text):
+            raise Problem(sentence.format(length=len(text)))
+    return text

@@ -204,52 +204,53 @@ def anything(data: bytes) -> None:
 
 def any_settings(draw: Draw) -> None:
     """Settings are read, or refused in one line of words."""
-    from hooks import settings, strict_yaml
+    from hooks import errors, settings
 
     text = draw.yaml()
     try:
-        settings.policy(strict_yaml.typed(text))
-    except (settings.SettingsError, ValueError) as error:
+        settings.parse(text)
+    except errors.SettingsError as error:
         if not str(error):
             raise AssertionError("refused without a reason") from error
 
 
 def any_bytes(draw: Draw) -> None:
     """Bytes that are no request are refused; the rest is checked by any_request."""
-    from hooks import core
+    from hooks.metacontroller import answer
     from hooks.policy import Policy
 
     sent = draw.source.ConsumeBytes(4096)
-    check_answer(core.sync(sent, Policy()), {200, 400, 422})
+    check_answer(answer(sent, Policy()), {200, 400, 422})
 
 
 def any_request(draw: Draw) -> None:
     """A request of Metacontroller's, right or spoiled, under any settings that the hook would start with."""
-    from hooks import core, settings
+    from hooks import errors, metacontroller, settings
 
     stated = draw.settings()
     try:
-        policy = settings.policy(stated)
-    except settings.SettingsError:
+        policy = settings.parse(json.dumps(stated))
+    except errors.SettingsError:
         return
     parent = draw.service()
     request = sync_request(parent)
     spoil = draw.one_in(6)
     sent = body(draw.spoiled(request) if spoil else request)
     kept = bytes(bytearray(sent))
-    answer = core.sync(sent, policy)
+    answer = metacontroller.answer(sent, policy)
     check_answer(answer, {200, 400, 422, 429})
-    assert core.sync(sent, policy) == answer, "the same request was answered differently"
+    again = metacontroller.answer(sent, policy)
+    assert (again.status, again.body) == (answer.status, answer.body), "the same request was answered differently"
     assert sent == kept, "the request's bytes were changed"
     if spoil or answer.status != 200:
         return
     for desired in json.loads(answer.body)["attachments"]:
         check_ingress(desired, parent, stated)
         observed = as_created(desired, parent)
-        again = core.sync(body(sync_request(parent, attached=[observed])), policy)
+        again = metacontroller.answer(body(sync_request(parent, attached=[observed])), policy)
         assert json.loads(again.body)["attachments"] == [desired], f"fed back, its own Ingress changes: {again}"
     parent["metadata"]["annotations"]["ingress/http"] = "false"
-    assert json.loads(core.sync(body(sync_request(parent)), policy).body) == {"attachments": []}
+    assert json.loads(metacontroller.answer(body(sync_request(parent)), policy).body) == {"attachments": []}
 
 
 def check_answer(answer: Any, statuses: set[int]) -> None:
@@ -312,7 +313,7 @@ def inside(options: list[str]) -> None:
     import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     with atheris.instrument_imports(include=["hooks"]):
-        from hooks import core, settings  # noqa: F401 - imported here to be instrumented
+        from hooks import metacontroller, settings  # noqa: F401 - imported here to be instrumented
     atheris.Setup([sys.argv[0], *options], anything)
     atheris.Fuzz()
 

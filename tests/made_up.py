@@ -3,8 +3,9 @@
 import msgspec
 from hypothesis import strategies as st
 
-from hooks import policy as policies
-from hooks.policy import DEFAULT_COPIED, NamespacePolicy, Policy, Tls
+from hooks.copying import DEFAULT_COPIED
+from hooks.policy import NamespaceSettings, Policy, Tls
+from hooks.settings import find_problems
 from tests.metacontroller import Object, service
 
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
@@ -108,8 +109,8 @@ PATTERNS = st.one_of(HOSTS, st.sampled_from(["*.example", "*.a.example"]))
 TEMPLATES = st.sampled_from(
     ["example.com", "{service}.example", "{service}.{namespace}.example", "*.{service}.example"]
 )
-NAMESPACE_POLICIES = st.builds(
-    NamespacePolicy,
+NAMESPACE_SETTINGS = st.builds(
+    NamespaceSettings,
     hosts=st.none() | st.lists(PATTERNS, max_size=3).map(tuple),
     host=st.none() | TEMPLATES,
     ingress_class=st.none() | NAMES | st.just(msgspec.UNSET),
@@ -124,7 +125,7 @@ def policy(draw: st.DrawFn) -> Policy:
         ingress_class=draw(st.none() | NAMES),
         tls=Tls(enabled=draw(st.booleans()), secret=draw(st.none() | NAMES)),
         copied=tuple(draw(st.lists(CONTROLLER_KEYS | st.just("nginx.ingress.kubernetes.io/*"), max_size=4))),
-        namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "*"]), NAMESPACE_POLICIES, max_size=2)),
+        namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "*"]), NAMESPACE_SETTINGS, max_size=2)),
     )
-    assert not list(policies.problems(made))
+    assert not list(find_problems(made))
     return made

@@ -2,26 +2,33 @@
 
 import io
 import json
-import socket
-from types import SimpleNamespace
+from importlib.metadata import version
+from typing import Any
 
 import msgspec
 import pytest
 from flask.testing import FlaskClient
+from prometheus_client.parser import text_string_to_metric_families
 from werkzeug.test import TestResponse
 
-from hooks import gunicorn_conf
+from hooks import metacontroller
 from hooks.app import LARGEST_BODY, create_app
+from hooks.errors import SettingsError
 from hooks.policy import Policy
-from hooks.settings import FILE_VARIABLE, SettingsError
+from hooks.settings import FILE_VARIABLE, SettingsFile
 from tests.metacontroller import body, service, sync_request
 
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
 
 
+def client_of(policy: Policy) -> FlaskClient:
+    """Return a client of a hook with these settings."""
+    return create_app(SettingsFile(policy, "0" * 64)).test_client()
+
+
 @pytest.fixture
 def client() -> FlaskClient:
-    return create_app(Policy()).test_client()
+    return client_of(Policy())
 
 
 def log_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
@@ -45,30 +52,105 @@ def test_a_refusal_is_one_line_of_plain_text(client: FlaskClient) -> None:
     assert shown(response) == (422, "text/plain; charset=utf-8", text)
 
 
-def test_a_refusal_is_logged_as_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
-    create_app(Policy()).test_client().post("/sync", data=b"{}")
-    started, refused = log_lines(capsys)
-    assert (started["event"], started["settings"]) == (
-        "started",
-        json.loads(msgspec.json.encode(Policy())),
-    )
-    assert {key: refused[key] for key in ("event", "path", "status")} == {
-        "event": "refused",
-        "path": "/sync",
-        "status": 400,
-    }
-    assert "timestamp" in refused
+def test_the_first_line_of_the_log_tells_the_version_and_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    client_of(Policy())
+    (started,) = log_lines(capsys)
+    assert (started["event"], started["level"]) == ("started", "info")
+    assert started["version"] == version("ingress-manager")
+    assert started["settings"] == json.loads(msgspec.json.encode(Policy()))
+    assert started["settings_sha256"] == "0" * 64
+    assert "timestamp" in started
+
+
+@pytest.mark.parametrize(
+    ("policy", "sent", "logged"),
+    [
+        (
+            Policy(),
+            body(sync_request(service({"ingress/http": "true", "ingress/host": "A", "ingress/port": "x"}))),
+            {
+                "level": "warning",
+                "namespace": "team-a",
+                "service": "shop",
+                "reasons": ["invalid-value", "unknown-port"],
+                "status": 422,
+                "sentence": 'ingress/host: "A" must be lower case · '
+                'ingress/port: "x" is not a TCP port of this Service; it has 80',
+            },
+        ),
+        (
+            Policy(),
+            b"{}",
+            {
+                "level": "warning",
+                "namespace": None,
+                "service": None,
+                "reasons": ["invalid-request"],
+                "status": 400,
+                "sentence": "not a request of Metacontroller's contract v2: Object missing required field `object`",
+            },
+        ),
+        (
+            Policy(paused=True),
+            OPTED_IN,
+            {
+                "level": "info",
+                "namespace": "team-a",
+                "service": "shop",
+                "reasons": ["paused"],
+                "status": 429,
+                "sentence": "ingress-manager is paused by its settings",
+            },
+        ),
+    ],
+    ids=["a Service that is refused", "a body that is no request", "a pause"],
+)
+def test_a_refusal_is_logged_with_who_is_refused_and_why(
+    policy: Policy, sent: bytes, logged: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    client_of(policy).post("/sync", data=sent)
+    refused = log_lines(capsys)[1]
+    del refused["timestamp"]
+    assert refused == {"event": "refused"} | logged
+
+
+def test_a_bug_is_answered_500_without_a_word_about_it_and_logged_with_its_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = client_of(Policy())
+
+    def broken(_body: bytes, _policy: Policy) -> None:
+        raise ZeroDivisionError("the secret of the bug")
+
+    monkeypatch.setattr(metacontroller, "answer", broken)
+    response = client.post("/sync", data=OPTED_IN)
+    assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
+    line = log_lines(capsys)[-1]
+    assert (line["event"], line["level"], line["status"], line["path"]) == ("bug", "error", 500, "/sync")
+    assert "ZeroDivisionError: the secret of the bug" in str(line["exception"])
+    assert samples(client)["ingress_manager_answers_total", "500"] == 1
+
+
+def test_what_is_no_request_for_the_hook_is_logged_on_one_line_without_control_characters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    client_of(Policy()).get("/%C2%9B31m%1B%0A" + "x" * 1000)
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.isascii()
+    assert line.isprintable()
+    assert json.loads(line)["path"] == "/\\x9b31m\\x1b\\n" + "x" * 193
+    assert json.loads(line)["status"] == 404
 
 
 def test_an_answer_of_200_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
-    create_app(Policy()).test_client().post("/sync", data=OPTED_IN)
+    client_of(Policy()).post("/sync", data=OPTED_IN)
     assert [line["event"] for line in log_lines(capsys)] == ["started"]
 
 
 def test_paused_is_answered_429_with_when_to_come_back() -> None:
-    response = create_app(Policy(paused=True)).test_client().post("/sync", data=OPTED_IN)
+    response = client_of(Policy(paused=True)).post("/sync", data=OPTED_IN)
     assert shown(response) == (429, "text/plain; charset=utf-8", "ingress-manager is paused by its settings\n")
-    assert response.headers["Retry-After"] == "60"
+    assert 60 <= int(response.headers["Retry-After"]) <= 90
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
@@ -76,7 +158,7 @@ def test_probes_are_answered_200(client: FlaskClient, path: str) -> None:
     assert shown(client.get(path)) == (200, "text/plain; charset=utf-8", "ok\n")
 
 
-@pytest.mark.parametrize("path", ["/", "/sync/", "//sync", "/Sync", "/customize", "/finalize", "/static/app.py", "/../sync"])
+@pytest.mark.parametrize("path", ["/", "/sync/", "//sync", "/Sync", "/customize", "/finalize", "/static/x", "/../sync"])
 def test_any_other_path_is_answered_404(client: FlaskClient, path: str) -> None:
     response = client.post(path, data=OPTED_IN)
     assert response.status_code == 404
@@ -126,27 +208,48 @@ def test_the_hook_does_not_start_with_wrong_settings(monkeypatch: pytest.MonkeyP
         create_app()
 
 
-def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv(FILE_VARIABLE, raising=False)
-    gunicorn_conf.on_starting(None)
-    monkeypatch.setenv(FILE_VARIABLE, "/nowhere/settings.yaml")
-    with pytest.raises(SystemExit, match="2"):
-        gunicorn_conf.on_starting(None)
-    said = "ingress-manager: settings file /nowhere/settings.yaml: No such file or directory\n"
-    assert capsys.readouterr().err == said
+def samples(client: FlaskClient) -> dict[tuple[str, str], float]:
+    """Return the samples of GET /metrics, by their name and the value of their label, "" where there is none."""
+    response = client.get("/metrics")
+    assert response.status_code == 200
+    return {
+        (sample.name, next(iter(sample.labels.values()), "")): sample.value
+        for family in text_string_to_metric_families(response.text)
+        for sample in family.samples
+    }
 
 
-@pytest.mark.parametrize("linux", [True, False])
-def test_a_connection_without_a_byte_holds_no_thread_where_the_system_can_prevent_it(
-    linux: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if linux and not hasattr(socket, "TCP_DEFER_ACCEPT"):
-        pytest.skip("Only Linux defers what it accepts, so that it does was not tested.")
-    if not linux:
-        monkeypatch.delattr(socket, "TCP_DEFER_ACCEPT", raising=False)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        gunicorn_conf.when_ready(SimpleNamespace(LISTENERS=[SimpleNamespace(sock=listening)]))
-        if linux:
-            assert listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT) > 0
+def test_the_metrics_count_answers_and_refusals(client: FlaskClient) -> None:
+    before = samples(client)
+    assert before["ingress_manager_refusals_total", "unknown-port"] == 0, "a counter is there before it counts"
+    wrong = {"ingress/http": "true", "ingress/host": "A", "ingress/path": "b", "ingress/port": "x"}
+    for sent in (OPTED_IN, OPTED_IN, body(sync_request(service(wrong))), b"{}"):
+        client.post("/sync", data=sent)
+    client.post("/sync", data=b" " * (LARGEST_BODY + 1))
+    client.get("/sync")
+    client.get("/nowhere")
+    after = samples(client)
+    changed = {key: value - before.get(key, 0) for key, value in after.items() if key[0].startswith("ingress_manager_")}
+    counted = {key: value for key, value in changed.items() if value and "answer_seconds" not in key[0]}
+    assert counted == {
+        ("ingress_manager_answers_total", "200"): 2,
+        ("ingress_manager_answers_total", "422"): 1,
+        ("ingress_manager_answers_total", "400"): 1,
+        ("ingress_manager_answers_total", "413"): 1,
+        ("ingress_manager_answers_total", "405"): 1,
+        ("ingress_manager_refusals_total", "invalid-value"): 1,
+        ("ingress_manager_refusals_total", "unknown-port"): 1,
+        ("ingress_manager_refusals_total", "invalid-request"): 1,
+    }
+    assert after["ingress_manager_answer_seconds_count", ""] == 4
+    assert after["ingress_manager_build_info", version("ingress-manager")] == 1
+    assert after["ingress_manager_settings_info", "0" * 64] == 1
+
+
+def test_no_metric_has_a_label_that_grows_with_the_services(client: FlaskClient) -> None:
+    before = samples(client)
+    for number in range(50):
+        parent = service({"ingress/http": "yes" if number % 2 else "true"})
+        parent["metadata"] |= {"name": f"s{number}", "namespace": f"n{number}", "uid": f"{number:036}"}
+        client.post("/sync", data=body(sync_request(parent)))
+    assert samples(client).keys() == before.keys()

@@ -4,47 +4,53 @@ service.yaml    the Service; its first line is a comment that says why the case 
 settings.yaml   the administrator's settings, if they aren't the defaults
 ingress.yaml    the Ingress it gets, whole; `null`: none
 refusal.txt     or else the status and the reason why nothing is changed
+
+`make cases` writes the last two.
 """
 
-import json
+import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from hooks.core import sync
-from hooks.policy import Policy
-from hooks.settings import load
-from tests.metacontroller import body, sync_request
+from tools import cases
 
-CASES = sorted(path for path in (Path(__file__).parent / "cases").iterdir())
-FILES = {"service.yaml", "settings.yaml", "ingress.yaml", "refusal.txt"}
-
-
-def read(path: Path) -> Any:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+CASES = sorted(cases.FOLDER.iterdir())
+FILES = {"service.yaml", "settings.yaml", cases.INGRESS, cases.REFUSAL}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 def test_the_service_becomes_what_the_case_says(case: Path) -> None:
-    settings = case / "settings.yaml"
-    request = sync_request(read(case / "service.yaml"))
-
-    answer = sync(body(request), load(settings) if settings.exists() else Policy())
-
-    refusal = case / "refusal.txt"
-    if refusal.exists():
-        assert f"{answer.status} {answer.body.decode()}" == refusal.read_text(encoding="utf-8")
-    else:
-        wanted = read(case / "ingress.yaml")
-        assert (answer.status, json.loads(answer.body)["attachments"]) == (200, [wanted] if wanted else [])
+    assert cases.outcome(case) == cases.stated(case)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
-def test_a_case_is_complete_and_says_why_it_exists(case: Path) -> None:
-    files = {path.name for path in case.iterdir()}
-    assert "service.yaml" in files
-    assert len(files & {"ingress.yaml", "refusal.txt"}) == 1, "either an Ingress or a refusal"
-    assert files <= FILES
-    assert (case / "service.yaml").read_text(encoding="utf-8").startswith("# ")
+def test_every_case_is_complete_and_says_why_it_exists() -> None:
+    assert len(CASES) > 150
+    for case in CASES:
+        files = {path.name for path in case.iterdir()}
+        assert "service.yaml" in files, case.name
+        assert len(files & {cases.INGRESS, cases.REFUSAL}) == 1, f"{case.name}: either an Ingress or a refusal"
+        assert files <= FILES, case.name
+        assert (case / "service.yaml").read_text(encoding="utf-8").startswith("# "), case.name
+
+
+def test_make_cases_writes_what_is_missing_and_shows_what_changes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("http-true", "http-false", "http-yes-refused"):
+        shutil.copytree(cases.FOLDER / name, tmp_path / name)
+    cases.main(tmp_path)
+    assert capsys.readouterr().out == "3 cases, 0 changed\n"
+
+    (tmp_path / "http-yes-refused" / cases.REFUSAL).unlink()
+    (tmp_path / "http-true" / cases.INGRESS).rename(tmp_path / "http-true" / cases.REFUSAL)
+    (tmp_path / "http-false" / cases.INGRESS).write_text("# No Ingress.\nkind: Ingress\n")
+    cases.main(tmp_path)
+    shown = capsys.readouterr().out
+    assert shown.endswith("3 cases, 3 changed\n")
+    assert '+422 ingress/http: "yes" must be "true" or "false"\n' in shown
+    assert f"removed http-true/{cases.REFUSAL}\n" in shown
+    assert "-kind: Ingress\n+null\n" in shown
+    for name in ("http-true", "http-false", "http-yes-refused"):
+        assert cases.stated(tmp_path / name) == cases.stated(cases.FOLDER / name)
+    assert (tmp_path / "http-false" / cases.INGRESS).read_text() == "# No Ingress.\nnull\n"

@@ -8,12 +8,11 @@ import msgspec
 import pytest
 import yaml
 
-from hooks.core import sync
+from hooks.metacontroller import answer
 from hooks.policy import Policy
-from hooks.settings import load, policy
-from hooks.wishes import KEYS, TABLE, Wishes, wishes
-from tests import docs
+from hooks.settings import load, parse
 from tests.metacontroller import body, service, sync_request
+from tools import docs
 
 
 @pytest.mark.parametrize("path", docs.pages(), ids=lambda path: path.name)
@@ -36,23 +35,23 @@ def test_every_example_of_annotations_is_accepted() -> None:
     assert examples
     ports = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}, {"name": "admin", "port": 8080}]
     for annotations in examples:
-        assert sync(body(sync_request(service(annotations, ports=ports))), Policy()).status == 200
+        assert answer(body(sync_request(service(annotations, ports=ports))), Policy()).status == 200
 
 
 def test_the_example_of_a_refusal_is_what_is_said() -> None:
     shown = next(block for block in blocks("annotations.md", "") if block.startswith("ingress/hots"))
     annotations = {"ingress/http": "true", "ingress/hots": "x", "ingress/port": "grpc"}
     ports = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
-    assert sync(body(sync_request(service(annotations, ports=ports))), Policy()).body.decode() == shown
+    assert answer(body(sync_request(service(annotations, ports=ports))), Policy()).body.decode() == shown
 
 
 def test_every_example_of_settings_is_accepted() -> None:
     for block in blocks("settings.md", "yaml"):
-        policy(yaml.safe_load(block))
+        parse(block)
 
 
 def test_the_shipped_settings_are_the_defaults() -> None:
-    assert load(docs.DOCS.parent / "manifests/settings.yaml") == Policy()
+    assert load(docs.DOCS.parent / "manifests/settings.yaml").policy == Policy()
 
 
 def test_the_schema_names_every_field() -> None:
@@ -60,10 +59,3 @@ def test_the_schema_names_every_field() -> None:
     fields = {field.encode_name for field in msgspec.structs.fields(Policy)}
     assert set(schema["$defs"]["Policy"]["properties"]) == fields
     assert schema["$defs"]["Policy"]["additionalProperties"] is False
-
-
-def test_every_row_of_the_table_is_a_field_of_the_wishes() -> None:
-    fields = {field.name for field in msgspec.structs.fields(Wishes)} - {"problems"}
-    assert {annotation.field for annotation in TABLE} == fields | {"http"}
-    assert len(set(KEYS)) == len(KEYS)
-    assert wishes({"ingress/http": "true"}) == Wishes()

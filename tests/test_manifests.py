@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from hooks import gunicorn_conf
 from hooks.app import create_app
 from hooks.policy import Policy
-from hooks.settings import FILE_VARIABLE, load
+from hooks.settings import FILE_VARIABLE, SettingsFile, load
 from tests.manifests import FOLDERS, REPOSITORY, built, find, rendered
 
 SETUP = configparser.ConfigParser(interpolation=None)
@@ -49,7 +49,8 @@ def ports(folder: str) -> dict[str, int]:
 
 def routes(method: str) -> set[str]:
     """Return the paths that the hook answers."""
-    return {rule.rule for rule in create_app(Policy()).url_map.iter_rules() if method in (rule.methods or ())}
+    rules = create_app(SettingsFile(Policy(), "")).url_map.iter_rules()
+    return {rule.rule for rule in rules if method in (rule.methods or ())}
 
 
 def selects(selector: dict[str, str], labels: dict[str, str]) -> bool:
@@ -148,7 +149,7 @@ def test_the_decoratorcontroller_leads_to_a_route_of_the_hook() -> None:
     assert named.items() <= service["metadata"].items()
     assert webhook["service"]["protocol"] == "http"
     [port] = [port for port in service["spec"]["ports"] if port["port"] == webhook["service"]["port"]]
-    assert ports("manifests")[port["targetPort"]] == int(gunicorn_conf.bind.rpartition(":")[2])
+    assert ports("manifests")[port["targetPort"]] == gunicorn_conf.PORT
     assert webhook["path"] in routes("POST")
 
 
@@ -312,7 +313,7 @@ def test_the_settings_are_where_the_hook_looks_for_them(tmp_path: Path) -> None:
     assert mount["mountPath"] == str(path.parent)
     assert volume["configMap"]["name"] == config["metadata"]["name"]
     (tmp_path / path.name).write_text(config["data"][path.name], encoding="utf-8")
-    assert load(tmp_path / path.name) == Policy()
+    assert load(tmp_path / path.name).policy == Policy()
 
 
 def test_the_settings_file_states_every_setting() -> None:

@@ -1,5 +1,6 @@
 """The hook as it is served: gunicorn with the committed configuration, over real sockets."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from tests.metacontroller import body, service, sync_request
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
 GUNICORN = [sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf", "hooks.app:create_app()"]
 REPOSITORY = Path(__file__).parent.parent
+HEAD = f"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: {len(OPTED_IN)}\r\n\r\n".encode()
 
 
 @dataclass
@@ -32,37 +35,44 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def connect(self) -> socket.socket:
+        """Return a new connection."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+
     def answer_to(self, sent: bytes) -> bytes:
         """Return what comes back for the raw bytes `sent`, until the server closes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+        with self.connect() as connection:
             connection.sendall(sent)
             received = b""
             while chunk := connection.recv(65536):
                 received += chunk
             return received
 
+    def log_lines(self) -> list[dict[str, object]]:
+        """Return all that the process has printed so far."""
+        return [json.loads(line) for line in (self.home / "log").read_text().splitlines()]
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    """Yield the running hook, with a HOME of its own; it is stopped, and must stop, at the end."""
+
+@contextlib.contextmanager
+def serving(home: Path, host: str = "127.0.0.1") -> Iterator[Server]:
+    """Start the hook, with a HOME of its own; it is stopped, and must stop, at the end."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    log = (tmp_path / "log").open("wb")
-    process = subprocess.Popen(
-        [*GUNICORN, "--bind", f"127.0.0.1:{port}"],
-        cwd=REPOSITORY,
-        env={**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
-        stdout=log,
-        stderr=log,
-    )
-    started = Server(process, port, tmp_path)
-    try:
-        until_ready(started)
-        yield started
-    finally:
-        process.terminate()
-        process.wait(30)
-        log.close()
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*GUNICORN, "--bind", f"{host}:{port}"],
+            cwd=REPOSITORY,
+            env={**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home)},
+            stdout=log,
+            stderr=log,
+        )
+        started = Server(process, port, home)
+        try:
+            until_ready(started)
+            yield started
+        finally:
+            process.terminate()
+            process.wait(30)
 
 
 def until_ready(server: Server) -> None:
@@ -75,6 +85,20 @@ def until_ready(server: Server) -> None:
         else:
             return
     raise AssertionError("the hook did not become ready in 30 s")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Yield a running hook that the tests share; none of them may stop it."""
+    with serving(tmp_path_factory.mktemp("shared")) as started:
+        yield started
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[Server]:
+    """Yield a running hook that a test may stop."""
+    with serving(tmp_path) as started:
+        yield started
 
 
 def test_a_connection_serves_many_requests(server: Server) -> None:
@@ -98,10 +122,15 @@ def test_a_connection_serves_many_requests(server: Server) -> None:
         ("a chunk of negative size", b"Transfer-Encoding: chunked\r\n\r\n-5\r\nxx\r\n0\r\n\r\n"),
         ("a length that is none", b"Content-Length: x\r\n\r\n"),
         ("a negative length", b"Content-Length: -1\r\n\r\n"),
+        ("a length with a sign", b"Content-Length: +5\r\n\r\nxxxxx"),
         ("two lengths", b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx"),
         ("both a length and chunks", b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        ("both chunks and a length", b"Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n"),
+        ("chunks twice", b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
         ("an encoding that is none", b"Transfer-Encoding: nonsense\r\n\r\n"),
         ("a header without a name", b": x\r\n\r\n"),
+        ("a header that goes on in the next line", b"X-A: b\r\n c\r\nContent-Length: 1\r\n\r\nx"),
+        ("lines that end in LF alone", b"X-A: b\nContent-Length: 1\n\nx"),
         ("no body at all", b"\r\n"),
     ],
 )
@@ -133,20 +162,67 @@ def test_a_large_body_in_chunks_is_refused(server: Server) -> None:
     assert response.status_code == 413
 
 
-def test_it_stops_gracefully_an_answer_under_way_is_still_given(server: Server) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        connection.sendall(f"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: {len(OPTED_IN)}\r\n\r\n".encode())
-        connection.sendall(OPTED_IN[:10])
+def test_a_thousand_connections_that_hang_hold_up_nobody_else(own_server: Server) -> None:
+    """`make bench` takes the time of the answer."""
+    with contextlib.ExitStack() as exits:
+        for number in range(1000):
+            connection = exits.enter_context(own_server.connect())
+            if number % 2:  # the other half is silent
+                connection.sendall(HEAD + OPTED_IN[:10])
+        for _ in range(20):
+            assert requests.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+
+
+def test_many_requests_at_once_are_all_answered_alike(server: Server) -> None:
+    def ask(number: int) -> tuple[int, int, str]:
+        parent = service({"ingress/http": "true", "ingress/host": f"h{number}.example.com"})
+        response = requests.post(server.url + "/sync", data=body(sync_request(parent)), timeout=30)
+        return number, response.status_code, response.json()["attachments"][0]["spec"]["rules"][0]["host"]
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(ask, range(200)))
+    assert answers == [(number, 200, f"h{number}.example.com") for number in range(200)]
+
+
+def test_it_stops_gracefully_an_answer_under_way_is_still_given(own_server: Server) -> None:
+    with own_server.connect() as connection:
+        connection.sendall(HEAD + OPTED_IN[:10])
         time.sleep(0.3)  # until the worker reads the body
-        server.process.send_signal(signal.SIGTERM)
+        own_server.process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         connection.sendall(OPTED_IN[10:])
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
-    assert server.process.wait(20) == 0
+    assert own_server.process.wait(20) == 0
+
+
+def test_an_idle_connection_does_not_hold_up_the_stop(own_server: Server) -> None:
+    """Metacontroller keeps two. Without our worker, each stop would take the graceful timeout of 25 s."""
+    with requests.Session() as session:
+        assert session.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+        own_server.process.send_signal(signal.SIGTERM)
+        assert own_server.process.wait(10) == 0
+    assert not [line for line in own_server.log_lines() if line["level"] != "info"]
+
+
+def test_every_line_that_it_prints_is_a_json_object(own_server: Server) -> None:
+    own_server.answer_to(b"nonsense\r\n\r\n")
+    requests.post(own_server.url + "/sync", data=b"{}", timeout=10)
+    own_server.process.send_signal(signal.SIGTERM)
+    assert own_server.process.wait(20) == 0
+    lines = own_server.log_lines()
+    assert {"started", "refused"} <= {line["event"] for line in lines}
+    assert all({"event", "level", "timestamp"} <= line.keys() for line in lines)
 
 
 def test_it_leaves_no_socket_in_home(server: Server) -> None:
     assert [path.name for path in server.home.rglob("*")] == ["log"]
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="This machine has no IPv6, so [::] was not tested.")
+def test_on_the_address_that_it_binds_it_serves_ipv6_and_ipv4(tmp_path: Path) -> None:
+    with serving(tmp_path, host="[::]") as server:
+        for address in ("127.0.0.1", "[::1]"):
+            assert requests.get(f"http://{address}:{server.port}/healthz", timeout=10).text == "ok\n"
 
 
 def test_with_wrong_settings_it_does_not_start_and_says_why_without_a_traceback(tmp_path: Path) -> None:
@@ -161,6 +237,8 @@ def test_with_wrong_settings_it_does_not_start_and_says_why_without_a_traceback(
         check=False,
     )
     assert ended.returncode == 2
-    assert f"settings file {tmp_path / 'settings.yaml'}: " in ended.stderr
-    assert "hots is not a setting; did you mean host?" in ended.stderr
+    (told,) = [line for line in map(json.loads, ended.stderr.splitlines()) if line["level"] == "error"]
+    assert told["sentence"] == (
+        f"settings file {tmp_path / 'settings.yaml'}: hots is not a setting; did you mean host?"
+    )
     assert "Traceback" not in ended.stderr

@@ -1,11 +1,13 @@
 """Settings: one YAML file, read strictly; what is wrong is named."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
-from hooks.policy import NamespacePolicy, Policy, Tls
-from hooks.settings import FILE_VARIABLE, SettingsError, from_environment, load
+from hooks.errors import SettingsError
+from hooks.policy import NamespaceSettings, Policy, Tls
+from hooks.settings import FILE_VARIABLE, from_environment, load
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -32,15 +34,15 @@ def written(tmp_path: Path, text: str) -> Path:
             "namespaces: {team-a: {hosts: ['*.a.x'], host: s.a.x, class: null}, '*': {}}",
             Policy(
                 namespaces={
-                    "team-a": NamespacePolicy(hosts=("*.a.x",), host="s.a.x", ingress_class=None),
-                    "*": NamespacePolicy(),
+                    "team-a": NamespaceSettings(hosts=("*.a.x",), host="s.a.x", ingress_class=None),
+                    "*": NamespaceSettings(),
                 }
             ),
         ),
     ],
 )
 def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_path: Path) -> None:
-    assert load(written(tmp_path, text)) == policy, reason
+    assert load(written(tmp_path, text)).policy == policy, reason
 
 
 @pytest.mark.parametrize(
@@ -55,18 +57,24 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
             "namespaces.team-a.hots is not a setting; did you mean hosts?",
         ),
         ("a wrong type is named with its field", "paused: maybe", 'paused: "maybe" must be true or false'),
-        ("a wrong type of a field that may be null", "class: 7", 'class: "7" must be text or null'),
-        ("a wrong type in a list", "copyAnnotations: [a.b/c, 7]", 'copyAnnotations[1]: "7" must be text'),
-        ("a wrong type in tls", "tls: {enabled: 1}", 'tls.enabled: "1" must be true or false'),
-        ("tls that is no mapping", "tls: true", 'tls: "True" must be a mapping'),
+        ("a number is no text", "class: 7", "class: 7 must be text or null; put it in quotes"),
+        ("a value is shown as it stands in the file", "class: 0x1F", "class: 0x1F must be text or null"),
+        ("true in the place of a mapping", "tls: yes", "tls: yes must be a mapping"),
+        ("nothing in the place of a mapping", "tls:", "tls: nothing must be a mapping"),
+        ("nothing in the place of text", "host: ~", "host: ~ must be text"),
+        ("a wrong type in a list", "copyAnnotations: [a.b/c, 7]", "copyAnnotations[1]: 7 must be text; put it in"),
+        ("a wrong type in tls", "tls: {enabled: 1}", "tls.enabled: 1 must be true or false"),
+        ("tls that is no mapping", "tls: true", "tls: true must be a mapping"),
         (
             "a wrong type in a namespace",
             "namespaces: {team-a: {hosts: [7]}}",
-            'namespaces.team-a.hosts[0]: "7" must be text',
+            "namespaces.team-a.hosts[0]: 7 must be text",
         ),
+        ("a mapping in the place of text", "host: {a: b}", "host: must be text, not a mapping"),
+        ("a merge key", "namespaces: {a: {<<: {host: x}}}", "must not use merge keys (<<)"),
         ("a namespace that is no mapping", "namespaces: {team-a: x}", 'namespaces.team-a: "x" must be a mapping'),
-        ("namespaces that are no mapping", "namespaces: []", 'namespaces: "[]" must be a mapping'),
-        ("a list is no settings", "- host", "the settings: \"['host']\" must be a mapping"),
+        ("namespaces that are no mapping", "namespaces: []", "namespaces: must be a mapping, not a list"),
+        ("a list is no settings", "- host", "the settings: must be a mapping, not a list"),
         ("a key stated twice is named", "host: a\nhost: b", "states host twice"),
         ("a key stated in two ways", "namespaces: {yes: {}, true: {}}", "states one key in two ways, among yes, true"),
         (
@@ -129,13 +137,15 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
     path.write_bytes(b"host: \xff")
-    with pytest.raises(SettingsError, match=r"settings\.yaml: 'utf-8' codec can't decode"):
+    with pytest.raises(SettingsError, match=r"settings\.yaml: byte 7 is not UTF-8"):
         load(path)
 
 
 def test_the_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FILE_VARIABLE, str(written(tmp_path, "class: traefik")))
-    assert from_environment() == Policy(ingress_class="traefik")
+    assert from_environment().policy == Policy(ingress_class="traefik")
+    # As `sha256sum` prints it, so that an operator can compare.
+    assert from_environment().sha256 == hashlib.sha256(b"class: traefik").hexdigest()
 
 
 @pytest.mark.parametrize("value", [None, ""])
@@ -143,4 +153,4 @@ def test_without_a_file_the_defaults_hold(value: str | None, monkeypatch: pytest
     monkeypatch.delenv(FILE_VARIABLE, raising=False)
     if value is not None:
         monkeypatch.setenv(FILE_VARIABLE, value)
-    assert from_environment() == Policy(host="example.com", ingress_class="nginx", paused=False)
+    assert from_environment().policy == Policy(host="example.com", ingress_class="nginx", paused=False)

@@ -3,13 +3,14 @@
 from typing import Any
 
 from hooks.exposure import Exposure
+from hooks.kubernetes import Object
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "ingress-manager"
 
 
-def ingress(exposure: Exposure) -> dict[str, Any]:
-    """Return the Ingress (networking.k8s.io/v1), built afresh with only the fields that we care about.
+def make_ingress(exposure: Exposure) -> list[Object]:
+    """Return the one Ingress (networking.k8s.io/v1), with only the fields that we care about.
 
     Every field that the API server would default inside a list is given: Metacontroller replaces `rules` whole, so a
     default left out would look like drift and be rewritten for ever.
@@ -24,24 +25,24 @@ def ingress(exposure: Exposure) -> dict[str, Any]:
     spec: dict[str, Any] = {}
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class
-    if exposure.tls is not None:
-        spec["tls"] = [{"hosts": list(exposure.ports)}]
-        if exposure.tls.secret is not None:
-            spec["tls"][0]["secretName"] = exposure.tls.secret
+    if exposure.tls:
+        spec["tls"] = [{"hosts": [rule.host for rule in exposure.rules]}]
+        if exposure.tls_secret is not None:
+            spec["tls"][0]["secretName"] = exposure.tls_secret
     spec["rules"] = [
         {
-            "host": host,
+            "host": rule.host,
             "http": {
                 "paths": [
                     {
-                        "path": path,
-                        "pathType": path_type,
-                        "backend": {"service": {"name": exposure.name, "port": {"number": port}}},
+                        "path": path.path,
+                        "pathType": path.path_type,
+                        "backend": {"service": {"name": exposure.name, "port": {"number": path.port}}},
                     }
-                    for (path, path_type), port in of_host.items()
+                    for path in rule.paths
                 ]
             },
         }
-        for host, of_host in exposure.ports.items()
+        for rule in exposure.rules
     ]
-    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
+    return [{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}]

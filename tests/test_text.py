@@ -1,8 +1,8 @@
-"""Answers: a refusal is one line that a person can read, whatever was put into it."""
+"""Text: what a person reads is one line, quoted as in YAML, and never long."""
 
 import pytest
 
-from hooks.answers import Refused, one_line, quoted, refusal
+from hooks.text import did_you_mean, listed, one_line, quoted
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,28 @@ def test_a_line_stays_a_line(reason: str, text: str, shown: str) -> None:
         ("a backslash is told from an escape", "a\\nb", '"a\\\\nb"'),
         ("a long one is cut", "x" * 61, '"' + "x" * 60 + '…"'),
         ("the longest whole one is whole", "x" * 60, '"' + "x" * 60 + '"'),
+        ("escapes are cut, too", "\x01" * 60, '"' + "\\x01" * 15 + '…"'),
     ],
 )
 def test_a_value_is_shown_as_its_owner_wrote_it(reason: str, value: str, shown: str) -> None:
     assert quoted(value) == shown, reason
 
 
-def test_a_refusal_has_at_most_500_characters_and_says_that_it_goes_on() -> None:
-    body = refusal(Refused(422, "x" * 501)).body.decode()
-    assert body == "x" * 499 + "…\n"
-    assert refusal(Refused(422, "x" * 500)).body.decode() == "x" * 500 + "\n"
+def test_a_list_names_ten_things_and_counts_the_others() -> None:
+    assert listed([]) == ""
+    assert listed([1, 2], lambda number: f"<{number}>") == "<1>, <2>"
+    assert listed(list("abcdefghij")) == "a, b, c, d, e, f, g, h, i, j"
+    assert listed(list("abcdefghijkl")) == "a, b, c, d, e, f, g, h, i, j and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("reason", "word", "said"),
+    [
+        ("a typing error is recognised", "ingress/hots", "; did you mean ingress/host?"),
+        ("a word like none is not", "ingress/zzz", ""),
+        ("what all begin with doesn't make them alike", "ingress/x", ""),
+        ("a long word is like none", "ingress/" + "host" * 20, ""),
+    ],
+)
+def test_the_nearest_known_word_is_named(reason: str, word: str, said: str) -> None:
+    assert did_you_mean(word, ["ingress/host", "ingress/path"], "ingress/") == said, reason

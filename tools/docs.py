@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from hooks import policy as policies
-from hooks.policy import NamespacePolicy, Policy, Tls
-from hooks.wishes import TABLE
+from hooks.annotations import TABLE
+from hooks.copying import DEFAULT_COPIED, NEVER_BY_WILDCARD
+from hooks.errors import REASONS
+from hooks.policy import NamespaceSettings, Policy, Tls
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
@@ -53,13 +54,18 @@ def yaml_of(value: Any) -> str:
 
 def copied() -> str:
     """Return the table of the annotations that are copied by default."""
-    return table(("key", "what for"), ((f"`{key}`", why) for key, why in policies.DEFAULT_COPIED.items()))
+    return table(("key", "what for"), ((f"`{key}`", why) for key, why in DEFAULT_COPIED.items()))
 
 
 def never() -> str:
     """Return the table of what no wildcard lets in."""
-    rows = ((f"`{pattern}`", why) for pattern, why in policies.NEVER_BY_WILDCARD.items())
+    rows = ((f"`{pattern}`", why) for pattern, why in NEVER_BY_WILDCARD.items())
     return table(("a key like", "because it"), rows)
+
+
+def reasons() -> str:
+    """Return the table of the reasons of refusals."""
+    return table(("reason", "what it means"), ((f"`{reason}`", meaning) for reason, meaning in REASONS.items()))
 
 
 def schema() -> str:
@@ -72,9 +78,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "annotations": annotations,
     "settings": lambda: settings(Policy),
     "tls": lambda: settings(Tls),
-    "namespaces": lambda: settings(NamespacePolicy),
+    "namespaces": lambda: settings(NamespaceSettings),
     "copied": copied,
     "never": never,
+    "reasons": reasons,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 

@@ -1,0 +1,126 @@
+"""The errors: a Problem is one thing that is wrong; Refused says that a Service is refused, for one problem or more.
+
+Whoever finds a problem raises it. Whoever checks several things collects what they raise in `Problems`. Anything else
+that is raised in the core is a bug.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from hooks.text import one_line
+
+LONGEST_REFUSAL = 500
+"""Characters. The refusal becomes part of an Event's message, which kubectl shows in one line."""
+
+MOST_KEPT = 20
+"""Problems. More than these never fit into a refusal."""
+
+
+class Reason(StrEnum):
+    """Why a request is refused, for logs and metrics. REASONS says what each means."""
+
+    AMBIGUOUS_PORT = "ambiguous-port"
+    CONTRADICTION = "contradiction"
+    DUPLICATE_ROUTE = "duplicate-route"
+    EXTERNAL_NAME = "external-name"
+    HOST_NOT_ALLOWED = "host-not-allowed"
+    INVALID_DEFAULT_HOST = "invalid-default-host"
+    INVALID_REQUEST = "invalid-request"
+    INVALID_VALUE = "invalid-value"
+    NO_PORT = "no-port"
+    PAUSED = "paused"
+    TOO_LARGE = "too-large"
+    UNKNOWN_ANNOTATION = "unknown-annotation"
+    UNKNOWN_PORT = "unknown-port"
+
+
+REASONS = {
+    Reason.AMBIGUOUS_PORT: "The Service has several TCP ports, and nothing says which one serves HTTP.",
+    Reason.CONTRADICTION: "Two annotations contradict each other, or one has no effect because of another.",
+    Reason.DUPLICATE_ROUTE: "The same host, path and path type is stated twice.",
+    Reason.EXTERNAL_NAME: "The Service is of type ExternalName, which leads out of its namespace.",
+    Reason.HOST_NOT_ALLOWED: "The settings don't allow the host in the Service's namespace.",
+    Reason.INVALID_DEFAULT_HOST: "The settings' template of the default host makes no valid host for this Service.",
+    Reason.INVALID_REQUEST: "The request is not one of Metacontroller's contract.",
+    Reason.INVALID_VALUE: "An annotation has a value that it can't have.",
+    Reason.NO_PORT: "The Service has no TCP port.",
+    Reason.PAUSED: "The settings pause ingress-manager.",
+    Reason.TOO_LARGE: "The Ingress would be larger than Kubernetes can store.",
+    Reason.UNKNOWN_ANNOTATION: "The Service has an ingress/… annotation that there isn't.",
+    Reason.UNKNOWN_PORT: "The Service has no TCP port of the name or number that is asked for.",
+}
+"""What each reason means, for the docs."""
+
+
+class Problem(Exception):  # noqa: N818 - it is the Service, or the settings, that has the problem
+    """One thing that is wrong: a sentence that says what it is and what would be right.
+
+    A check of a single value knows only the end of the sentence ("must be lower case"); `about` adds its beginning.
+    """
+
+    def __init__(self, sentence: str, reason: Reason = Reason.INVALID_VALUE, annotation: str = "") -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.reason = reason
+        self.annotation = annotation
+        """The key of the annotation that is wrong; "" when it is something else."""
+
+    def about(self, subject: str, annotation: str = "") -> "Problem":
+        """Return the same problem with `subject` before its sentence."""
+        return Problem(f"{subject} {self.sentence}", self.reason, annotation or self.annotation)
+
+
+class Refused(Exception):  # noqa: N818 - a Service is refused; that is no error of the hook
+    """Nothing is changed, because of `problems`. The most important one is the first.
+
+    `status` is that of the HTTP answer. `more` counts the problems that were not kept. `retry_after` is in seconds.
+    """
+
+    def __init__(
+        self, status: int, problems: Sequence[Problem], *, more: int = 0, retry_after: int | None = None
+    ) -> None:
+        super().__init__("; ".join(problem.sentence for problem in problems))
+        self.status = status
+        self.problems = tuple(problems)
+        self.more = more
+        self.retry_after = retry_after
+
+    def line(self) -> str:
+        """Return why, in one line of at most 500 characters: as many problems as fit, and how many more there are."""
+        shown = [one_line(problem.sentence[: LONGEST_REFUSAL + 1]) for problem in self.problems]
+        count = len(shown) + self.more
+        line = joined(shown, count)
+        while len(line) > LONGEST_REFUSAL and len(shown) > 1:
+            shown.pop()
+            line = joined(shown, count)
+        return line if len(line) <= LONGEST_REFUSAL else f"{line[: LONGEST_REFUSAL - 1]}…"
+
+
+def joined(shown: list[str], count: int) -> str:
+    """Return the sentences in one line, and how many there are beyond them."""
+    return " · ".join([*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown)
+
+
+class SettingsError(Exception):
+    """The settings can't be used. The message names the field, its value and what would be right."""
+
+
+class Problems:
+    """Collects problems: keeps the first ones, each sentence once, and only counts the others."""
+
+    def __init__(self) -> None:
+        self.kept: list[Problem] = []
+        self.more = 0
+
+    def add(self, problem: Problem) -> None:
+        """Keep or count one problem."""
+        if len(self.kept) == MOST_KEPT:
+            self.more += 1
+        elif all(problem.sentence != known.sentence for known in self.kept):
+            self.kept.append(problem)
+
+    def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
+        """Keep or count several, and count `more` that weren't made."""
+        for problem in problems:
+            self.add(problem)
+        self.more += more

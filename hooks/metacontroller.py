@@ -1,0 +1,82 @@
+"""Metacontroller's contract: the bytes of a request in, the bytes of an answer out.
+
+| status | when                                           | what Metacontroller does                         |
+|--------|------------------------------------------------|--------------------------------------------------|
+| 200    | the desired state                              | makes it so                                      |
+| 400    | the body is not the contract                   | changes nothing, Event on the Service, retries   |
+| 422    | the Service's annotations or ports are refused | the same                                         |
+| 429    | paused                                         | changes nothing, no Event, retries after a while |
+
+Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
+"""
+
+from typing import Any
+
+import msgspec
+
+from hooks.decide import Decision, decide
+from hooks.errors import Problem, Reason, Refused
+from hooks.kubernetes import Service
+from hooks.policy import Policy
+
+
+class Attachment(msgspec.Struct, frozen=True, gc=False):
+    """An object that was made for the Service before. Only that it is there decides something."""
+
+
+class SyncRequest(msgspec.Struct, frozen=True, gc=False):
+    """What Metacontroller sends; the fields that decide nothing are skipped."""
+
+    object: Service
+    attachments: dict[str, dict[str, Attachment]]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An HTTP response: JSON when the status is 200, otherwise one line of text."""
+
+    status: int
+    body: bytes
+    refused: Refused | None = None
+    """Why the status is not 200."""
+
+    service: Service | None = None
+    """The Service that is refused; None when the request holds none."""
+
+
+_requests = msgspec.json.Decoder(SyncRequest)
+
+
+def answer(body: bytes, policy: Policy) -> Answer:
+    """Return the answer to a sync request. Never raises."""
+    try:
+        request = decode(body)
+    except Refused as refused:
+        return refusal(refused)
+    decision = decide(request.object, request.attachments, policy)
+    if decision.refused:
+        return refusal(decision.refused, request.object)
+    return Answer(200, encode(decision))
+
+
+def decode(body: bytes) -> SyncRequest:
+    """Return the typed request. Raises Refused (400), which names the field, when `body` is not the contract."""
+    try:
+        return _requests.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        reason = str(error)
+    except RecursionError:
+        reason = "nested too deeply"
+    raise Refused(400, [Problem(f"not a request of Metacontroller's contract v2: {reason}", Reason.INVALID_REQUEST)])
+
+
+def encode(decision: Decision) -> bytes:
+    """Return the decision as the JSON of a 200 answer."""
+    response: dict[str, Any] = {"attachments": decision.objects}
+    if decision.resync_after is not None:
+        response["resyncAfterSeconds"] = decision.resync_after
+    return msgspec.json.encode(response)
+
+
+def refusal(refused: Refused, service: Service | None = None) -> Answer:
+    """Return the answer that says why nothing changes."""
+    return Answer(refused.status, f"{refused.line()}\n".encode(), refused, service)

@@ -1,0 +1,64 @@
+"""The metrics of the hook, in Prometheus' text format. No label grows with the number of Services."""
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    Info,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from hooks.errors import Reason, Refused
+
+SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+STATUSES = (200, 400, 413, 422, 429, 500)
+
+
+disable_created_metrics()  # type: ignore[no-untyped-call] # When a counter was made is when the process started, which ProcessCollector tells.
+
+
+class Metrics:
+    """The metrics of one process."""
+
+    def __init__(self, version: str, settings_sha256: str) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        Info("ingress_manager_build", "The version of ingress-manager.", registry=self._registry).info(
+            {"version": version}
+        )
+        Info("ingress_manager_settings", "The SHA-256 of the settings file.", registry=self._registry).info(
+            {"sha256": settings_sha256}
+        )
+        self._answers = Counter(
+            "ingress_manager_answers", "Answers to Metacontroller, by HTTP status.", ["code"], registry=self._registry
+        )
+        self._refusals = Counter(
+            "ingress_manager_refusals",
+            "Refused requests, by reason; one that is refused for several reasons counts for each.",
+            ["reason"],
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "ingress_manager_answer_seconds",
+            "Seconds from a request that has been read to its answer.",
+            registry=self._registry,
+            buckets=SECONDS,
+        )
+        # Each label is there from the start, so that a rate can be taken from the first refusal on.
+        self._answers_by_status = {status: self._answers.labels(str(status)) for status in STATUSES}
+        self._refusals_by_reason = {reason: self._refusals.labels(reason.value) for reason in Reason}
+
+    def count_answer(self, status: int, refused: Refused | None = None, seconds: float | None = None) -> None:
+        """Count one answer to Metacontroller, why it was refused, and how long it took."""
+        (self._answers_by_status.get(status) or self._answers.labels(str(status))).inc()
+        if refused is not None:
+            for reason in {problem.reason for problem in refused.problems}:
+                self._refusals_by_reason[reason].inc()
+        if seconds is not None:
+            self._seconds.observe(seconds)
+
+    def text(self) -> bytes:
+        """Return all metrics in Prometheus' text format, version 0.0.4."""
+        return generate_latest(self._registry)

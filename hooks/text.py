@@ -1,0 +1,47 @@
+"""Text for people: one line, quoted, listed, and what a wrong word may have been meant for."""
+
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from typing import TypeVar
+
+LONGEST_VALUE = 60
+"""Characters of a value that are shown."""
+
+MOST_LISTED = 10
+"""Things of a list that are shown."""
+
+LONGEST_WORD = 64
+"""Characters. A longer word is like none that we know, and comparing it takes long."""
+
+Thing = TypeVar("Thing")
+
+
+def one_line(text: str) -> str:
+    """Return `text` with every character that could break or disguise a line written as a Python escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def quoted(value: str) -> str:
+    """Return `value` as a person would see it in YAML: double-quoted, on one line, cut after 60 characters."""
+    # Cut before it is escaped, since a value can be very long; and after it, since escapes are longer.
+    shown = one_line(value[: LONGEST_VALUE + 1].replace("\\", "\\\\").replace('"', '\\"'))
+    return f'"{shown}"' if len(shown) <= LONGEST_VALUE else f'"{shown[:LONGEST_VALUE]}…"'
+
+
+def listed(things: Sequence[Thing], show: Callable[[Thing], str] = str) -> str:
+    """Return the first ten of the things with commas between, and how many more there are."""
+    shown = ", ".join(map(show, things[:MOST_LISTED]))
+    return shown if len(things) <= MOST_LISTED else f"{shown} and {len(things) - MOST_LISTED} more"
+
+
+def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return "; did you mean …?" with the known word that is nearest to `word`, or "" when none is near.
+
+    What all known words begin with is given as `prefix`, and isn't compared.
+    """
+    if len(word) > LONGEST_WORD:
+        return ""
+    near = get_close_matches(word.removeprefix(prefix), [each.removeprefix(prefix) for each in known], n=1)
+    return f"; did you mean {prefix}{near[0]}?" if near else ""

@@ -1,0 +1,56 @@
+"""What one Service can cost: the worst ones that the API server takes are answered with little work.
+
+Work is counted in lines of our code that are run, which is the same on every machine; `make bench` takes the times.
+"""
+
+import sys
+import tracemalloc
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+from hooks.metacontroller import Answer, answer
+from hooks.policy import Policy
+from tests.worst import worst_requests
+
+WORST = dict(worst_requests())
+MOST_LINES = 350_000
+"""The most that one of them takes is about 300,000: seven for each of 40,000 ports. A loop in a loop takes millions."""
+
+MOST_BYTES = 16 * 1024 * 1024
+
+
+def lines_run(body: bytes) -> tuple[int, Answer]:
+    """Return how many lines of hooks/ are run for an answer, and the answer."""
+    count = 0
+    ours: dict[CodeType, bool] = {}
+
+    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal count
+        code = frame.f_code
+        if code not in ours:
+            ours[code] = "/hooks/" in code.co_filename
+        count += event == "line" and ours[code]
+        return trace if ours[code] else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        answered = answer(body, Policy())
+    finally:
+        sys.settrace(before)
+    return count, answered
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_the_worst_service_costs_little_work_and_memory(name: str) -> None:
+    lines, answered = lines_run(WORST[name])
+    assert answered.status in {200, 422}
+    assert lines <= MOST_LINES
+    tracemalloc.start()
+    try:
+        answer(WORST[name], Policy())
+        assert tracemalloc.get_traced_memory()[1] <= MOST_BYTES
+    finally:
+        tracemalloc.stop()

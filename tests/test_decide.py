@@ -1,0 +1,132 @@
+"""The decision: what should exist, what is refused and why, and when it is to be decided again."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from hooks.annotations import HTTP
+from hooks.decide import PAUSE_SECONDS, RECHECK_SECONDS, RESYNC_SECONDS, decide
+from hooks.errors import Reason
+from hooks.kubernetes import Observed, Service
+from hooks.policy import Policy
+from tests.metacontroller import INGRESSES, service
+
+OBSERVED: Observed = {INGRESSES: {"team-a/shop": {}}}
+NONE: Observed = {INGRESSES: {}}
+
+
+def made(annotations: dict[str, str] | None = None, uid: str = "1", **spec: Any) -> Service:
+    """Return the Service team-a/shop as the core knows it."""
+    parent = service(annotations, **spec)
+    parent["metadata"]["uid"] = uid
+    return msgspec.convert(parent, Service)
+
+
+ON = {HTTP.key: "true"}
+
+
+def test_a_service_that_asks_for_an_ingress_gets_one() -> None:
+    decision = decide(made(ON), NONE, Policy())
+    assert (decision.wanted, decision.refused) == (True, None)
+    assert [(each["kind"], each["metadata"]["name"]) for each in decision.objects] == [("Ingress", "shop")]
+
+
+@pytest.mark.parametrize("observed", [NONE, OBSERVED])
+@pytest.mark.parametrize("annotations", [None, {}, {HTTP.key: "false"}])
+def test_a_service_that_asks_for_nothing_gets_nothing_and_is_never_resynced(
+    annotations: dict[str, str] | None, observed: Observed
+) -> None:
+    decision = decide(made(annotations), observed, Policy())
+    assert (decision.wanted, decision.objects, decision.resync_after, decision.refused) == (False, (), None, None)
+
+
+def test_an_ingress_that_is_not_there_yet_is_looked_for_soon() -> None:
+    """Metacontroller doesn't say when its create met an object of the same name."""
+    assert decide(made(ON), NONE, Policy()).resync_after == RECHECK_SECONDS
+    assert decide(made(ON), {}, Policy()).resync_after == RECHECK_SECONDS
+    another: Observed = {INGRESSES: {"team-a/another": {}}}
+    assert decide(made(ON), another, Policy()).resync_after == RECHECK_SECONDS
+
+
+def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_by_the_uid() -> None:
+    seconds = [decide(made(ON, uid=f"{number:036}"), OBSERVED, Policy()).resync_after for number in range(2000)]
+    assert set(seconds) == set(RESYNC_SECONDS)
+    assert max(seconds.count(second) for second in RESYNC_SECONDS) < 50, "about 17 each"
+    assert decide(made(ON, uid="a"), OBSERVED, Policy()) == decide(made(ON, uid="a"), OBSERVED, Policy())
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec", "reasons"),
+    [
+        ({"ingress/hots": "x"}, {}, {Reason.UNKNOWN_ANNOTATION}),
+        ({HTTP.key: "yes"}, {}, {Reason.INVALID_VALUE}),
+        ({"ingress/host": "A", "ingress/port": "grpc"}, {}, {Reason.INVALID_VALUE, Reason.UNKNOWN_PORT}),
+        ({"ingress/routes": "[{path: /}, {path: /}]"}, {}, {Reason.DUPLICATE_ROUTE}),
+        ({"ingress/tls": "false", "ingress/tls-secret": "a"}, {}, {Reason.CONTRADICTION}),
+        ({"ingress/path": "/a", "ingress/routes": "[{path: /}]"}, {}, {Reason.CONTRADICTION}),
+        ({"cert-manager.io/issuer": ";"}, {}, {Reason.INVALID_VALUE}),
+        ({"cert-manager.io/issuer": "&" * 50_000}, {}, {Reason.TOO_LARGE}),
+        ({}, {"ports": []}, {Reason.NO_PORT}),
+        ({}, {"ports": [{"port": 1}, {"port": 2}]}, {Reason.AMBIGUOUS_PORT}),
+        ({}, {"type": "ExternalName", "ports": [{"port": 80}]}, {Reason.EXTERNAL_NAME}),
+    ],
+)
+def test_a_refusal_says_why_in_codes_and_in_sentences(
+    annotations: dict[str, str], spec: dict[str, Any], reasons: set[Reason]
+) -> None:
+    decision = decide(made(ON | annotations, **spec), OBSERVED, Policy())
+    assert decision.refused is not None
+    assert (decision.wanted, decision.objects, decision.resync_after) == (True, (), None)
+    assert decision.refused.status == 422
+    assert {problem.reason for problem in decision.refused.problems} == reasons
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"namespaces": {"team-a": {"hosts": ["a.example.com"]}}}, Reason.HOST_NOT_ALLOWED),
+        ({"host": "{service}" * 63 + ".example.com"}, Reason.INVALID_DEFAULT_HOST),
+    ],
+)
+def test_what_the_settings_do_not_allow_is_refused(settings: dict[str, object], reason: Reason) -> None:
+    decision = decide(made(ON), NONE, msgspec.convert(settings, Policy))
+    assert decision.refused is not None
+    assert [problem.reason for problem in decision.refused.problems] == [reason]
+
+
+@pytest.mark.parametrize("hosts", [10, 11])
+def test_hosts_times_routes_are_at_most_1000_paths(hosts: int) -> None:
+    annotations = {
+        "ingress/host": ",".join(f"h{number}" for number in range(hosts)),
+        "ingress/routes": "".join(f"- path: /{number}\n" for number in range(100)),
+    }
+    decision = decide(made(ON | annotations), NONE, Policy())
+    if hosts == 10:
+        assert decision.refused is None or "bytes" in decision.refused.line(), "only the size in bytes may be too much"
+    else:
+        assert decision.refused is not None
+        assert decision.refused.line() == ("ingress/host and ingress/routes together make 1100 paths; 1000 is the most")
+
+
+@pytest.mark.parametrize(
+    ("reason", "annotations", "observed", "paused"),
+    [
+        ("a Service that asks for an Ingress waits", ON, NONE, True),
+        ("one that has it already waits, too", ON, OBSERVED, True),
+        ("one that is wrong isn't told so", {HTTP.key: "yes"}, NONE, True),
+        ("an Ingress isn't even removed", {}, OBSERVED, True),
+        ("a Service with nothing to do is answered as ever", {}, NONE, False),
+        ("a Service that opted out is answered as ever", {HTTP.key: "false"}, NONE, False),
+    ],
+)
+def test_while_paused_nothing_changes(
+    reason: str, annotations: dict[str, str], observed: Observed, paused: bool
+) -> None:
+    decision = decide(made(annotations), observed, Policy(paused=True))
+    if not paused:
+        assert (decision.objects, decision.refused) == ((), None), reason
+        return
+    assert decision.refused is not None, reason
+    assert (decision.refused.status, decision.refused.line()) == (429, "ingress-manager is paused by its settings")
+    assert decision.refused.retry_after in PAUSE_SECONDS
