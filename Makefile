@@ -65,8 +65,8 @@ lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
 		--custom-compile-command 'make lock' --output-file requirements.txt setup.cfg
 
-bench: $(bin)/.complete  ## the benchmark: ratios of one run
-	@exec $(bin)/python -m devcluster bench
+bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may run meanwhile
+	@exec $(bin)/python -m bench
 
 clean:  ## remove .venv/, .build/ and the caches
 	rm -rf .venv .build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info

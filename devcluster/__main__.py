@@ -1,7 +1,6 @@
 """The commands of the development cluster: `python -m devcluster --help`."""
 
 import contextlib
-import os
 import shutil
 import sys
 import time
@@ -9,14 +8,11 @@ import time
 import click
 from rich.console import Console
 
-from devcluster.bench import cluster_figures
 from devcluster.cluster import DevCluster
 from devcluster.console import Commands, end_on_signals, progress
-from devcluster.core_bench import core_figures
 from devcluster.demo import tell
 from devcluster.engines import CHOICES
 from devcluster.errors import MissingProgram
-from devcluster.figures import show
 from devcluster.programs import find_metacontroller, find_programs
 
 engine_option = click.option(
@@ -44,7 +40,6 @@ def main() -> None:
       python -m devcluster demo                  the story, told step by step
       python -m devcluster up                    a cluster with ingress-manager, until Ctrl-C
       python -m devcluster up --engine standin   the same without Metacontroller
-      python -m devcluster bench                 the benchmark
       python -m devcluster build                 only get the programs it is made of
     """  # noqa: D301 - \b keeps click from joining lines
 
@@ -126,28 +121,6 @@ def demo(engine: str) -> None:
         click.echo(f"On Kubernetes {version}, driven by {cluster.engine_name}:\n")
         told = tell(cluster.api, console())
     raise SystemExit(0 if told else 1)
-
-
-@main.command()
-@engine_option
-@click.option("--services", type=click.IntRange(min=100), default=3000, show_default=True, help="How many catch up.")
-def bench(engine: str, services: int) -> None:
-    """Measure how fast existing Services catch up, what each of them costs, and what an answer takes. Linux only.
-
-    A figure that is missed is marked, and changes nothing about the exit status: these machines are noisy.
-
-    \b
-    Examples:
-      python -m devcluster bench
-      python -m devcluster bench --services 300
-    """  # noqa: D301 - \b keeps click from joining lines
-    out = console()
-    counts = [count for count in (100, 1000, 3000) if count <= services]
-    with progress() as report:
-        core = core_figures(report)
-        name, figures = cluster_figures(engine, services, counts, report)
-    show("The hook alone", core, out)
-    show(f"On {os.cpu_count()} cores, driven by {name}", figures, out)
 
 
 @main.command()

@@ -29,8 +29,8 @@ def end_on_signals() -> None:
     signal.signal(signal.SIGHUP, signal.default_int_handler)
 
 
-class Commands(click.Group):
-    """Commands whose foreseeable errors are a plain message, with exit code 2 when a program is missing, else 1."""
+class Command(click.Command):
+    """A command whose foreseeable errors are a plain message, with exit code 2 when a program is missing, else 1."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
@@ -42,3 +42,7 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("Interrupted; what was started has been ended.", err=True)
             ctx.exit(130)
+
+
+class Commands(Command, click.Group):
+    """Several such commands."""

@@ -1,0 +1,14 @@
+"""The benchmark: what users have, measured in one run, each figure beside what it is to reach.
+
+| module       | what it measures                                                                              |
+|--------------|-----------------------------------------------------------------------------------------------|
+| `core`       | the core alone: the cost of an answer, and what the worst inputs cost                         |
+| `hook`       | the hook as it is served: the cost of a request, and an answer beside connections that hang   |
+| `cluster`    | the order of what is measured on a real API server, with Metacontroller: the three below      |
+| `catch_up`   | how fast existing Services get their Ingresses, against plain creates of the same Ingresses   |
+| `events`     | what an event costs: of a stranger's Ingress, a new Service, a new label                      |
+| `resyncs`    | how long a change waits while other Services are resynced                                     |
+
+`load` makes the Services, `client` the requests, and `metrics` reads the hook's. `python -m bench --help` says how to
+run it. Nothing else may run on the machine meanwhile.
+"""

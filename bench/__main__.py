@@ -1,0 +1,88 @@
+"""The command `python -m bench`."""
+
+import os
+import sys
+import time
+
+import click
+from rich.console import Console
+
+from bench.cluster import cluster_sections
+from bench.core import core_section
+from bench.figures import Section, show
+from bench.hook import hook_section
+from devcluster.console import Command, end_on_signals, progress
+from devcluster.engines import CHOICES
+from tests.worst import worst_requests
+
+PARTS = ("core", "hook", "cluster")
+
+BUSY = 1.5
+"""A load average above this at the start makes the figures worth nothing on a small machine."""
+
+
+@click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("parts", nargs=-1, type=click.Choice(PARTS))
+@click.option(
+    "--services",
+    type=click.IntRange(min=20),
+    default=10_000,
+    show_default=True,
+    help="How many Services the largest cluster has; the others have three tenths of that.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(CHOICES),
+    default="auto",
+    show_default=True,
+    help="What drives the hook; auto is Metacontroller when it is on PATH, else the stand-in for it.",
+)
+@click.option("--short", is_flag=True, help="Leave out the changes during resyncs, which take five minutes.")
+def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
+    """Measure what users have: the PARTS core, hook and cluster, or all of them. Linux only.
+
+    Nothing else may run on the machine meanwhile. All parts take about ten minutes. A figure that is missed is marked,
+    and changes nothing about the exit status: 0 when everything was measured, 2 when a program is missing, else 1.
+
+    \b
+    Examples:
+      python -m bench
+      python -m bench core hook
+      python -m bench cluster --services 300 --short --engine standin
+    """  # noqa: D301 - \b keeps click from joining lines
+    started, load_before = time.monotonic(), load()
+    if load_before > BUSY:
+        click.secho(
+            f"WARNING: THE MACHINE IS BUSY (load {load_before:.1f}). These figures say nothing about ingress-manager.",
+            fg="red",
+            bold=True,
+            err=True,
+        )
+    sections: list[Section] = []
+    try:
+        with progress() as report:
+            if not parts or "core" in parts:
+                sections.append(core_section(report, worst_requests()))
+            if not parts or "hook" in parts:
+                sections.append(hook_section(report))
+            if not parts or "cluster" in parts:
+                for section in cluster_sections(engine, services, resyncs=not short, progress=report):
+                    sections.append(section)  # noqa: PERF402 - those before one that fails are kept
+    finally:
+        # What was measured before something went wrong took minutes.
+        show(sections, Console(highlight=False, width=None if sys.stdout.isatty() else 130))
+    busy = "; THE MACHINE WAS BUSY" if load_before > BUSY else ""
+    click.echo(
+        f"{os.cpu_count()} cores, {time.monotonic() - started:.0f} s. "
+        f"Load before: {load_before:.2f}, after: {load():.2f}{busy}."
+    )
+
+
+def load() -> float:
+    """Return the load average of the last minute."""
+    return os.getloadavg()[0]
+
+
+if __name__ == "__main__":
+    end_on_signals()
+    main(prog_name="python -m bench")

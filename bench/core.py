@@ -1,0 +1,150 @@
+"""The core alone: what an answer costs, and what the worst inputs cost.
+
+Two things that are compared are timed in turns, many times, and the median of their ratios is what counts: a machine
+may slow down for seconds at a time.
+"""
+
+import json
+import time
+import tracemalloc
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import yaml
+
+from bench.figures import Figure, Section, at_most
+from devcluster.build import REPOSITORY, Progress
+from hooks.metacontroller import answer
+from hooks.policy import Policy
+
+POLICY = Policy()
+ROUTES = (1, 10, 100)
+TURNS = 41
+
+WORST_CPU = 50
+"""Milliseconds that an answer to any request may take."""
+
+WORST_MEMORY = 16
+"""Megabytes that an answer to any request may take, beyond the request itself."""
+
+LISTED = 5
+"""So many of the worst inputs are shown, and all that miss a limit."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the answer to one request takes."""
+
+    name: str
+    milliseconds: float
+    megabytes: float
+
+
+def core_section(progress: Progress, worst: Iterable[tuple[str, bytes]], turns: int = TURNS) -> Section:
+    """Return the figures of the core; `worst` are the names and bodies of the worst requests."""
+    progress("timing the core")
+    plain_cost, plain_ratio = against_json(sync_request(), turns)
+    full_cost, full_ratio = against_json(with_every_annotation(), turns)
+    growth = routes_growth(turns)
+    routes = ", ".join(f"{count}: {cost * 1e6:,.0f} µs" for count, cost in zip(ROUTES, growth, strict=True))
+    figures = [
+        Figure("answers a second, plain Service", f"{1 / plain_cost:,.0f}"),
+        at_most("its time / that of json.loads + json.dumps", plain_ratio, 1.0, "{:.2f}"),
+        Figure("answers a second, every annotation", f"{1 / full_cost:,.0f}"),
+        Figure("its time / that of json.loads + json.dumps", f"{full_ratio:.2f}"),
+        Figure("time of an answer with so many routes", routes),
+        at_most("100 routes / 10 routes, of time", growth[2] / growth[1], 10, "{:.1f}"),
+    ]
+    return Section("The core alone", figures + worst_figures([cost(*request, progress) for request in worst]))
+
+
+def sync_request(annotations: dict[str, str] | None = None, spec: dict[str, Any] | None = None) -> bytes:
+    """Return the body of a sync request as Metacontroller sent it once, with other annotations and another spec."""
+    recorded = json.loads((REPOSITORY / "tests/fixtures/sync.json").read_text())
+    recorded["object"]["metadata"]["annotations"] |= annotations or {}
+    recorded["object"]["spec"] |= spec or {}
+    return json.dumps(recorded, separators=(",", ":")).encode()
+
+
+def with_every_annotation() -> bytes:
+    """Return the sync request of the case that states every annotation but routes, with two routes added."""
+    service = yaml.safe_load((REPOSITORY / "tests/cases/every-annotation/service.yaml").read_text())
+    routes = {"ingress/routes": "- {}\n- path: /metrics\n  pathType: Prefix\n"}
+    return sync_request(service["metadata"]["annotations"] | routes, service["spec"])
+
+
+def with_routes(count: int) -> bytes:
+    """Return a sync request with so many routes."""
+    return sync_request({"ingress/routes": "".join(f"- path: /{number}\n" for number in range(count))})
+
+
+def seconds(work: Callable[[], Any], runs: int) -> float:
+    """Return the CPU time of one run."""
+    started = time.process_time()
+    for _ in range(runs):
+        work()
+    return (time.process_time() - started) / runs
+
+
+def answering(body: bytes) -> Callable[[], Any]:
+    """Return the work of answering, after one answer to see that it is an Ingress."""
+    first = answer(body, POLICY)
+    if first.status != 200:
+        raise ValueError(f"the benchmark's request is refused: {first.body.decode()}")
+    return lambda: answer(body, POLICY)
+
+
+def against_json(body: bytes, turns: int) -> tuple[float, float]:
+    """Return the seconds of an answer, and the ratio to json.loads and json.dumps of the same two bodies."""
+    ours = answering(body)
+    response = json.loads(answer(body, POLICY).body)
+
+    def bare_json() -> None:
+        json.loads(body)
+        json.dumps(response)
+
+    taken = [(seconds(ours, 500), seconds(bare_json, 500)) for _ in range(turns)]
+    return median(own for own, _ in taken), median(own / bare for own, bare in taken)
+
+
+def routes_growth(turns: int) -> list[float]:
+    """Return the seconds of an answer for each number of ROUTES, timed in turns."""
+    works = [answering(with_routes(count)) for count in ROUTES]
+    taken = [[seconds(work, 5) for work in works] for _ in range(turns)]
+    return [median(column) for column in zip(*taken, strict=True)]
+
+
+def cost(name: str, body: bytes, progress: Progress) -> Cost:
+    """Return what the answer to one of the worst requests takes: the median of five, and the peak of memory."""
+    progress(f"the worst inputs: {name}")
+    milliseconds = 1000 * median(seconds(lambda: answer(body, POLICY), 1) for _ in range(5))
+    # A pass of its own, because tracemalloc slows everything down.
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        answer(body, POLICY)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return Cost(name, milliseconds, (peak - before) / 1e6)
+
+
+def worst_figures(costs: list[Cost]) -> list[Figure]:
+    """Return the worst costs of CPU and of memory, and every other that misses its limit."""
+    by_cpu = sorted(costs, key=lambda cost: -cost.milliseconds)
+    by_memory = sorted(costs, key=lambda cost: -cost.megabytes)
+    return [
+        Figure("inputs chosen to be the worst", f"{len(costs)}"),
+        *(
+            at_most(f"CPU: {cost.name}", cost.milliseconds, WORST_CPU, "{:.1f} ms")
+            for place, cost in enumerate(by_cpu)
+            if place < LISTED or cost.milliseconds > WORST_CPU
+        ),
+        *(
+            at_most(f"memory: {cost.name}", cost.megabytes, WORST_MEMORY, "{:.1f} MB")
+            for place, cost in enumerate(by_memory)
+            if place < LISTED or cost.megabytes > WORST_MEMORY
+        ),
+    ]

@@ -1,0 +1,93 @@
+"""How long a change waits for its Ingress, while nothing else happens and while other Services are resynced.
+
+A Service that has its Ingress is resynced 240 to 360 s after its last sync, by the hook's `resyncAfterSeconds`. After
+a catch-up that takes seconds, the resyncs of all Services therefore fall into the same two minutes, evenly spread: at
+10,000 Services 83 a second. That is what is measured, at the rate and by the mechanism that users have; so it takes the
+time that it takes.
+"""
+
+import itertools
+import time
+from dataclasses import dataclass
+from statistics import median
+
+from bench.catch_up import CatchUp
+from bench.events import CHECK
+from bench.figures import Figure, at_most
+from bench.load import Size, sleep_until, slowly
+from bench.metrics import read_answers
+from devcluster.api import INGRESSES, SERVICES, wait_for
+from devcluster.build import Progress
+from devcluster.cluster import DevCluster
+from hooks.decide import RESYNC_SECONDS
+
+WINDOW = 60.0
+"""Seconds: half of the time over which the resyncs are spread."""
+
+SYNCS_OF_A_CHANGE = 2
+"""One that changes the Ingress, and one that sees it changed."""
+
+PAUSE = 0.05
+"""Seconds between one change and the next."""
+
+
+@dataclass(frozen=True)
+class Waits:
+    """How long changes waited, in milliseconds, and how many other syncs there were meanwhile."""
+
+    milliseconds: list[float]
+    resyncs: int
+
+
+def quiet_figures(cluster: DevCluster, size: Size, progress: Progress) -> list[Figure]:
+    """Return how long a change waits while nothing else happens."""
+    waits = changes(cluster, size, 10, progress).milliseconds
+    return [Figure("a change waits, while nothing else happens: median, worst", in_short(waits))]
+
+
+def resync_figures(cluster: DevCluster, size: Size, caught: CatchUp, progress: Progress) -> list[Figure]:
+    """Return how long a change waits during the resyncs that follow a catch-up."""
+    # Each Service was synced CHECK seconds after its Ingress was made, and its resync counts from then.
+    sleep_until(caught.ended + CHECK + RESYNC_SECONDS[0], "the resyncs", progress)
+    waits = changes(cluster, size, WINDOW, progress)
+    name = f"a change waits, during {WINDOW:g} s of the resyncs that the hook asks for"
+    return [
+        Figure("resyncs during that time", f"{waits.resyncs:,}, {waits.resyncs / WINDOW:.0f} a second"),
+        Figure(f"{name}: median, worst of {len(waits.milliseconds)}", in_short(waits.milliseconds)),
+        at_most("the worst of them", max(waits.milliseconds), 250, "{:.0f} ms"),
+    ]
+
+
+def changes(cluster: DevCluster, size: Size, seconds: float, progress: Progress) -> Waits:
+    """Change one Service after the other for so many seconds; return how long each waited for its Ingress."""
+    report = slowly(progress)
+    waits = []
+    calls, end = read_answers(cluster.hook_url), time.monotonic() + seconds
+    for number in itertools.count():
+        left = end - time.monotonic()
+        if left < 0:
+            break
+        report(f"changing Services: {left:.0f} s")
+        host = f"h{time.monotonic_ns()}.example.com"
+        waits.append(wait_of_change(cluster, *size.place(number % size.services), host))
+        time.sleep(PAUSE)
+    answered = read_answers(cluster.hook_url) - calls
+    return Waits(waits, max(0, answered - SYNCS_OF_A_CHANGE * len(waits)))
+
+
+def wait_of_change(cluster: DevCluster, namespace: str, name: str, host: str) -> float:
+    """Give a Service another host; return the milliseconds until its Ingress has it."""
+
+    def changed() -> bool:
+        ingress = cluster.api.get(INGRESSES, name, namespace)
+        return ingress is not None and ingress["spec"]["rules"][0]["host"] == host
+
+    cluster.api.patch(SERVICES, name, {"metadata": {"annotations": {"ingress/host": host}}}, namespace)
+    started = time.perf_counter()
+    wait_for(changed, 60, what=f"the host of Ingress {namespace}/{name}", interval=0.002)
+    return 1000 * (time.perf_counter() - started)
+
+
+def in_short(milliseconds: list[float]) -> str:
+    """Return the median and the worst."""
+    return f"{median(milliseconds):.0f} ms, {max(milliseconds):.0f} ms"

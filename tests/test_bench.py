@@ -1,0 +1,239 @@
+"""The benchmark: what it makes of what it measured, and a short run of the parts that need no cluster."""
+
+import contextlib
+import itertools
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from bench import __main__ as command
+from bench.catch_up import CatchUp, catch_up_figures
+from bench.client import ask, keep_busy, post
+from bench.core import Cost, core_section, worst_figures
+from bench.figures import Figure, Section, at_least, at_most, exactly, show
+from bench.hook import hook_section
+from bench.load import Size, bare, slowly
+from bench.metrics import answers
+from devcluster.errors import DevClusterError
+from hooks.metrics import Metrics
+from tests.worst import worst_requests
+
+linux_only = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="CPU is read from /proc")
+
+
+def caught(present: int, *, seconds: float = 5, calls: int = 300) -> CatchUp:
+    """Return a catch-up of 100 Services that took `seconds`, with `present` Ingresses at the first look."""
+    return CatchUp(100, present, 10, 10 + seconds, {"engine": 0.2, "hook": 0.12}, calls)
+
+
+def silent(_line: str) -> None:
+    """Report nothing."""
+
+
+def test_the_rate_of_a_catch_up_counts_from_the_first_ingress_seen() -> None:
+    assert caught(present=1).rate == 99 / 5
+    assert caught(present=50).rate == 10
+
+
+@pytest.mark.parametrize(("present", "seconds"), [(100, 5), (100, 0), (101, 5), (99, 0)])
+def test_there_is_no_rate_when_all_ingresses_exist_at_the_first_look(present: int, seconds: float) -> None:
+    measured = caught(present, seconds=seconds)
+    assert measured.rate is None
+    [figure] = catch_up_figures(measured, 1000, 0.42)
+    assert "at the first look" in figure.value
+    assert figure.reached is False, "what was not measured is not reached"
+
+
+def test_a_catch_up_is_held_against_plain_creates_and_its_calls_against_their_cpu() -> None:
+    figures = catch_up_figures(caught(present=50), 40, 0.3)
+    assert [(figure.value, figure.reached) for figure in figures if figure.to_reach] == [
+        ("0.25", False),
+        ("0.40 ms", True),
+    ]
+
+
+def test_a_hook_that_was_not_called_has_no_cost_of_a_call() -> None:
+    assert len(catch_up_figures(caught(present=50, calls=0), 40, 0.3)) == 4
+
+
+def test_the_answers_are_the_sum_over_all_codes_of_what_the_hook_itself_shows() -> None:
+    metrics = Metrics("1.0", "0" * 64)
+    for status in (200, 200, 422):
+        metrics.count_answer(status)
+    assert answers(metrics.text().decode()) == 3
+
+
+def test_a_hook_that_was_never_called_shows_no_answers_yet() -> None:
+    assert answers(Metrics("1.0", "0" * 64).text().decode()) == 0
+
+
+def test_metrics_without_a_count_of_answers_are_an_error() -> None:
+    with pytest.raises(DevClusterError, match="ingress_manager_answers_total"):
+        answers("# TYPE process_open_fds gauge\nprocess_open_fds 12.0\n")
+
+
+@pytest.mark.parametrize(
+    ("figure", "reached"),
+    [
+        (at_most("", 2, 2, "{}"), True),
+        (at_most("", 2.1, 2, "{}"), False),
+        (at_least("", 2, 2, "{}"), True),
+        (at_least("", 1.9, 2, "{}"), False),
+        (exactly("", "none", "none"), True),
+        (exactly("", "1.00 update services", "none"), False),
+        (Figure("", "2"), None),
+    ],
+)
+def test_a_figure_knows_whether_it_is_reached(figure: Figure, reached: bool | None) -> None:
+    assert figure.reached is reached
+
+
+def test_a_table_marks_what_is_reached_and_what_is_missed(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = [at_most("fast", 1, 2, "{} s"), at_most("slow", 3, 2, "{} s"), Figure("plain", "7")]
+    show([Section("Speed", figures)], Console(width=80))
+    printed = capsys.readouterr().out
+    lines = {name: line for name in ("fast", "slow", "plain") for line in printed.splitlines() if name in line}
+    assert "Speed" in printed
+    assert "1 s" in lines["fast"]
+    assert "at most 2 s" in lines["fast"]
+    assert [("✔" in line, "✘" in line) for line in lines.values()] == [(True, False), (False, True), (False, False)]
+
+
+def test_the_worst_inputs_are_shown_and_every_one_that_misses_a_limit() -> None:
+    costs = [Cost(f"small {number}", 1 + number / 100, 1) for number in range(20)]
+    slow = [Cost(f"slow {number}", 51 + number, 1) for number in range(7)]
+    figures = worst_figures([*costs, *slow, Cost("large", 0.5, 17)])
+    missed = [figure.name for figure in figures if figure.reached is False]
+    assert missed == [f"CPU: slow {number}" for number in (6, 5, 4, 3, 2, 1, 0)] + ["memory: large"]
+    assert len([figure for figure in figures if figure.name.startswith("memory:")]) == 5
+
+
+def test_services_are_spread_over_the_namespaces() -> None:
+    size = Size(5, 2)
+    assert [size.place(number) for number in range(5)] == [
+        ("n0", "s0"),
+        ("n1", "s1"),
+        ("n0", "s2"),
+        ("n1", "s3"),
+        ("n0", "s4"),
+    ]
+    assert (str(size), str(Size(3000, 1))) == ("5 Services over 2 namespaces", "3,000 Services in one namespace")
+
+
+def test_a_plain_create_sends_what_was_sent_for_the_ingress() -> None:
+    metadata = {"name": "shop", "namespace": "a", "labels": {"l": "x"}, "uid": "1", "resourceVersion": "2"}
+    assert bare({"metadata": metadata, "spec": {"rules": []}, "status": {}}) == {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "shop", "namespace": "a", "labels": {"l": "x"}},
+        "spec": {"rules": []},
+    }
+
+
+def test_progress_that_comes_too_often_is_reported_now_and_then() -> None:
+    lines: list[str] = []
+    report = slowly(lines.append, every=3600)
+    for number in range(100):
+        report(str(number))
+    assert lines == ["0"]
+
+
+@contextlib.contextmanager
+def server(answer: bytes, at_once: int) -> Iterator[int]:
+    """Yield the port of a server that sends `answer` for each request, in pieces of `at_once` bytes."""
+    request = post("/sync", b"{}")
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            while connection.recv(len(request), socket.MSG_WAITALL):
+                for start in range(0, len(answer), at_once):
+                    connection.sendall(answer[start : start + at_once])
+                    time.sleep(0.001)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):  # the listener is closed
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],)).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(10)
+        threading.Thread(target=accept).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+
+def test_the_client_reads_an_answer_that_comes_in_pieces_to_its_end() -> None:
+    with server(OK, at_once=10) as port, socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        assert ask(connection, post("/sync", b"{}")) == OK
+        assert keep_busy([connection], post("/sync", b"{}"), 3) > 0
+        assert ask(connection, post("/sync", b"{}")) == OK, "nothing is left unread"
+
+
+def test_the_client_takes_no_refusal_for_an_answer() -> None:
+    refusal = OK.replace(b"200 OK", b"422 No")
+    with (
+        server(refusal, at_once=99) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=10) as connection,
+        pytest.raises(ValueError, match="422"),
+    ):
+        ask(connection, post("/sync", b"{}"))
+
+
+def test_a_short_run_of_the_core_gives_all_its_figures() -> None:
+    section = core_section(silent, itertools.islice(worst_requests(), 3), turns=1)
+    names = [figure.name for figure in section.figures]
+    assert "its time / that of json.loads + json.dumps" in names
+    assert len([name for name in names if name.startswith("CPU: ")]) == 3
+    assert len([name for name in names if name.startswith("memory: ")]) == 3
+
+
+@linux_only
+def test_a_short_run_of_the_served_hook_gives_all_its_figures() -> None:
+    section = hook_section(silent, requests=100, hanging=5, asked=3)
+    assert [figure.name for figure in section.figures] == [
+        "requests a second over 20 kept connections",
+        "CPU of the hook for each",
+        "an answer beside 5 half-sent requests and 5 idle connections: median",
+        "worst of 3",
+        "memory of the hook beside them",
+    ]
+
+
+def run(monkeypatch: pytest.MonkeyPatch, load: float, *arguments: str) -> tuple[int, str, str]:
+    """Return exit status, stdout and stderr of a run whose core has missed a figure, on a machine with that load."""
+    missed = Section("The core alone", [at_most("slow", 3, 2, "{} s")])
+    monkeypatch.setattr(command, "core_section", lambda *_: missed)
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    result = CliRunner().invoke(command.main, arguments)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_missed_figure_is_shown_and_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    status, out, err = run(monkeypatch, 0.1, "core")
+    assert (status, "✘" in out) == (0, True)
+    assert "Load before: 0.10, after: 0.10." in out
+    assert "WARNING" not in err
+
+
+def test_a_busy_machine_is_told_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    status, out, err = run(monkeypatch, 1.6, "core")
+    assert (status, "THE MACHINE WAS BUSY" in out, "WARNING: THE MACHINE IS BUSY" in err) == (0, True, True)
+
+
+def test_what_was_measured_is_shown_even_if_a_later_part_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Section:
+        raise DevClusterError("no hook")
+
+    monkeypatch.setattr(command, "hook_section", fail)
+    status, out, err = run(monkeypatch, 0.1, "core", "hook")
+    assert (status, "The core alone" in out, "Error: no hook" in err) == (1, True, True)
