@@ -2,6 +2,7 @@
 
 import configparser
 import importlib
+import importlib.metadata
 import json
 import os
 import re
@@ -381,6 +382,36 @@ def test_the_image_holds_what_setup_cfg_asks_for_and_only_what_has_a_hash() -> N
             assert pins[canonicalize_name(requirement.name)] in requirement.specifier, (
                 "`make lock` brings them together"
             )
+
+
+WITHOUT_WHAT_IS_NOT_PINNED = """
+import sys
+
+class Missing:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in MISSING:
+            raise ModuleNotFoundError(name)
+
+MISSING = set(sys.argv[1:])
+sys.meta_path.insert(0, Missing())
+from hooks import app, gunicorn_conf, worker
+"""
+
+
+def test_the_hook_starts_with_nothing_but_what_is_pinned() -> None:
+    """What only the developers' tools bring along is missing in the image."""
+    lines = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
+    pinned = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lines, re.MULTILINE)}
+    pinned.add("ingress-manager")
+    missing = [
+        module
+        for module, names in importlib.metadata.packages_distributions().items()
+        if not {canonicalize_name(name) for name in names} & pinned
+    ]
+    assert "pytest" in missing
+    command = [sys.executable, "-c", WITHOUT_WHAT_IS_NOT_PINNED, *missing]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
