@@ -18,6 +18,7 @@ EVENTS = 500
 NEW = 20
 READS = ("get", "list", "watch")
 
+
 def stranger_figures(cluster: DevCluster, progress: Progress) -> list[Figure]:
     """Return what each change of an Ingress that isn't ours costs each part. The engine has to be idle before."""
     progress(f"changing a stranger's Ingress {EVENTS} times")

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from statistics import median
 
 from bench.catch_up import CatchUp
-from bench.events import CHECK
 from bench.figures import Figure, at_most
 from bench.load import Size, sleep_until, slowly
 from bench.metrics import read_answers
 from devcluster.api import INGRESSES, SERVICES, wait_for
 from devcluster.build import Progress
 from devcluster.cluster import DevCluster
-from hooks.decide import RESYNC_SECONDS
+from hooks.decide import RECHECK_SECONDS, RESYNC_SECONDS
 
 WINDOW = 60.0
 """Seconds: half of the time over which the resyncs are spread."""
@@ -47,8 +46,8 @@ def quiet_figures(cluster: DevCluster, size: Size, progress: Progress) -> list[F
 
 def resync_figures(cluster: DevCluster, size: Size, caught: CatchUp, progress: Progress) -> list[Figure]:
     """Return how long a change waits during the resyncs that follow a catch-up."""
-    # Each Service was synced CHECK seconds after its Ingress was made, and its resync counts from then.
-    sleep_until(caught.ended + CHECK + RESYNC_SECONDS[0], "the resyncs", progress)
+    # Each Service was synced RECHECK_SECONDS after its Ingress was made, and its resync counts from then.
+    sleep_until(caught.ended + max(RECHECK_SECONDS) + RESYNC_SECONDS[0], "the resyncs", progress)
     waits = changes(cluster, size, WINDOW, progress)
     name = f"a change waits, during {WINDOW:g} s of the resyncs that the hook asks for"
     return [

@@ -192,10 +192,7 @@ class DevCluster:
 
     def _controller_started(self) -> bool:
         # Both engines record an Event. If an object has no namespace, its Events are in the namespace default.
-        events = self.api.list(EVENTS, "default")
-        return any(
-            event["involvedObject"]["name"] == overlay.CONTROLLER and event["reason"] == "Started" for event in events
-        )
+        return any(tells_of_the_start(event) for event in self.api.list(EVENTS, "default"))
 
     def restart_hook(self, settings: dict[str, Any] | None = None) -> None:
         """Restart the hook at once, with other settings if they are given, and return when it is ready.
@@ -215,3 +212,9 @@ class DevCluster:
     def audit_events(self) -> Iterator[dict[str, Any]]:
         """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
         return self.control_plane.audit_events()
+
+
+def tells_of_the_start(event: dict[str, Any]) -> bool:
+    """Return whether the Event says that the engine has taken up our DecoratorController."""
+    # The API server's own Events, of its leader elections, may name no object.
+    return event["reason"] == "Started" and event["involvedObject"].get("name") == overlay.CONTROLLER

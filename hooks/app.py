@@ -8,9 +8,11 @@
 | GET /readyz  | 200: the process answers; it starts only with settings that can be used |
 """
 
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from importlib.metadata import version
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from flask import Flask, Response, request
@@ -19,7 +21,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed, Req
 
 from hooks import logs, metacontroller, settings
 from hooks.errors import Refused
-from hooks.metacontroller import Answer
+from hooks.kubernetes import Service
 from hooks.metrics import Metrics
 from hooks.settings import SettingsFile
 from hooks.text import one_line
@@ -32,91 +34,149 @@ LONGEST_LOGGED = 200
 
 VERSION = version("ingress-manager")
 
+BROKEN_OFF = "the body can't be read"
+
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+
+Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+"""A WSGI application (PEP 3333)."""
+
+
+class Reply(NamedTuple):
+    """An HTTP response."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Sync:
+    """Answers the body of a sync request, and logs and counts the answer."""
+
+    def __init__(self, stated: SettingsFile) -> None:
+        self.policy = stated.policy
+        self.log = logs.make_logger()
+        self.metrics = Metrics(VERSION, stated.sha256)
+
+    def reply(self, body: bytes) -> Reply:
+        """Return the reply to one request."""
+        started = perf_counter()
+        try:
+            answer = metacontroller.answer(body, self.policy)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is a bug, and the next request is answered
+            return self.bug(error)
+        self.metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
+        if answer.refused is None:
+            return Reply(200, {"Content-Type": JSON}, answer.body)
+        self.log_refusal(answer.refused, answer.service)
+        headers = {"Content-Type": TEXT}
+        if answer.refused.retry_after is not None:
+            headers["Retry-After"] = str(answer.refused.retry_after)
+        return Reply(answer.status, headers, answer.body)
+
+    def log_refusal(self, refused: Refused, service: Service | None) -> None:
+        """Log who is refused, and why."""
+        # A pause is what the administrator asked for; anything else is for somebody to mend.
+        (self.log.info if refused.status == 429 else self.log.warning)(
+            "refused",
+            namespace=service and service.metadata.namespace,
+            service=service and service.metadata.name,
+            reasons=sorted({problem.reason for problem in refused.problems}),
+            status=refused.status,
+            sentence=refused.line(),
+        )
+
+    def not_a_request(self, method: str, path: str, status: int, sentence: str) -> Reply:
+        """Log and count what is no request that can be answered; return the reply that says so."""
+        if path == "/sync":
+            self.metrics.count_answer(status)
+        shown = one_line(path[:LONGEST_LOGGED])
+        self.log.warning("not a request", method=one_line(method), path=shown, status=status)
+        return Reply(status, {"Content-Type": TEXT}, f"{status} {HTTPStatus(status).phrase}: {sentence}\n".encode())
+
+    def bug(self, error: Exception) -> Reply:
+        """Log and count a bug; return a reply that says nothing about it."""
+        self.metrics.count_answer(500)
+        self.log.error("bug", status=500, exc_info=error)
+        return Reply(500, {"Content-Type": TEXT}, b"ingress-manager has a bug: its log says more\n")
+
 
 def create_app(stated: SettingsFile | None = None) -> Flask:
     """Return the WSGI application, with the settings `stated` or else those that the environment names.
 
     Raises hooks.errors.SettingsError when the settings can't be used: the hook then does not start.
     """
-    policy, sha256 = settings.from_environment() if stated is None else stated
-    log = logs.make_logger()
-    metrics = Metrics(VERSION, sha256)
+    stated = settings.from_environment() if stated is None else stated
+    sync = Sync(stated)
     app = Flask(__name__, static_folder=None)
-    # One more than is allowed: werkzeug cuts a chunked body at this length without a word, and `read_body` must see it.
-    app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY + 1
     app.url_map.merge_slashes = False  # //sync is not found, rather than redirected to /sync
+    app.wsgi_app = shortcut(sync, app.wsgi_app)  # type: ignore[method-assign, assignment]
 
     @app.post("/sync")
-    def sync() -> Response:
-        body = read_body()
-        started = perf_counter()
-        answer = metacontroller.answer(body, policy)
-        metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
-        if answer.refused is None:
-            return Response(answer.body, mimetype="application/json")
-        log_refusal(log, answer, answer.refused)
-        return refusal(answer, answer.refused)
+    def answer_sync() -> Response:
+        return response(sync.reply(read_body()))
 
     @app.get("/metrics")
     def show_metrics() -> Response:
-        return Response(metrics.text(), content_type=CONTENT_TYPE_LATEST)
+        return Response(sync.metrics.text(), content_type=CONTENT_TYPE_LATEST)
 
     @app.get("/healthz")
     @app.get("/readyz")
     def alive() -> Response:
-        return plain(b"ok\n", 200)
+        return Response(b"ok\n", content_type=TEXT)
 
     @app.errorhandler(HTTPException)
     def not_a_request(error: HTTPException) -> Response:
-        status = error.code or 400
-        if request.path == "/sync":
-            metrics.count_answer(status)
-        log.warning("not a request", method=one_line(request.method), path=shown_path(), status=status)
-        answer = plain(f"{status} {error.name}: {error.description}\n".encode(), status)
+        reply = sync.not_a_request(request.method, request.path, error.code or 400, error.description or "")
         if isinstance(error, MethodNotAllowed):
-            answer.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
-        return answer
+            reply.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
+        return response(reply)
 
     @app.errorhandler(Exception)
     def bug(error: Exception) -> Response:
-        metrics.count_answer(500)
-        log.error("bug", path=shown_path(), status=500, exc_info=error)
-        return plain(b"ingress-manager has a bug: its log says more\n", 500)
+        return response(sync.bug(error))
 
-    log.info("started", version=VERSION, settings=msgspec.to_builtins(policy), settings_sha256=sha256)
+    sync.log.info(
+        "started",
+        version=VERSION,
+        settings=msgspec.to_builtins(stated.policy),
+        settings_sha256=stated.sha256,
+    )
     return app
 
 
-def shown_path() -> str:
-    """Return the request's path for the log."""
-    return one_line(request.path[:LONGEST_LOGGED])
+def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
+    """Return a WSGI application that answers what Metacontroller sends, and leaves all else to `otherwise`.
+
+    Flask's routing, request and response would take more CPU than the rest of an answer, the network included.
+    """
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        length = environ.get("CONTENT_LENGTH", "")
+        if (
+            environ["PATH_INFO"] != "/sync"
+            or environ["REQUEST_METHOD"] != "POST"
+            or not length.isdecimal()
+            or int(length) > LARGEST_BODY
+        ):
+            return otherwise(environ, start_response)
+        try:
+            body = environ["wsgi.input"].read(int(length))
+        except Exception:  # noqa: BLE001 - the client broke off, or waited too long, in one of many ways
+            reply = sync.not_a_request("POST", "/sync", 400, BROKEN_OFF)
+        else:
+            reply = sync.reply(body)
+        headers = [*reply.headers.items(), ("Content-Length", str(len(reply.body)))]
+        start_response(f"{reply.status} {HTTPStatus(reply.status).phrase}", headers)
+        return [reply.body]
+
+    return application
 
 
-def log_refusal(log: Any, answer: Answer, refused: Refused) -> None:
-    """Log who is refused, and why."""
-    service = answer.service.metadata if answer.service else None
-    # A pause is what the administrator asked for; anything else is for somebody to mend.
-    (log.info if answer.status == 429 else log.warning)(
-        "refused",
-        namespace=service and service.namespace,
-        service=service and service.name,
-        reasons=sorted({problem.reason for problem in refused.problems}),
-        status=answer.status,
-        sentence=answer.body.decode().rstrip("\n"),
-    )
-
-
-def refusal(answer: Answer, refused: Refused) -> Response:
-    """Return the response that says why nothing changes."""
-    response = plain(answer.body, answer.status)
-    if refused.retry_after is not None:
-        response.headers["Retry-After"] = str(refused.retry_after)
-    return response
-
-
-def plain(text: bytes, status: int) -> Response:
-    """Return a response of plain text."""
-    return Response(text, status, mimetype="text/plain")
+def response(reply: Reply) -> Response:
+    """Return the reply as Flask's."""
+    return Response(reply.body, reply.status, reply.headers)
 
 
 def read_body() -> bytes:
@@ -124,12 +184,13 @@ def read_body() -> bytes:
 
     Raises an HTTPException: RequestEntityTooLarge, or BadRequest when the body can't be read to its end.
     """
+    if (request.content_length or 0) > LARGEST_BODY:
+        raise RequestEntityTooLarge
     try:
-        body = request.get_data(cache=False)
-    except HTTPException:
-        raise
+        # Not Flask's `get_data`, which would cut a body in chunks at the largest size without a word.
+        body: bytes = request.environ["wsgi.input"].read(LARGEST_BODY + 1)
     except Exception as error:
-        raise BadRequest("the body can't be read") from error
+        raise BadRequest(BROKEN_OFF) from error
     if len(body) > LARGEST_BODY:
         raise RequestEntityTooLarge
     return body

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from devcluster import build, credentials, engines, overlay, programs
 from devcluster.__main__ import main
 from devcluster.api import wait_for
-from devcluster.cluster import CRD_FILE
+from devcluster.cluster import CRD_FILE, tells_of_the_start
 from devcluster.errors import BuildFailed, DevClusterError, MissingProgram, NotReady, ProcessDied
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
@@ -442,3 +442,9 @@ def test_credentials_are_for_their_owner_alone(tmp_path: Path) -> None:
 def test_waiting_too_long_is_an_error_that_says_what_for() -> None:
     with pytest.raises(NotReady, match="waited 0 s for the moon; the last answer was None"):
         wait_for(lambda: None, timeout=0, what="the moon")
+
+
+def test_an_event_about_no_object_is_not_taken_for_the_engines() -> None:
+    assert tells_of_the_start({"reason": "Started", "involvedObject": {"name": "ingress-manager"}})
+    assert not tells_of_the_start({"reason": "Started", "involvedObject": {"kind": "Lease"}})
+    assert not tells_of_the_start({"reason": "LeaderElection", "involvedObject": {"name": "ingress-manager"}})

@@ -402,7 +402,7 @@ def test_the_hook_starts_with_nothing_but_what_is_pinned() -> None:
     """What only the developers' tools bring along is missing in the image."""
     lines = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
     pinned = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lines, re.MULTILINE)}
-    pinned.add("ingress-manager")
+    pinned.add(canonicalize_name("ingress-manager"))
     missing = [
         module
         for module, names in importlib.metadata.packages_distributions().items()
