@@ -217,4 +217,4 @@ class DevCluster:
 def tells_of_the_start(event: dict[str, Any]) -> bool:
     """Return whether the Event says that the engine has taken up our DecoratorController."""
     # The API server's own Events, of its leader elections, may name no object.
-    return event["reason"] == "Started" and event["involvedObject"].get("name") == overlay.CONTROLLER
+    return bool(event["reason"] == "Started" and event["involvedObject"].get("name") == overlay.CONTROLLER)
