@@ -279,7 +279,13 @@ def test_only_metacontroller_may_ask_the_hook_and_the_hook_may_ask_nobody() -> N
     [port] = rule["ports"]
     namespace = find("metacontroller", "Namespace")["metadata"]["name"]
     assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
-    assert selects(peer["podSelector"]["matchLabels"], template("metacontroller")["metadata"]["labels"])
+    [expression] = peer["podSelector"]["matchExpressions"]
+    assert (expression["key"], expression["operator"]) == ("app.kubernetes.io/name", "In")
+    # The second is that of the pods of Metacontroller's Helm chart.
+    assert expression["values"] == [
+        template("metacontroller")["metadata"]["labels"][expression["key"]],
+        "metacontroller-helm",
+    ]
     assert port["port"] in ports("manifests")
     assert spec["policyTypes"] == ["Ingress", "Egress"]
     assert "egress" not in spec

@@ -55,11 +55,14 @@ def test_every_command_is_run_by_a_test() -> None:
             assert f"\n{command}\n" in (REPOSITORY / where).read_text()
 
 
-@pytest.mark.parametrize("page", ["README.md", "metacontroller/README.md", "docs/annotations.md", "docs/settings.md"])
-def test_every_link_leads_to_a_file(page: str) -> None:
-    text = (REPOSITORY / page).read_text(encoding="utf-8")
-    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
-    assert [link for link in links if link and not (REPOSITORY / page).parent.joinpath(link).exists()] == []
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "metacontroller/README.md", *sorted(REPOSITORY.glob("docs/**/*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    links = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    files = [link.partition("#")[0] for link in links if "://" not in link]
+    assert [file for file in files if file and not page.parent.joinpath(file).exists()] == []
 
 
 def test_make_help_names_every_command_that_the_readme_does() -> None:
