@@ -1,4 +1,4 @@
-# The exact version of Python and of Debian, but no digest: a rebuild gets the security fixes that Debian publishes under
+# The exact version of Python and of Debian, but no digest: a rebuild gets the security fixes that are published under
 # the same tag.
 ARG BASE=python:3.13.15-slim-trixie
 

@@ -22,7 +22,7 @@ PAUSE_SECONDS = range(60, 91)
 
 LARGEST_OBJECT = 100_000
 """Bytes of an object as JSON. Metacontroller stores this JSON as an annotation of the object, beside the annotations
-that we copy. The API server takes 262,144 bytes of annotations in all, and would refuse a larger object at every try."""
+that we copy. The API server takes 262,144 bytes of annotations in all; it would refuse a larger object at every try."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 

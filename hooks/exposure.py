@@ -172,7 +172,7 @@ def choose_ports(
 
 
 def find_ports(ports: Iterable[ServicePort], asked_for: Container[str | None]) -> dict[str, int]:
-    """Return the number of each port that is asked for, by its name or number. In one pass: there can be 40,000 ports."""
+    """Return the number of each port that is asked for, by its name or number. One pass: there can be 40,000 ports."""
     found: dict[str, int] = {}
     for port in ports:
         for key in (port.name, str(port.port)):
