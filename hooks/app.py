@@ -149,7 +149,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
     """Return a WSGI application that answers what Metacontroller sends, and leaves any other request to `otherwise`.
 
-    In between, Flask's routing, request and response would take more CPU than all the rest, the network included.
+    Flask's routing, request and response would take more CPU than the rest of an answer, the network included.
     """
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

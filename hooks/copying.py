@@ -58,7 +58,7 @@ NEVER_BY_WILDCARD = {
     "*listen*": "publishes it where the administrator may not want it",
     "*scheme*": "publishes it where the administrator may not want it",
 }
-"""Patterns of the part of a key after the slash, and why no wildcard lets in a key like that. Its full name does."""
+"""Patterns of the part of a key after the slash, and why no wildcard lets such a key in. Only its full name does."""
 
 CONTROLLER_PREFIXES = (
     "acme.cert-manager.io/",
@@ -78,7 +78,7 @@ CONTROLLER_PREFIXES = (
     "projectcontour.io/",
     "traefik.ingress.kubernetes.io/router.",
 )
-"""How the keys begin that controllers read from an Ingress. Traefik reads `…/service.*` from the Service: not here."""
+"""How keys begin that controllers read from an Ingress. (Traefik reads `…/service.*` from the Service itself.)"""
 
 
 def copied_annotations(annotations: Mapping[str, str], patterns: tuple[str, ...], problems: Problems) -> dict[str, str]:
@@ -110,7 +110,7 @@ def is_harmless(key: str) -> bool:
 
 
 def not_copied(annotations: Iterable[str], copied: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotation NOT_COPIED; no annotation when nothing looks meant for a controller and wasn't copied."""
+    """Return the annotation that names the keys meant for a controller and not copied; {} when there are none."""
     left = [key for key in annotations if key.startswith(CONTROLLER_PREFIXES) and key not in copied]
     return {NOT_COPIED: listed(sorted(left))} if left else {}
 

@@ -12,13 +12,13 @@ from hooks.outputs import OUTPUTS
 from hooks.policy import Policy, in_namespace
 
 RECHECK_SECONDS = range(4, 9)
-"""When a Service is synced again, after an answer with an object that isn't there yet."""
+"""After how long a Service is synced again while an object that it should have isn't there yet."""
 
 RESYNC_SECONDS = range(240, 361)
-"""When a Service is synced again, after an answer with objects that are all there."""
+"""After how long a Service is synced again when all its objects are there."""
 
 PAUSE_SECONDS = range(60, 91)
-"""When Metacontroller is to ask again, while the settings pause everything."""
+"""After how long Metacontroller is to ask again while the settings pause everything."""
 
 LARGEST_OBJECT = 100_000
 """Bytes of an object as JSON. Metacontroller stores this JSON as an annotation of the object, beside the annotations
@@ -74,7 +74,7 @@ def resync_after(service: Service, objects: tuple[Object, ...], observed: Observ
     """Return after how many seconds the Service is to be synced again.
 
     When an object isn't there yet, that is soon: Metacontroller reports no error when its create meets an object of the
-    same name, so it has to try again. When all are there, it is later, and only for changed settings to reach them.
+    same name, so it has to try again. When all are there, it is later: changed settings have to reach them.
     """
     missing = [made for made in objects if not is_observed(made, observed)]
     return spread(service, RECHECK_SECONDS if missing else RESYNC_SECONDS)
@@ -87,14 +87,17 @@ def is_observed(made: Object, observed: Observed) -> bool:
 
 
 def spread(service: Service, seconds: range) -> int:
-    """Return one of `seconds`, the same at each call. If many Services had one, a change would wait for all of them."""
+    """Return one of `seconds`: the same one at each call for a Service, and all of them evenly over many Services.
+
+    Services that are all synced in the same second would hold up every other change.
+    """
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]
 
 
 def refuse_too_large(made: Object) -> None:
     """Raise Refused (422) when the object is larger than Metacontroller can apply."""
     text = msgspec.json.encode(made)
-    # Go writes a byte as at most six. Counting is slow, so an object that is small even then isn't counted.
+    # Go writes one byte as at most six. So a small object can't become too large, and needs no counting.
     if len(text) * 6 > LARGEST_OBJECT and (size := size_in_go(text)) > LARGEST_OBJECT:
         raise Refused(422, [refusals.too_large(made["kind"], size, LARGEST_OBJECT)])
 

@@ -153,7 +153,7 @@ def choose_ports(
 ) -> tuple[int | None, dict[str, int]]:
     """Return the port for the routes that state none, and each port that is asked for, by its name or number.
 
-    The first is None when no route needs it, and when it can't be chosen; why is then added to `problems`.
+    The first is None when no route needs it, and when it can't be chosen; the reason is then added to `problems`.
     """
     tcp = [port for port in service.spec.ports or () if port.protocol == "TCP"]
     asked_for = {wishes.port, *[route.port for route in routes]}

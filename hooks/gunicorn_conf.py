@@ -40,7 +40,7 @@ keepalive = 120
 graceful_timeout = 25
 
 # gunicorn's worker touches a file to show that it lives; on a disk that can stall it. /dev/shm is memory, on Linux.
-worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn unlinks the file as soon as it is open
+worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn unlinks the file at once
 
 # No proxy stands before the hook, so no client may set SCRIPT_NAME and the like by headers. By default, gunicorn lets
 # clients on loopback do so.

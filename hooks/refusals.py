@@ -85,7 +85,7 @@ def host_not_allowed(
 
 
 def too_many_paths(count: int, most: int) -> Problem:
-    """Each host of ingress/host has each route that states no host, which makes many paths."""
+    """Every host of ingress/host gets every route that states no host, so there can be many paths."""
     return Problem(
         f"ingress/host and ingress/routes together make {count} paths; {most} is the most",
         Reason.TOO_LARGE,

@@ -7,7 +7,7 @@ import yaml
 from hooks.errors import Problem
 
 DEEPEST = 8
-"""Levels of nesting. Settings have four; with thousands, a text would exhaust the stack of the code that reads it."""
+"""Levels of nesting. Settings have four; thousands would exhaust the stack of the code that reads them."""
 
 
 class _Typed(yaml.CSafeLoader):
