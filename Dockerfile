@@ -1,17 +1,17 @@
-# The exact version of Python and of Debian, but no digest: a rebuild gets the security fixes that Debian publishes under
+# The exact version of Python and of Debian, but no digest: a rebuild gets the security fixes that are published under
 # the same tag.
 ARG BASE=python:3.13.15-slim-trixie
 
 
 FROM ${BASE} AS build
 
-# Without pip: the one of the base image installs into it from outside, and doesn't come along.
+# Without pip: the base image's pip installs into this environment from outside, so that no pip is copied below.
 RUN python -m venv --without-pip /opt/venv
 
 WORKDIR /src
 
-# Apart from the hook, so that a change of the hook doesn't install them anew. The hashes make them the ones that were
-# tested; only wheels, because a source distribution runs code of its own when it is built.
+# Dependencies have a layer apart from the hook, so that a change of the hook doesn't install them anew. The hashes make
+# sure that they are the ones that were tested. Only wheels: a source distribution runs its own code when it is built.
 COPY requirements.txt .
 RUN pip --python /opt/venv/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r requirements.txt
 
@@ -28,7 +28,7 @@ LABEL org.opencontainers.image.title="ingress-manager" \
       org.opencontainers.image.source="https://github.com/ingress-manager/ingress-manager" \
       org.opencontainers.image.licenses="Apache-2.0"
 
-# The hook installs nothing, and nobody else shall from within it.
+# The hook installs nothing. An intruder shall not find a pip to install anything with.
 RUN pip uninstall --yes --root-user-action ignore pip
 
 # Owned by root and compiled: the hook has no file to write.

@@ -1,4 +1,4 @@
-"""The benchmark: what users have, measured in one run, each figure beside what it is to reach.
+"""The benchmark: it measures what users experience, in one run, and shows each figure beside what it has to reach.
 
 | module       | what it measures                                                                              |
 |--------------|-----------------------------------------------------------------------------------------------|

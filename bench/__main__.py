@@ -39,10 +39,11 @@ BUSY = 1.5
 )
 @click.option("--short", is_flag=True, help="Leave out the changes during resyncs, which take five minutes.")
 def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
-    """Measure what users have: the PARTS core, hook and cluster, or all of them. Linux only.
+    """Measure what users experience: the PARTS core, hook and cluster, or all of them. Linux only.
 
-    Nothing else may run on the machine meanwhile. All parts take about ten minutes. A figure that is missed is marked,
-    and changes nothing about the exit status: 0 when everything was measured, 2 when a program is missing, else 1.
+    Nothing else may run on the machine meanwhile. All parts take about ten minutes. A figure that doesn't reach its aim
+    is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is missing;
+    else 1.
 
     \b
     Examples:
@@ -69,7 +70,7 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
                 for section in cluster_sections(engine, services, resyncs=not short, progress=report):
                     sections.append(section)  # noqa: PERF402 - those before one that fails are kept
     finally:
-        # What was measured before something went wrong took minutes.
+        # Also after an error: what was measured until then took minutes.
         show(sections, Console(highlight=False, width=None if sys.stdout.isatty() else 130))
     busy = "; THE MACHINE WAS BUSY" if load_before > BUSY else ""
     click.echo(

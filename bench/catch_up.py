@@ -11,6 +11,7 @@ from devcluster.build import Progress
 from devcluster.cluster import DevCluster
 
 PATIENCE = 900.0
+"""Seconds to wait for anything."""
 
 IDLE_CPU = 0.15
 """Seconds of CPU in two seconds, below which the engine counts as idle."""
@@ -53,7 +54,7 @@ def catch_up(cluster: DevCluster, size: Size, progress: Progress) -> CatchUp:
         return found
 
     cluster.engine.start()
-    # From the first Ingress: how long a process takes to start, and to be elected, says nothing of how fast it works.
+    # Measured from the first Ingress on: the time that a start and an election take says nothing about the speed.
     present = wait_for(count, PATIENCE, what="the first Ingress", interval=0.02)
     began, cpu, calls = time.monotonic(), cpu_seconds(cluster), read_answers(cluster.hook_url)
     wait_for(lambda: count() >= size.services, PATIENCE, what=f"{size.services} Ingresses", interval=0.05)

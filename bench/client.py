@@ -42,7 +42,7 @@ def keep_busy(connections: Sequence[socket.socket], request: bytes, count: int) 
 
     Raises as `ask` does.
     """
-    # Nothing in an answer changes but the date, so its end is known by its length.
+    # Only the date differs from one answer to the next, so the length shows where an answer ends.
     length = len(ask(connections[0], request))
     with selectors.DefaultSelector() as selector:
         started = time.perf_counter()

@@ -30,7 +30,7 @@ WORST_MEMORY = 16
 """Megabytes that an answer to any request may take, beyond the request itself."""
 
 LISTED = 5
-"""So many of the worst inputs are shown, and all that miss a limit."""
+"""How many of the worst inputs are shown. Any other that misses a limit is shown too."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from devcluster.cluster import DevCluster
 from hooks.decide import RECHECK_SECONDS
 
 EVENTS = 500
-"""CPU is counted in hundredths of a second: with fewer events, an event of 0.3 ms could not be told from none."""
+"""CPU time is counted in hundredths of a second: with fewer events, 0.3 ms for each could not be told from nothing."""
 
-NEW = 20
+NEW_SERVICES = 20
 READS = ("get", "list", "watch")
 
 
@@ -36,11 +36,11 @@ def stranger_figures(cluster: DevCluster, progress: Progress) -> list[Figure]:
     time.sleep(2)
     after, calls_after = cpu_seconds(cluster), read_answers(cluster.hook_url)
     cluster.api.delete(INGRESSES, "stranger", "default")
-    each = {part: 1000 * (after[part] - before[part]) / EVENTS for part in after}
+    milliseconds = {part: 1000 * (after[part] - before[part]) / EVENTS for part in after}
     return [
-        at_most("CPU of the engine for an event of a stranger's Ingress", each["engine"], 1, "{:.2f} ms"),
-        Figure("of the API server, which makes the change too", f"{each['API server']:.2f} ms"),
-        Figure("of the hook", f"{each['hook']:.2f} ms"),
+        at_most("CPU of the engine for an event of a stranger's Ingress", milliseconds["engine"], 1, "{:.2f} ms"),
+        Figure("of the API server, which makes the change too", f"{milliseconds['API server']:.2f} ms"),
+        Figure("of the hook", f"{milliseconds['hook']:.2f} ms"),
         exactly("sync calls for each", f"{(calls_after - calls) / EVENTS:.2f}", "0.00"),
     ]
 
@@ -49,18 +49,18 @@ def own_figures(cluster: DevCluster, progress: Progress) -> list[Figure]:
     """Return the sync calls and the writes for new Services, and for a new label. The engine has to be idle before."""
     namespace = "new"
     create_namespace(cluster, namespace)
-    names = [f"new{number}" for number in range(NEW)]
-    progress(f"counting what {NEW} new Services cost")
+    names = [f"new{number}" for number in range(NEW_SERVICES)]
+    progress(f"counting what {NEW_SERVICES} new Services cost")
     written, calls = writes(cluster), read_answers(cluster.hook_url)
     began = time.monotonic()
     create(cluster, SERVICES, (service(namespace, name) for name in names))
-    wait_for(lambda: how_many(cluster, namespace) == NEW, what="the Ingresses of the new Services")
+    wait_for(lambda: how_many(cluster, namespace) == NEW_SERVICES, what="the Ingresses of the new Services")
     time.sleep(max(0.0, began + 0.75 * min(RECHECK_SECONDS) - time.monotonic()))
     calls_at_once = read_answers(cluster.hook_url)
     time.sleep(max(RECHECK_SECONDS))
     calls_later, written_for_new = read_answers(cluster.hook_url), writes(cluster) - written
 
-    progress(f"counting what a new label costs each of {NEW} Services")
+    progress(f"counting what a new label costs each of {NEW_SERVICES} Services")
     for name in names:
         cluster.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace)
     time.sleep(2)
@@ -68,23 +68,23 @@ def own_figures(cluster: DevCluster, progress: Progress) -> list[Figure]:
     written_for_label = writes(cluster) - written - written_for_new
     to_services = {what: number for what, number in writes(cluster).items() if what.endswith(" services")}
     return [
-        exactly("sync calls for a new Service, at once", each(calls_at_once - calls), "2.00"),
-        exactly("and when the check of resyncAfterSeconds comes due", each(calls_later - calls_at_once), "1.00"),
-        exactly("writes for a new Service", each_kind(written_for_new), "1.00 create ingresses"),
-        exactly("sync calls for a new label", each(calls_for_label), "1.00"),
-        exactly("writes for a new label", each_kind(written_for_label), "none"),
-        exactly("writes to Services since the start", each_kind(Counter(to_services)), "none"),
+        exactly("sync calls for a new Service, at once", per_service(calls_at_once - calls), "2.00"),
+        exactly("and when the check of resyncAfterSeconds comes due", per_service(calls_later - calls_at_once), "1.00"),
+        exactly("writes for a new Service", per_service_by_kind(written_for_new), "1.00 create ingresses"),
+        exactly("sync calls for a new label", per_service(calls_for_label), "1.00"),
+        exactly("writes for a new label", per_service_by_kind(written_for_label), "none"),
+        exactly("writes to Services since the start", per_service_by_kind(Counter(to_services)), "none"),
     ]
 
 
-def each(count: int) -> str:
-    """Return a count for each of the new Services."""
-    return f"{count / NEW:.2f}"
+def per_service(count: int) -> str:
+    """Return a count, divided by the number of new Services."""
+    return f"{count / NEW_SERVICES:.2f}"
 
 
-def each_kind(counts: Counter[str]) -> str:
-    """Return the counts by kind for each of the new Services."""
-    return ", ".join(f"{each(count)} {kind}" for kind, count in sorted(counts.items())) or "none"
+def per_service_by_kind(counts: Counter[str]) -> str:
+    """Return the counts of each kind, divided by the number of new Services."""
+    return ", ".join(f"{per_service(count)} {kind}" for kind, count in sorted(counts.items())) or "none"
 
 
 def writes(cluster: DevCluster) -> Counter[str]:

@@ -2,8 +2,8 @@
 
 A Service that has its Ingress is resynced 240 to 360 s after its last sync, by the hook's `resyncAfterSeconds`. After
 a catch-up that takes seconds, the resyncs of all Services therefore fall into the same two minutes, evenly spread: at
-10,000 Services 83 a second. That is what is measured, at the rate and by the mechanism that users have; so it takes the
-time that it takes.
+10,000 Services 83 a second. Changes are measured during these two minutes, because users have resyncs at this rate and
+by this mechanism. So the benchmark has to wait for them.
 """
 
 import itertools

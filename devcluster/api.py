@@ -207,7 +207,7 @@ def new_session(agent: str) -> requests.Session:
 
 
 def cause(error: BaseException) -> str:
-    """Return why a connection failed: the innermost reason. The outer ones hold memory addresses: no two are equal."""
+    """Return why a connection failed: the innermost reason. The others hold memory addresses, so no two are equal."""
     reason, inner = error, error.__cause__ or error.__context__
     while inner:
         reason = inner if isinstance(inner, OSError) else reason

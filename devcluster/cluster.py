@@ -135,7 +135,7 @@ class DevCluster:
         return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
     def _wait_for_policy(self) -> None:
-        """Return once the API server enforces the policy of names that are taken; it takes a moment to load it.
+        """Return once the API server enforces the admission policy of name-taken.yaml, which it takes a moment to load.
 
         A create that the policy must deny is tried, as a dry run, until it is denied.
         """
@@ -157,7 +157,7 @@ class DevCluster:
             return False
 
         self.api.create(INGRESSES, in_the_way)
-        wait_for(denied, 30, what="the policy of names that are taken")
+        wait_for(denied, 30, what="the admission policy of name-taken.yaml")
         self.api.delete(INGRESSES, metadata["name"], metadata["namespace"])
 
     def _hook(self, port: int) -> Process:

@@ -45,4 +45,4 @@ class Command(click.Command):
 
 
 class Commands(Command, click.Group):
-    """Several such commands."""
+    """A group of commands with such errors."""

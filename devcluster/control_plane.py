@@ -111,7 +111,7 @@ class ControlPlane:
             "--endpoint-reconciler-type=none",  # it would fail: an Endpoints object must not hold a loopback address
             f"--secure-port={self.port.number}",
             "--permit-port-sharing",  # see ReservedPort
-            "--cert-dir=certificates",  # it makes a certificate there, and the CA's
+            "--cert-dir=certificates",  # the API server makes its certificate there, and the CA's
             "--token-auth-file=tokens.csv",
             "--authorization-mode=RBAC",
             "--service-account-issuer=https://kubernetes.default.svc",

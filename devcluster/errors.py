@@ -7,7 +7,7 @@ class DevClusterError(Exception):
 
 
 class MissingProgram(DevClusterError):
-    """A program can't be found nor built."""
+    """A program can be neither found nor built."""
 
 
 class BuildFailed(DevClusterError):

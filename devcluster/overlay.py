@@ -1,4 +1,4 @@
-"""The overlay: the committed manifests, patched where a laptop is not a cluster, and what is read from the result."""
+"""The overlay: the committed manifests, patched for a machine without Pods, and what is read from the result."""
 
 import os
 from collections.abc import Callable

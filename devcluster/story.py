@@ -109,8 +109,8 @@ def step(done: str, happens: str) -> Callable[[Callable[[Stage], str]], Callable
 @step("a Service without the annotation", "no Ingress")
 def without_annotation(stage: Stage) -> str:
     stage.act(lambda: stage.create_service("shop", {}))
-    # One can't wait for nothing. But Services are synced in the order of their events: once a Service that was created
-    # later has its Ingress, this one has been synced.
+    # That no Ingress appears can't be waited for. But Services are synced in the order of their events: once a Service
+    # that was created later has its Ingress, this one has been synced.
     stage.create_service("canary", {"ingress/http": "true"})
     stage.until_ingress("canary", "the Ingress of another Service, annotated later", lambda _: True)
     stage.expect(stage.ingress("shop") is None, "an Ingress that nobody asked for")

@@ -1,9 +1,15 @@
-"""The hook: Metacontroller POSTs a Service's state, the answer is the Ingress that should exist.
+"""The hook: Metacontroller POSTs the state of a Service; the answer says which Ingress should exist for it.
 
-Data moves one way, a module for each step:
+Start reading at `decide`: it holds the whole flow on one page. Data moves one way, through a module for each step:
 
-    request bytes ─contract─▶ Service ─wishes─▶ wishes ─exposure─▶ exposure ─ingress─▶ Ingress ─answers─▶ response bytes
+    metacontroller    bytes of a request → Service
+    decide            calls the three steps below
+      annotations     annotations of the Service → wishes: what its owner asks for
+      exposure        wishes, ports and policy → exposure: hosts, paths, class and TLS
+      outputs         exposure → Ingress
+    metacontroller    decision → bytes of the answer
 
-`core` is that line in code. Everything but the shell (`app` knows Flask, `settings` reads files and the environment,
-`gunicorn_conf` is how it is served) is pure: the same input gives the same output, and nothing else happens.
+These modules, and those that they import, are pure: the same input gives the same output, and nothing else happens.
+The shell is the rest: `app` answers HTTP, `settings` reads the settings file and the environment, `logs` and `metrics`
+report, `gunicorn_conf` and `worker` say how the hook is served.
 """

@@ -19,7 +19,7 @@ MOST_HOSTS = 100
 MOST_ROUTES = 100
 LONGEST_ROUTES = 32 * 1024
 MOST_YAML_NODES = 1000
-"""Of 100 routes: a mapping with four keys and four values each, and the list."""
+"""100 routes have 901: the list, and for each route a mapping with four keys and four values."""
 
 
 class Route(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -46,25 +46,26 @@ class Wishes(msgspec.Struct, frozen=True):
     """What is wrong with the annotations. A field whose annotation is wrong is None."""
 
     more_problems: int = 0
-    """How many problems there are that `problems` doesn't hold."""
+    """How many problems there are beyond those in `problems`."""
 
     def has_wrong(self, annotation: str) -> bool:
         """Return whether the annotation has a value that can't be read."""
         return bool(self.problems) and any(problem.annotation == annotation for problem in self.problems)
 
 
-# The parsers. Each returns what an annotation's value says, or raises Problem with the end of a sentence.
+# Each parser returns what the value of an annotation means. It raises Problem with the end of a sentence; whoever calls
+# it puts the annotation in front.
 
 
 def parse_boolean(value: str) -> bool:
-    """Return the truth of "true" or "false"."""
+    """Return True for "true" and False for "false"."""
     if value not in {"true", "false"}:
         raise Problem('must be "true" or "false"')
     return value == "true"
 
 
 def parse_hosts(value: str) -> tuple[str, ...]:
-    """Return the hosts of a comma-separated list; each must be right, and stand there once."""
+    """Return the hosts of a comma-separated list. Each must be valid, and listed once."""
     count = value.count(",") + 1
     if count > MOST_HOSTS:
         raise Problem(f"lists {count} hosts; {MOST_HOSTS} is the most")
@@ -150,7 +151,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     """What holds without it, for the docs."""
 
     shows_value: bool = True
-    """Whether a refusal quotes the value. For one of many lines, the refusal says where in it the mistake is."""
+    """Whether a refusal quotes the value. A value of many lines isn't quoted: the refusal says where the mistake is."""
 
 
 HTTP = Annotation(
@@ -255,7 +256,7 @@ def read(annotations: Mapping[str, str]) -> Wishes | None:
 
 
 def unknown_annotation(key: str) -> Problem:
-    """Return the problem with a key that isn't in the table but looks like one that is."""
+    """Return the problem with a key that begins with ingress/ and isn't in the table."""
     return Problem(
         f"{key} is not an annotation of ingress-manager{did_you_mean(key, KEYS, PREFIX)}",
         Reason.UNKNOWN_ANNOTATION,

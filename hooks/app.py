@@ -30,11 +30,11 @@ LARGEST_BODY = 8 * 1024 * 1024
 """Bytes. The API server takes objects of up to 3 MiB; a request holds a Service and what was made for it."""
 
 LONGEST_LOGGED = 200
-"""Characters of a path."""
+"""How many characters of a request's path are logged."""
 
 VERSION = version("ingress-manager")
 
-BROKEN_OFF = "the body can't be read"
+UNREADABLE_BODY = "the body can't be read"
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
@@ -54,10 +54,10 @@ class Reply(NamedTuple):
 class Sync:
     """Answers the body of a sync request, and logs and counts the answer."""
 
-    def __init__(self, stated: SettingsFile) -> None:
-        self.policy = stated.policy
+    def __init__(self, settings_file: SettingsFile) -> None:
+        self.policy = settings_file.policy
         self.log = logs.make_logger()
-        self.metrics = Metrics(VERSION, stated.sha256)
+        self.metrics = Metrics(VERSION, settings_file.sha256)
 
     def reply(self, body: bytes) -> Reply:
         """Return the reply to one request."""
@@ -77,7 +77,7 @@ class Sync:
 
     def log_refusal(self, refused: Refused, service: Service | None) -> None:
         """Log who is refused, and why."""
-        # A pause is what the administrator asked for; anything else is for somebody to mend.
+        # The administrator asked for the pause; any other refusal is for somebody to correct.
         (self.log.info if refused.status == 429 else self.log.warning)(
             "refused",
             namespace=service and service.metadata.namespace,
@@ -88,7 +88,7 @@ class Sync:
         )
 
     def not_a_request(self, method: str, path: str, status: int, sentence: str) -> Reply:
-        """Log and count what is no request that can be answered; return the reply that says so."""
+        """Log and count an HTTP request that isn't one for the hook; return the reply that says why."""
         if path == "/sync":
             self.metrics.count_answer(status)
         shown = one_line(path[:LONGEST_LOGGED])
@@ -96,19 +96,19 @@ class Sync:
         return Reply(status, {"Content-Type": TEXT}, f"{status} {HTTPStatus(status).phrase}: {sentence}\n".encode())
 
     def bug(self, error: Exception) -> Reply:
-        """Log and count a bug; return a reply that says nothing about it."""
+        """Log and count a bug; return a reply without details."""
         self.metrics.count_answer(500)
         self.log.error("bug", status=500, exc_info=error)
         return Reply(500, {"Content-Type": TEXT}, b"ingress-manager has a bug: its log says more\n")
 
 
-def create_app(stated: SettingsFile | None = None) -> Flask:
-    """Return the WSGI application, with the settings `stated` or else those that the environment names.
+def create_app(settings_file: SettingsFile | None = None) -> Flask:
+    """Return the WSGI application with the given settings, or else those of the file that the environment names.
 
     Raises hooks.errors.SettingsError when the settings can't be used: the hook then does not start.
     """
-    stated = settings.from_environment() if stated is None else stated
-    sync = Sync(stated)
+    settings_file = settings.from_environment() if settings_file is None else settings_file
+    sync = Sync(settings_file)
     app = Flask(__name__, static_folder=None)
     app.url_map.merge_slashes = False  # //sync is not found, rather than redirected to /sync
     app.wsgi_app = shortcut(sync, app.wsgi_app)  # type: ignore[method-assign, assignment]
@@ -140,14 +140,14 @@ def create_app(stated: SettingsFile | None = None) -> Flask:
     sync.log.info(
         "started",
         version=VERSION,
-        settings=msgspec.to_builtins(stated.policy),
-        settings_sha256=stated.sha256,
+        settings=msgspec.to_builtins(settings_file.policy),
+        settings_sha256=settings_file.sha256,
     )
     return app
 
 
 def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
-    """Return a WSGI application that answers what Metacontroller sends, and leaves all else to `otherwise`.
+    """Return a WSGI application that answers what Metacontroller sends, and leaves any other request to `otherwise`.
 
     Flask's routing, request and response would take more CPU than the rest of an answer, the network included.
     """
@@ -163,8 +163,8 @@ def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
             return otherwise(environ, start_response)
         try:
             body = environ["wsgi.input"].read(int(length))
-        except Exception:  # noqa: BLE001 - the client broke off, or waited too long, in one of many ways
-            reply = sync.not_a_request("POST", "/sync", 400, BROKEN_OFF)
+        except Exception:  # noqa: BLE001 - the client has gone or hangs, which raises many kinds of exceptions
+            reply = sync.not_a_request("POST", "/sync", 400, UNREADABLE_BODY)
         else:
             reply = sync.reply(body)
         headers = [*reply.headers.items(), ("Content-Length", str(len(reply.body)))]
@@ -187,10 +187,10 @@ def read_body() -> bytes:
     if (request.content_length or 0) > LARGEST_BODY:
         raise RequestEntityTooLarge
     try:
-        # Not Flask's `get_data`, which would cut a body in chunks at the largest size without a word.
+        # Not Flask's `get_data`: at the largest size, it would cut off a body in chunks and raise nothing.
         body: bytes = request.environ["wsgi.input"].read(LARGEST_BODY + 1)
     except Exception as error:
-        raise BadRequest(BROKEN_OFF) from error
+        raise BadRequest(UNREADABLE_BODY) from error
     if len(body) > LARGEST_BODY:
         raise RequestEntityTooLarge
     return body

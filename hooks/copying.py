@@ -9,7 +9,7 @@ from hooks.syntax import check_value
 from hooks.text import listed, quoted
 
 NOT_COPIED = "ingress/not-copied"
-"""An annotation of our Ingress: which of the Service's annotations look meant for its controller but weren't copied."""
+"""An annotation of our Ingress. It lists those of the Service that look meant for a controller and weren't copied."""
 
 DEFAULT_COPIED = {
     "cert-manager.io/cluster-issuer": "which ClusterIssuer makes the certificate",
@@ -58,9 +58,9 @@ NEVER_BY_WILDCARD = {
     "*listen*": "publishes it where the administrator may not want it",
     "*scheme*": "publishes it where the administrator may not want it",
 }
-"""Patterns of the part behind the slash that only a full name lets in, and why."""
+"""Patterns of the part of a key after the slash, and why no wildcard lets such a key in. Only its full name does."""
 
-CONTROLLERS = (
+CONTROLLER_PREFIXES = (
     "acme.cert-manager.io/",
     "alb.ingress.kubernetes.io/",
     "appgw.ingress.kubernetes.io/",
@@ -78,14 +78,14 @@ CONTROLLERS = (
     "projectcontour.io/",
     "traefik.ingress.kubernetes.io/router.",
 )
-"""How keys begin that are read from an Ingress. Traefik reads `…/service.*` from the Service, so that isn't here."""
+"""How keys begin that controllers read from an Ingress. (Traefik reads `…/service.*` from the Service itself.)"""
 
 
 def copied_annotations(annotations: Mapping[str, str], patterns: tuple[str, ...], problems: Problems) -> dict[str, str]:
     """Return the annotations that `patterns`, the setting copyAnnotations, lets through. Adds wrong values to problems.
 
-    A key that the administrator lists by its full name may have any value; what comes by the defaults or by a wildcard
-    must not be able to end a word of a controller's configuration (CVE-2021-25746).
+    A value must not be able to become a part of a controller's configuration (CVE-2021-25746). Only a key that the
+    administrator lists by its full name may have any value, unless it is one of DEFAULT_COPIED.
     """
     copied = {key: annotations[key] for key in patterns if key in annotations}
     if prefixes := tuple([pattern[:-1] for pattern in patterns if "*" in pattern]):
@@ -110,13 +110,13 @@ def is_harmless(key: str) -> bool:
 
 
 def not_copied(annotations: Iterable[str], copied: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotation that names what wasn't copied though a controller should read it; empty for nothing."""
-    left = [key for key in annotations if key.startswith(CONTROLLERS) and key not in copied]
+    """Return the annotation that names the keys meant for a controller and not copied; {} when there are none."""
+    left = [key for key in annotations if key.startswith(CONTROLLER_PREFIXES) and key not in copied]
     return {NOT_COPIED: listed(sorted(left))} if left else {}
 
 
 def check_key(key: str) -> str:
-    """Return an entry of copyAnnotations. Raises Problem."""
+    """Return `key`, which may be an entry of copyAnnotations. Raises Problem when it may not."""
     if "*" in key.removesuffix("*"):
         raise Problem("may hold * only at its end")
     if "/" not in key:

@@ -12,12 +12,17 @@ from hooks.outputs import OUTPUTS
 from hooks.policy import Policy, in_namespace
 
 RECHECK_SECONDS = range(4, 9)
+"""After how long a Service is synced again while an object that it should have isn't there yet."""
+
 RESYNC_SECONDS = range(240, 361)
+"""After how long a Service is synced again when all its objects are there."""
+
 PAUSE_SECONDS = range(60, 91)
+"""After how long Metacontroller is to ask again while the settings pause everything."""
 
 LARGEST_OBJECT = 100_000
-"""Bytes. Metacontroller stores what it applied last as an annotation, beside those that we copy, and an object's
-annotations may have 262,144 bytes in all: what is larger would be refused by the API server at each try."""
+"""Bytes of an object as JSON. Metacontroller stores this JSON as an annotation of the object, beside the annotations
+that we copy. The API server takes 262,144 bytes of annotations in all; it would refuse a larger object at every try."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 
@@ -32,14 +37,17 @@ class Decision(msgspec.Struct, frozen=True):
     """The objects that should exist; any other that was made for the Service should not."""
 
     resync_after: int | None = None
-    """Seconds until this is to be decided again; None: when something changes."""
+    """Seconds until this is to be decided again; None: only when something changes."""
 
     refused: Refused | None = None
-    """Why nothing should change instead; `objects` is then empty and means nothing."""
+    """Why nothing should change. `objects` is then empty, which does not mean that any should be removed."""
 
 
 def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
-    """Return what should exist for `service`, given what was made for it before and is there now. Never raises."""
+    """Return what should exist for `service`. Never raises.
+
+    `observed` are the objects that were made for it earlier and are there now.
+    """
     wishes = annotations.read(service.metadata.annotations or {})
     if policy.paused and (wishes or any(observed.values())):
         return Decision(wanted=wishes is not None, refused=pause(service))
@@ -57,7 +65,7 @@ def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
 
 
 def pause(service: Service) -> Refused:
-    """Return the refusal that stops everything for a while."""
+    """Return the refusal (429) after which Metacontroller changes nothing and asks again later."""
     problem = Problem("ingress-manager is paused by its settings", Reason.PAUSED)
     return Refused(429, [problem], retry_after=spread(service, PAUSE_SECONDS))
 
@@ -65,8 +73,8 @@ def pause(service: Service) -> Refused:
 def resync_after(service: Service, objects: tuple[Object, ...], observed: Observed) -> int:
     """Return after how many seconds the Service is to be synced again.
 
-    An object that isn't there yet is looked for soon: Metacontroller doesn't say when its create met an object of the
-    same name. One that is there is looked at now and then, so that changed settings reach it.
+    When an object isn't there yet, that is soon: Metacontroller reports no error when its create meets an object of the
+    same name, so it has to try again. When all are there, it is later: changed settings have to reach them.
     """
     missing = [made for made in objects if not is_observed(made, observed)]
     return spread(service, RECHECK_SECONDS if missing else RESYNC_SECONDS)
@@ -79,18 +87,21 @@ def is_observed(made: Object, observed: Observed) -> bool:
 
 
 def spread(service: Service, seconds: range) -> int:
-    """Return one of the seconds, always the same for one Service: what many do at once holds up all others."""
+    """Return one of `seconds`: the same one at each call for a Service, and all of them evenly over many Services.
+
+    Services that are all synced in the same second would hold up every other change.
+    """
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]
 
 
 def refuse_too_large(made: Object) -> None:
     """Raise Refused (422) when the object is larger than Metacontroller can apply."""
     text = msgspec.json.encode(made)
-    # No byte becomes more than six: only what is large already has to be counted.
+    # Go writes one byte as at most six. So a small object can't become too large, and needs no counting.
     if len(text) * 6 > LARGEST_OBJECT and (size := size_in_go(text)) > LARGEST_OBJECT:
         raise Refused(422, [refusals.too_large(made["kind"], size, LARGEST_OBJECT)])
 
 
 def size_in_go(text: bytes) -> int:
-    """Return how many bytes the same JSON has as Go writes it, which escapes <, >, & and two line separators."""
+    """Return how many bytes the same JSON has when Go writes it: Go escapes <, >, & and two line separators."""
     return len(text) + 5 * sum(map(text.count, b"<>&")) + 3 * sum(map(text.count, LINE_SEPARATORS))

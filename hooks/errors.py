@@ -13,7 +13,7 @@ LONGEST_REFUSAL = 500
 """Characters. The refusal becomes part of an Event's message, which kubectl shows in one line."""
 
 MOST_KEPT = 20
-"""Problems. More than these never fit into a refusal."""
+"""Problems that are kept. More never fit into a refusal."""
 
 
 class Reason(StrEnum):
@@ -97,7 +97,7 @@ class Refused(Exception):  # noqa: N818 - a Service is refused; that is no error
 
 
 def joined(shown: list[str], count: int) -> str:
-    """Return the sentences in one line, and how many there are beyond them."""
+    """Return the sentences `shown` in one line, and how many of all `count` are not shown."""
     return " · ".join([*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown)
 
 
@@ -120,7 +120,7 @@ class Problems:
             self.kept.append(problem)
 
     def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
-        """Keep or count several, and count `more` that weren't made."""
+        """Keep or count several problems. `more` is the number of further ones, for which no Problem was made."""
         for problem in problems:
             self.add(problem)
         self.more += more

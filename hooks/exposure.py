@@ -1,4 +1,4 @@
-"""The exposure: what the policy and the Service's ports make of the wishes. What an Ingress says is decided here."""
+"""The exposure: how a Service is reached, decided from its wishes, its ports and the policy."""
 
 from collections.abc import Container, Iterable, Sequence
 
@@ -13,7 +13,7 @@ from hooks.policy import NamespacePolicy
 from hooks.syntax import check_host
 
 MOST_PATHS = 1000
-"""Of an Ingress. Those of an Ingress of the largest size that we make are hardly more."""
+"""Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
 
 
 class Path(msgspec.Struct, frozen=True, gc=False):
@@ -92,7 +92,7 @@ def contradictions(wishes: Wishes) -> list[Problem]:
 
 
 def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> tuple[Rule, ...]:
-    """Return the rules that all routes make together. Adds to `problems` what is wrong; the rules then mean nothing."""
+    """Return the rules of all routes. Adds what is wrong to `problems`; the rules are then incomplete."""
     if wishes.has_wrong("ingress/routes"):
         return ()
     routes = wishes.routes or (Route(),)
@@ -138,7 +138,7 @@ def choose_shared_hosts(service: Service, wishes: Wishes, policy: NamespacePolic
 def allowed_hosts(
     hosts: Sequence[str], origin: str, annotation: str, policy: NamespacePolicy, problems: Problems
 ) -> Sequence[str]:
-    """Return the hosts, or none, adding a problem that begins with `origin`, when the policy doesn't allow all."""
+    """Return the hosts if the policy allows them all; else return none, and add a problem that begins with `origin`."""
     if policy.hosts is None:
         return hosts
     refused = [host for host in hosts if not policy.allows(host)]
@@ -151,9 +151,9 @@ def allowed_hosts(
 def choose_ports(
     service: Service, wishes: Wishes, routes: Sequence[Route], problems: Problems
 ) -> tuple[int | None, dict[str, int]]:
-    """Return the number of the port of the routes that state none, and the numbers of the ports that are asked for.
+    """Return the port for the routes that state none, and each port that is asked for, by its name or number.
 
-    The first is None when it isn't needed, or when it is wrong, which is added to `problems`.
+    The first is None when no route needs it, and when it can't be chosen; the reason is then added to `problems`.
     """
     tcp = [port for port in service.spec.ports or () if port.protocol == "TCP"]
     asked_for = {wishes.port, *[route.port for route in routes]}
@@ -172,7 +172,7 @@ def choose_ports(
 
 
 def find_ports(ports: Iterable[ServicePort], asked_for: Container[str | None]) -> dict[str, int]:
-    """Return the number of each port that is asked for by its name or number. A Service can have 40,000: one pass."""
+    """Return the number of each port that is asked for, by its name or number. One pass: there can be 40,000 ports."""
     found: dict[str, int] = {}
     for port in ports:
         for key in (port.name, str(port.port)):

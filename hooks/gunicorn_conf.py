@@ -24,12 +24,12 @@ def addresses(port: int) -> list[str]:
 
 bind = addresses(PORT)
 
-# A greenlet for each connection: one that is idle, or half sent, holds up no other. One process answers several times
-# what an API server takes; more processes would only take more memory.
+# A greenlet for each connection: an idle connection, or a request that is half sent, holds up no other. One process
+# answers several times as fast as an API server takes Ingresses; more processes would only take more memory.
 worker_class = "hooks.worker.Worker"
 workers = 1
 
-# Metacontroller opens as many connections as it has workers (20). The rest is room for those that hang.
+# Metacontroller opens as many connections as it has workers (20). The rest is room for connections that hang.
 worker_connections = 4000
 
 # Longer than the 90 s after which Metacontroller's Go client closes an idle connection: the client closes first, so
@@ -40,12 +40,13 @@ keepalive = 120
 graceful_timeout = 25
 
 # gunicorn's worker touches a file to show that it lives; on a disk that can stall it. /dev/shm is memory, on Linux.
-worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - the file has no name
+worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn unlinks the file at once
 
-# No proxy stands before it, so no peer may set SCRIPT_NAME and the like by headers; by default those on loopback may.
+# No proxy stands before the hook, so no client may set SCRIPT_NAME and the like by headers. By default, gunicorn lets
+# clients on loopback do so.
 forwarded_allow_ips = ""
 
-# It would open a socket in HOME, which a read-only container doesn't have.
+# gunicorn would open a control socket in HOME, which a read-only container doesn't have.
 control_socket_disable = True
 
 logger_class = "hooks.logs.Logger"

@@ -1,9 +1,9 @@
-"""The parts of Kubernetes objects that decide something, as types.
+"""The fields of Kubernetes objects on which a decision depends, as types.
 
-A field that isn't named here is skipped, so one that a later Kubernetes adds changes nothing. Source: the Kubernetes
-API reference (ServiceSpec v1 core, ObjectMeta v1 meta).
+Any other field is skipped, so a field that a later Kubernetes adds changes nothing. Source: the Kubernetes API
+reference (ServiceSpec v1 core, ObjectMeta v1 meta).
 
-gc=False here and elsewhere: Python's garbage collector needs not look for cycles among objects that can't have any.
+gc=False here and elsewhere: these objects can't form cycles, so Python's garbage collector need not look at them.
 """
 
 from collections.abc import Mapping

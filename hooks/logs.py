@@ -52,7 +52,7 @@ def make_logger() -> Any:
 
 
 def log_everything() -> None:
-    """Have Python's warnings, and exceptions that nobody catches, logged like everything else."""
+    """Send Python's warnings, and exceptions that nobody catches, to the log."""
     logging.captureWarnings(capture=True)
     sys.excepthook = log_exception
 

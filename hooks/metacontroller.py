@@ -21,11 +21,11 @@ from hooks.policy import Policy
 
 
 class Attachment(msgspec.Struct, frozen=True, gc=False):
-    """An object that was made for the Service before. Only that it is there decides something."""
+    """An object that was made for the Service earlier. Its fields are skipped: only whether it is there matters."""
 
 
 class SyncRequest(msgspec.Struct, frozen=True, gc=False):
-    """What Metacontroller sends; the fields that decide nothing are skipped."""
+    """What Metacontroller sends, without the fields that are not used here."""
 
     object: Service
     attachments: dict[str, dict[str, Attachment]]

@@ -16,7 +16,8 @@ SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0
 STATUSES = (200, 400, 413, 422, 429, 500)
 
 
-disable_created_metrics()  # type: ignore[no-untyped-call] # When a counter was made is when the process started, which ProcessCollector tells.
+# Otherwise each counter would have a second sample: the time at which it was made. ProcessCollector shows that already.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Metrics:
@@ -46,7 +47,7 @@ class Metrics:
             registry=self._registry,
             buckets=SECONDS,
         )
-        # Each label is there from the start, so that a rate can be taken from the first refusal on.
+        # Each counter is there from the start, at 0: otherwise Prometheus would see no increase at the first refusal.
         self._answers_by_status = {status: self._answers.labels(str(status)) for status in STATUSES}
         self._refusals_by_reason = {reason: self._refusals.labels(reason.value) for reason in Reason}
 

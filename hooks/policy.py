@@ -94,7 +94,8 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
         if self.hosts is None or host in self.hosts:
             return True
-        name = host.removeprefix("*")  # *.a.b matches what ends in .a.b, all of which is below b
+        # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends in a pattern's suffix.
+        name = host.removeprefix("*")
         return name.endswith(tuple(pattern[1:] for pattern in self.hosts if pattern.startswith("*.")))
 
 
@@ -102,7 +103,8 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
     """Return what holds in `namespace`: its own entry, else that of "*", with what they leave out filled in."""
     others = policy.namespaces.get(ALL_OTHERS, NamespaceSettings())
     stated = policy.namespaces.get(namespace, others)
-    # A limit that an entry does not mention is not lifted by it, while a default may be the general one.
+    # An entry that leaves out `hosts` keeps the limit of "*". An entry that leaves out `host` or `class` has the
+    # general default, not that of "*".
     hosts = others.hosts if stated.hosts is UNSET else stated.hosts
     return NamespacePolicy(
         namespace=namespace,

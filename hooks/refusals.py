@@ -16,7 +16,7 @@ def external_name() -> Problem:
 
 
 def tls_contradiction(secret: str) -> Problem:
-    """TLS is turned off and given a Secret."""
+    """TLS is turned off, and a Secret for it is named."""
     return Problem(
         f'ingress/tls: "false" contradicts ingress/tls-secret: {quoted(secret)}; remove one of them',
         Reason.CONTRADICTION,
@@ -50,7 +50,7 @@ def unknown_port(origin: str, annotation: str, wished: str, ports: Sequence[Serv
 
 
 def no_port(ports: Sequence[ServicePort]) -> Problem:
-    """HTTP needs TCP."""
+    """The Service has no TCP port, and HTTP needs one."""
     return Problem(f"this Service has no TCP port to send HTTP to; it has {described(ports)}", Reason.NO_PORT)
 
 
@@ -85,7 +85,7 @@ def host_not_allowed(
 
 
 def too_many_paths(count: int, most: int) -> Problem:
-    """Each host of ingress/host is combined with each route that states no host."""
+    """Every host of ingress/host gets every route that states no host, so there can be many paths."""
     return Problem(
         f"ingress/host and ingress/routes together make {count} paths; {most} is the most",
         Reason.TOO_LARGE,
@@ -94,7 +94,7 @@ def too_many_paths(count: int, most: int) -> Problem:
 
 
 def too_large(kind: str, size: int, most: int) -> Problem:
-    """The object with Metacontroller's copy of it would not fit into what Kubernetes stores."""
+    """The object and the copy of it that Metacontroller keeps would be more than Kubernetes stores."""
     return Problem(f"the {kind} would have {size} bytes; {most} is the most", Reason.TOO_LARGE)
 
 

@@ -1,6 +1,4 @@
-"""The settings: the policy, read from one YAML file. With the commands, the only module that reads files and the
-environment.
-"""
+"""The settings: the policy, read from one YAML file. No other module reads files or the environment."""
 
 import hashlib
 import os
@@ -35,7 +33,7 @@ class SettingsFile(NamedTuple):
 
 
 def from_environment() -> SettingsFile:
-    """Return what the file states that $INGRESS_MANAGER_SETTINGS names; that of an empty file when it is not set.
+    """Return what the file named by $INGRESS_MANAGER_SETTINGS states; the defaults when that is not set.
 
     Raises SettingsError.
     """
@@ -46,7 +44,7 @@ def from_environment() -> SettingsFile:
 def load(path: Path) -> SettingsFile:
     """Return what the YAML file at `path` states; an empty file states the defaults.
 
-    Raises SettingsError, which names the file, when it can't be read, is not YAML, or states what no policy can.
+    Raises SettingsError, which names the file, when it can't be read, is not YAML, or states no valid policy.
     """
     try:
         content = path.read_bytes()
@@ -66,7 +64,7 @@ def parse(text: str) -> Policy:
         if stated is None:
             return Policy()
         if isinstance(stated, dict):
-            # First, one by one: msgspec doesn't tell by which key of a mapping it came to what is wrong.
+            # Mappings are converted one by one first: for a mistake inside, msgspec would not name the mapping's key.
             if "tls" in stated:
                 _convert(stated["tls"], written["tls"], Tls, "tls")
             for name, entry, entry_written in _namespaces(stated, written):
@@ -97,7 +95,7 @@ def find_problems(policy: Policy) -> Iterator[Problem]:
 
 
 def check_template(template: str) -> str:
-    """Return a host template, as far as it can be checked before there is a Service. Raises Problem."""
+    """Return a host template that makes a valid host for short names. Raises Problem."""
     try:
         check_host(fill_in(template, "a", "a"))
     except Problem:
@@ -148,7 +146,7 @@ def _convert(stated: Any, written: Any, type_: type[Settings], at: str) -> Setti
 
 
 def _wrong_type(stated: Any, written: Any, problem: str) -> str:
-    """Return what msgspec says of a value's type as the rest of a sentence for a person."""
+    """Return what msgspec says about a value's type, as the end of a sentence for a person."""
     types = re.findall("`([^`]*)`", problem)[0].split(" | ")
     wanted = " or ".join(KINDS.get(kind, kind) for kind in types)
     if isinstance(stated, list | dict):

@@ -7,7 +7,7 @@ import yaml
 from hooks.errors import Problem
 
 DEEPEST = 8
-"""Levels. Settings nest four; a text that nests thousands would exhaust the stack of whoever reads it."""
+"""Levels of nesting. Settings have four; thousands would exhaust the stack of the code that reads them."""
 
 
 class _Typed(yaml.CSafeLoader):
@@ -36,9 +36,9 @@ def load_typed(text: str) -> Any:
 
 
 def load_text(text: str, most: int | None = None) -> Any:
-    """Return the value of a YAML document with every scalar as text; of `most` keys, values and lists at the most.
+    """Return the value of a YAML document, with every scalar as text.
 
-    Raises Problem.
+    Raises Problem, also when it has more than `most` keys, values, lists and mappings.
     """
     return _load(text, _Text, most)
 
@@ -73,7 +73,7 @@ def _refuse_traps(text: str, most: int | None) -> None:
 
 
 def _unique(mapping: dict[Any, Any], node: yaml.MappingNode) -> dict[Any, Any]:
-    """Return `mapping`. Raises Problem when a key stands in `node` twice: PyYAML would keep the last in silence."""
+    """Return `mapping`. Raises Problem when `node` has a key twice: PyYAML silently keeps the last."""
     if len(mapping) < len(node.value):
         seen: dict[str, None] = {}
         for key, _ in node.value:

@@ -1,6 +1,6 @@
 """The syntax of hosts, paths, names and copied values. Each check returns the text, or raises Problem.
 
-A check is a table of rules: what is wrong with a text, and what would be right. The first rule that finds something
+A check is a table of rules: what is wrong with a text, and what would be right. The first rule that is broken
 makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of
 Ingresses (1.36), and the CVEs of controllers that write what they read into their configuration (CVE-2021-25745,
 CVE-2021-25746, CVE-2023-5043).
@@ -74,7 +74,7 @@ VALUE_RULES: Rules = (
 
 def check_host(host: str) -> str:
     """Return a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`. Raises Problem."""
-    # Nearly every host is right, and one expression says so.
+    # Nearly every host is valid, and one expression is enough to know it: the rules only say what is wrong.
     if len(host) <= LONGEST_NAME and _HOST.fullmatch(host):
         return host
     return _checked(host, HOST_RULES)

@@ -1,4 +1,4 @@
-"""Text for people: one line, quoted, listed, and what a wrong word may have been meant for."""
+"""Text for people: on one line, quoted, listed, and with the known word that a wrong one may stand for."""
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
@@ -25,7 +25,7 @@ def one_line(text: str) -> str:
 
 def quoted(value: str) -> str:
     """Return `value` as a person would see it in YAML: double-quoted, on one line, cut after 60 characters."""
-    # Cut before it is escaped, since a value can be very long; and after it, since escapes are longer.
+    # Cut twice: before escaping, because a value can be very long, and after it, because escapes are longer.
     shown = one_line(value[: LONGEST_VALUE + 1].replace("\\", "\\\\").replace('"', '\\"'))
     return f'"{shown}"' if len(shown) <= LONGEST_VALUE else f'"{shown[:LONGEST_VALUE]}…"'
 
@@ -39,7 +39,7 @@ def listed(things: Sequence[Thing], show: Callable[[Thing], str] = str) -> str:
 def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
     """Return "; did you mean …?" with the known word that is nearest to `word`, or "" when none is near.
 
-    What all known words begin with is given as `prefix`, and isn't compared.
+    `prefix` is what all known words begin with. It isn't compared, so that it doesn't make words alike.
     """
     if len(word) > LONGEST_WORD:
         return ""

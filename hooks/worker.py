@@ -1,4 +1,4 @@
-"""gunicorn's gevent worker, which also closes idle connections when it stops, and lets no slow body wait for ever."""
+"""gunicorn's gevent worker, which also closes idle connections when it stops, and gives up clients that hang."""
 
 import gc
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from gunicorn.workers.ggevent import GeventWorker
 from hooks import logs
 
 BODY_SECONDS = 30
-"""How long the next bytes of a request, or a client that takes the answer, may be waited for. Metacontroller gives up
-on a request after five seconds."""
+"""How long to wait for the next bytes of a body, or until the client takes more of the answer. Metacontroller itself
+gives a request up after five seconds."""
 
 
 class Worker(GeventWorker):  # type: ignore[misc]
@@ -47,12 +47,12 @@ class Worker(GeventWorker):  # type: ignore[misc]
         """
         while True:
             gevent.sleep(0.1)
-            gevent.sleep(0)  # until every request that has arrived is being read
+            gevent.sleep(0)  # greenlets whose request has arrived begin to read it, and no longer wait
             for greenlet, timeout in [] if self.alive else list(self._waiting.items()):
-                greenlet.kill(timeout, block=False)  # caught by its own `with`, as if the time were over
+                greenlet.kill(timeout, block=False)  # the greenlet's own `with timeout` catches it
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> Any:
-        """Answer one request; a client that stops sending or taking is left after BODY_SECONDS."""
+        """Answer one request; a client that hangs is given up after BODY_SECONDS."""
         sock.settimeout(BODY_SECONDS)
         try:
             return super().handle_request(listener_name, req, sock, addr)

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No deadline and no complaint of slow input: these machines are noisy, and speed is measured in the benchmark.
+# No deadline and no complaint about slow input: machines that run tests are noisy, and the benchmark measures speed.
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("here")
 

@@ -1,4 +1,4 @@
-"""Fuzzing: inputs that a coverage-guided fuzzer (atheris) makes up, held against what must be true of every answer.
+"""Fuzzing: a coverage-guided fuzzer (atheris) makes up inputs, and each answer is checked for what must always be true.
 
     python -m tests.fuzz [--seconds N] [--executions N] [libFuzzer options]     search
     python -m tests.fuzz .build/fuzz/crash-…                                    replay one stored input
@@ -6,7 +6,8 @@
 It ends with one line: executions and findings; the status is 0 when nothing was found. A search stops at its first
 finding. Unlike tests/test_properties.py it sees which lines of hooks/ an input reached, and digs where that is new.
 
-libFuzzer ends its process without returning to Python, so the search runs in a child (`--inside`) that this one counts.
+libFuzzer ends its process without returning to Python. So the search runs in a child process (`--inside`), and this one
+reads from its output how much was done.
 """
 
 # ruff: noqa: PLC0415 - hooks is imported by the child alone, instrumented; atheris is not to be had everywhere
@@ -30,7 +31,7 @@ REPOSITORY = Path(__file__).parent.parent
 STORE = REPOSITORY / ".build" / "fuzz"
 INSIDE = "--inside"
 LIMITS = ("-timeout=10", "-rss_limit_mb=2048", "-max_len=4096", "-print_final_stats=1")
-"""Ten seconds for one input is a hang, and a finding."""
+"""An input that takes ten seconds counts as a hang, and is a finding."""
 
 Drawn = TypeVar("Drawn")
 
@@ -58,7 +59,7 @@ PORTS = "80 8080 http web metrics 0 65536 080".split()
 TEMPLATES = ["example.com", "{service}.example.com", "{service}.{namespace}.example.com", "*.{service}.example.com"]
 NAMES = "shop a-b tls x1".split()
 FORBIDDEN = re.compile("snippet|modsecurity|auth-|jwt|mirror|alias|middleware|backend|redirect|rewrite|vhost|canary")
-"""Not the program's own list, but what must never be in a key that only a wildcard lets in."""
+"""What must never be in a key that only a wildcard lets in. It is stated here anew, not taken from hooks/copying.py."""
 
 SETTINGS = "host class tls enabled secret copyAnnotations namespaces hosts paused team-a '*' hots".split()
 
@@ -203,7 +204,7 @@ def anything(data: bytes) -> None:
 
 
 def any_settings(draw: Draw) -> None:
-    """Settings are read, or refused in one line of words."""
+    """Settings are read, or refused with a reason."""
     from hooks import errors, settings
 
     text = draw.yaml()
@@ -289,7 +290,7 @@ def is_within(host: str, patterns: list[str]) -> bool:
 
 
 def check_annotations(annotations: dict[str, str], parent: Object, settings: Object) -> None:
-    """Nothing is made up, and what the list doesn't name in full is harmless."""
+    """Every annotation is one of the Service's, and a key that the list doesn't name in full is harmless."""
     copied = {key: value for key, value in annotations.items() if key != "ingress/not-copied"}
     assert copied.items() <= parent["metadata"]["annotations"].items()
     listed = settings.get("copyAnnotations")
@@ -301,7 +302,7 @@ def check_annotations(annotations: dict[str, str], parent: Object, settings: Obj
 
 
 def check_size(desired: Object) -> None:
-    """With the copy that Metacontroller keeps, as Go writes JSON, the annotations are what the API server takes."""
+    """The API server takes the annotations, with the copy that Metacontroller adds, in which Go writes the JSON."""
     copy = json.dumps(desired, ensure_ascii=False, separators=(",", ":"))
     longer = 5 * sum(map(copy.count, "<>&")) + 3 * sum(map(copy.count, "\u2028\u2029"))  # \u003c for <, and so on
     own = sum(len(key) + len(value.encode()) for key, value in desired["metadata"].get("annotations", {}).items())

@@ -1,8 +1,8 @@
-"""What the API server accepts as an Ingress, said again from its source, to hold our answers against without a server.
+"""What the API server accepts as an Ingress, rewritten from its source, so that answers are checked without a server.
 
 The types are networking.k8s.io/v1 as far as we use it, with nothing else allowed; `rules_broken` are the checks of
-pkg/apis/networking/validation and apimachinery's validation of metadata (Kubernetes 1.36). The end-to-end tests hold
-Ingresses against the real server too, which keeps this honest.
+pkg/apis/networking/validation and apimachinery's validation of metadata (Kubernetes 1.36). The end-to-end tests send
+Ingresses to a real API server too, and would show a mistake here.
 """
 
 import ipaddress

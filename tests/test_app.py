@@ -115,7 +115,7 @@ def test_a_refusal_is_logged_with_who_is_refused_and_why(
     assert refused == {"event": "refused"} | logged
 
 
-def test_a_bug_is_answered_500_without_a_word_about_it_and_logged_with_its_traceback(
+def test_a_bug_is_answered_500_without_details_and_logged_with_its_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     client = client_of(Policy())
@@ -132,7 +132,7 @@ def test_a_bug_is_answered_500_without_a_word_about_it_and_logged_with_its_trace
     assert samples(client)["ingress_manager_answers_total", "500"] == 1
 
 
-def test_what_is_no_request_for_the_hook_is_logged_on_one_line_without_control_characters(
+def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_control_characters(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     client_of(Policy()).get("/%C2%9B31m%1B%0A" + "x" * 1000)
@@ -201,7 +201,7 @@ def test_a_body_that_breaks_off_is_answered_400(client: FlaskClient, length: dic
 
 @pytest.mark.parametrize("sent", [OPTED_IN, body(sync_request(service({"ingress/http": "yes"}))), b"{}"])
 def test_with_a_length_and_in_chunks_a_request_is_answered_alike(client: FlaskClient, sent: bytes) -> None:
-    """Flask answers chunks; what Metacontroller sends, with a length, takes a shorter way."""
+    """Flask answers a body in chunks; a body with a length, as Metacontroller sends it, is answered without Flask."""
     with_length = client.post("/sync", data=sent)
     chunked = {"wsgi.input": io.BytesIO(sent), "wsgi.input_terminated": True}
     in_chunks = client.open("/sync", method="POST", environ_overrides=chunked)
@@ -240,7 +240,7 @@ def samples(client: FlaskClient) -> dict[tuple[str, str], float]:
 
 def test_the_metrics_count_answers_and_refusals(client: FlaskClient) -> None:
     before = samples(client)
-    assert before["ingress_manager_refusals_total", "unknown-port"] == 0, "a counter is there before it counts"
+    assert before["ingress_manager_refusals_total", "unknown-port"] == 0, "the counter exists from the start"
     wrong = {"ingress/http": "true", "ingress/host": "A", "ingress/path": "b", "ingress/port": "x"}
     for sent in (OPTED_IN, OPTED_IN, body(sync_request(service(wrong))), b"{}"):
         client.post("/sync", data=sent)

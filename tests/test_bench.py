@@ -25,7 +25,9 @@ from devcluster.errors import DevClusterError
 from hooks.metrics import Metrics
 from tests.worst import worst_requests
 
-linux_only = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="CPU is read from /proc")
+linux_only = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="CPU is read from /proc, which only Linux has."
+)
 
 
 def caught(present: int, *, seconds: float = 5, calls: int = 300) -> CatchUp:
@@ -48,10 +50,10 @@ def test_there_is_no_rate_when_all_ingresses_exist_at_the_first_look(present: in
     assert measured.rate is None
     [figure] = catch_up_figures(measured, 1000, 0.42)
     assert "at the first look" in figure.value
-    assert figure.reached is False, "what was not measured is not reached"
+    assert figure.reached is False, "a rate that was not measured is not reached"
 
 
-def test_a_catch_up_is_held_against_plain_creates_and_its_calls_against_their_cpu() -> None:
+def test_a_catch_up_is_compared_with_plain_creates_and_the_cpu_of_a_call_with_its_limit() -> None:
     figures = catch_up_figures(caught(present=50), 40, 0.3)
     assert [(figure.value, figure.reached) for figure in figures if figure.to_reach] == [
         ("0.25", False),
@@ -137,7 +139,7 @@ def test_a_plain_create_sends_what_was_sent_for_the_ingress() -> None:
     }
 
 
-def test_progress_that_comes_too_often_is_reported_now_and_then() -> None:
+def test_of_progress_that_comes_too_often_most_is_not_reported() -> None:
     lines: list[str] = []
     report = slowly(lines.append, every=3600)
     for number in range(100):
@@ -179,7 +181,7 @@ def test_the_client_reads_an_answer_that_comes_in_pieces_to_its_end() -> None:
         assert ask(connection, post("/sync", b"{}")) == OK, "nothing is left unread"
 
 
-def test_the_client_takes_no_refusal_for_an_answer() -> None:
+def test_the_client_raises_an_error_for_an_answer_other_than_200() -> None:
     refusal = OK.replace(b"200 OK", b"422 No")
     with (
         server(refusal, at_once=99) as port,
@@ -225,7 +227,7 @@ def test_a_missed_figure_is_shown_and_is_no_failure(monkeypatch: pytest.MonkeyPa
     assert "WARNING" not in err
 
 
-def test_a_busy_machine_is_told_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_machine_is_reported_before_and_after_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     status, out, err = run(monkeypatch, 1.6, "core")
     assert (status, "THE MACHINE WAS BUSY" in out, "WARNING: THE MACHINE IS BUSY" in err) == (0, True, True)
 

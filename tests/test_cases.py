@@ -3,7 +3,7 @@
 service.yaml    the Service; its first line is a comment that says why the case exists
 settings.yaml   the administrator's settings, if they aren't the defaults
 ingress.yaml    the Ingress it gets, whole; `null`: none
-refusal.txt     or else the status and the reason why nothing is changed
+refusal.txt     if it is refused: the status and the refusal, in place of ingress.yaml
 
 `make cases` writes the last two.
 """

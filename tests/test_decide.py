@@ -103,7 +103,7 @@ def test_hosts_times_routes_are_at_most_1000_paths(hosts: int) -> None:
     }
     decision = decide(made(ON | annotations), NONE, Policy())
     if hosts == 10:
-        assert decision.refused is None or "bytes" in decision.refused.line(), "only the size in bytes may be too much"
+        assert decision.refused is None or "bytes" in decision.refused.line(), "only the size in bytes may be too large"
     else:
         assert decision.refused is not None
         assert decision.refused.line() == ("ingress/host and ingress/routes together make 1100 paths; 1000 is the most")
@@ -113,11 +113,11 @@ def test_hosts_times_routes_are_at_most_1000_paths(hosts: int) -> None:
     ("reason", "annotations", "observed", "paused"),
     [
         ("a Service that asks for an Ingress waits", ON, NONE, True),
-        ("one that has it already waits, too", ON, OBSERVED, True),
-        ("one that is wrong isn't told so", {HTTP.key: "yes"}, NONE, True),
-        ("an Ingress isn't even removed", {}, OBSERVED, True),
-        ("a Service with nothing to do is answered as ever", {}, NONE, False),
-        ("a Service that opted out is answered as ever", {HTTP.key: "false"}, NONE, False),
+        ("a Service that has its Ingress waits, too", ON, OBSERVED, True),
+        ("a Service with a mistake isn't told of it", {HTTP.key: "yes"}, NONE, True),
+        ("the Ingress of a Service that opted out isn't removed", {}, OBSERVED, True),
+        ("a Service with nothing to do is answered as usual", {}, NONE, False),
+        ("a Service that opted out and has no Ingress is answered as usual", {HTTP.key: "false"}, NONE, False),
     ],
 )
 def test_while_paused_nothing_changes(

@@ -24,7 +24,9 @@ from devcluster.errors import BuildFailed, DevClusterError, MissingProgram, NotR
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
 
-linux_only = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="read from /proc")
+linux_only = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="The use is read from /proc, which only Linux has."
+)
 
 
 @pytest.fixture
@@ -127,14 +129,16 @@ def test_without_a_usable_go_the_message_says_what_is_missing_and_how_to_get_it(
 
 
 @pytest.mark.usefixtures("bare_machine")
-def test_with_if_possible_a_build_that_is_impossible_is_no_error() -> None:
+def test_with_the_option_if_possible_a_build_that_is_impossible_is_no_error() -> None:
     result = CliRunner().invoke(main, ["build", "--if-possible"])
 
     assert result.exit_code == 0
     assert "Go 1.26.0 or later is needed" in result.stderr
 
 
-def test_metacontroller_is_asked_for_by_name_only_where_it_is(bare_machine: Callable[..., Path]) -> None:
+def test_metacontroller_is_the_engine_where_it_is_on_path_unless_the_stand_in_is_chosen(
+    bare_machine: Callable[..., Path],
+) -> None:
     with pytest.raises(MissingProgram, match="no `metacontroller` on PATH"):
         engines.find_engine("metacontroller", {})
     assert engines.find_engine("auto", {}).name("") == "the stand-in for Metacontroller"
@@ -274,7 +278,7 @@ def test_a_program_that_cannot_be_executed_is_a_plain_error(processes: Processes
 @pytest.mark.parametrize(
     "script",
     ["sleep 60 & echo $!; wait", "trap '' TERM; sleep 60 & echo $!; wait", "sleep 60 & echo $!; exit"],
-    ids=["that ends when asked", "that does not", "that has already ended"],
+    ids=["it ends when asked", "it ignores SIGTERM", "it has already ended"],
 )
 def test_stopping_a_process_ends_its_descendants_too(processes: Processes, script: str) -> None:
     process = sh(processes, script)
@@ -426,7 +430,7 @@ def test_the_crds_name_metacontrollers_three_kinds() -> None:
     }
 
 
-def test_credentials_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_only_their_owner_can_read_credentials(tmp_path: Path) -> None:
     ca = tmp_path / "ca.crt"
     ca.write_text("certificate")
     path = tmp_path / "kubeconfig"
@@ -444,7 +448,7 @@ def test_waiting_too_long_is_an_error_that_says_what_for() -> None:
         wait_for(lambda: None, timeout=0, what="the moon")
 
 
-def test_an_event_about_no_object_is_not_taken_for_the_engines() -> None:
+def test_an_event_about_no_object_is_not_taken_for_the_start_of_the_engine() -> None:
     assert tells_of_the_start({"reason": "Started", "involvedObject": {"name": "ingress-manager"}})
     assert not tells_of_the_start({"reason": "Started", "involvedObject": {"kind": "Lease"}})
     assert not tells_of_the_start({"reason": "LeaderElection", "involvedObject": {"name": "ingress-manager"}})

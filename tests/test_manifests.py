@@ -55,7 +55,7 @@ def routes(method: str) -> set[str]:
 
 
 def selects(selector: dict[str, str], labels: dict[str, str]) -> bool:
-    """Return whether a selector's matchLabels, of which there are some, select an object with `labels`."""
+    """Return whether matchLabels that are not empty, which would select everything, select an object with `labels`."""
     return bool(selector) and selector.items() <= labels.items()
 
 
@@ -113,14 +113,14 @@ RESTRICTED: list[tuple[str, Checked]] = [
     ("no namespace of the host", lambda pod, _: not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()),
     ("no port of the host", lambda _, c: not any("hostPort" in port for port in c.get("ports", []))),
     ("no privileges", lambda _, c: not c["securityContext"].get("privileged")),
-    ("no way to gain any", lambda _, c: c["securityContext"]["allowPrivilegeEscalation"] is False),
+    ("no way to gain privileges", lambda _, c: c["securityContext"]["allowPrivilegeEscalation"] is False),
     ("no capability", lambda _, c: c["securityContext"]["capabilities"] == {"drop": ["ALL"]}),
     ("not root", lambda pod, _: pod["securityContext"]["runAsNonRoot"] is True),
     ("no user that is root", lambda pod, _: pod["securityContext"].get("runAsUser") != 0),
     ("seccomp", lambda pod, _: pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}),
     ("no sysctl", lambda pod, _: "sysctls" not in pod["securityContext"]),
     ("only harmless volumes", lambda pod, _: all("configMap" in v for v in pod.get("volumes", []))),
-    ("and beyond the profile: no writable file", lambda _, c: c["securityContext"]["readOnlyRootFilesystem"] is True),
+    ("beyond the standard: no writable file", lambda _, c: c["securityContext"]["readOnlyRootFilesystem"] is True),
     ("requests", lambda _, c: c["resources"]["requests"].keys() == {"cpu", "memory"}),
     ("a limit of memory", lambda _, c: c["resources"]["limits"].keys() == {"memory"}),
 ]
@@ -162,7 +162,8 @@ def test_the_decoratorcontroller_takes_every_service_writes_to_none_and_updates_
     # The default never updates an Ingress.
     [attachment] = spec["attachments"]
     assert attachment["updateStrategy"] == {"method": "InPlace"}
-    # A finalize hook would put a finalizer on Services; with a customize hook each Ingress event costs a walk over all.
+    # A finalize hook would put a finalizer on Services. With a customize hook, Metacontroller would walk over all
+    # Services at each event of an Ingress.
     assert spec["hooks"].keys() == {"sync"}
     assert spec["hooks"]["sync"]["version"] == "v2"
 
@@ -191,7 +192,7 @@ def test_the_policy_of_names_that_are_taken_knows_our_ingresses_as_the_hook_and_
     assert (selected["key"], selected["values"]) == (label, [value])
 
 
-def test_the_decoratorcontroller_alone_is_part_of_the_whole() -> None:
+def test_the_folder_with_the_decoratorcontroller_alone_is_part_of_the_whole_installation() -> None:
     whole, alone = rendered("metacontroller"), rendered("metacontroller/controller")
     assert sorted(item["kind"] for item in alone) == [
         "ClusterRole",
@@ -328,7 +329,7 @@ def test_the_settings_file_states_every_setting() -> None:
     assert list(stated) == [field.encode_name for field in msgspec.structs.fields(Policy)]
 
 
-def test_the_sample_takes_nothing_but_the_annotation() -> None:
+def test_the_sample_needs_no_other_annotation() -> None:
     assert find("manifests/sample", "Service")["metadata"]["annotations"] == {"ingress/http": "true"}
 
 
@@ -386,11 +387,11 @@ def test_the_image_holds_what_setup_cfg_asks_for_and_only_what_has_a_hash() -> N
         if line and not line.startswith("#"):
             requirement = Requirement(line)
             assert pins[canonicalize_name(requirement.name)] in requirement.specifier, (
-                "`make lock` brings them together"
+                "`make lock` pins a version that setup.cfg allows"
             )
 
 
-WITHOUT_WHAT_IS_NOT_PINNED = """
+IMPORT_WITHOUT_THE_MISSING = """
 import sys
 
 class Missing:
@@ -405,7 +406,7 @@ from hooks import app, gunicorn_conf, worker
 
 
 def test_the_hook_starts_with_nothing_but_what_is_pinned() -> None:
-    """What only the developers' tools bring along is missing in the image."""
+    """The image has no packages that only the developers' tools need, so importing them here raises an error."""
     lines = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
     pinned = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lines, re.MULTILINE)}
     pinned.add(canonicalize_name("ingress-manager"))
@@ -415,7 +416,7 @@ def test_the_hook_starts_with_nothing_but_what_is_pinned() -> None:
         if not {canonicalize_name(name) for name in names} & pinned
     ]
     assert "pytest" in missing
-    command = [sys.executable, "-c", WITHOUT_WHAT_IS_NOT_PINNED, *missing]
+    command = [sys.executable, "-c", IMPORT_WITHOUT_THE_MISSING, *missing]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 

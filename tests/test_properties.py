@@ -69,7 +69,7 @@ def test_an_ingress_is_accepted_by_the_rules_of_the_api_server(parent: Object, p
 def test_an_ingress_leads_to_its_own_service_and_nowhere_else(parent: Object, policy: Policy) -> None:
     tcp = [port["port"] for port in parent["spec"]["ports"] if port.get("protocol", "TCP") == "TCP"]
     for made in wanted(parent, policy):
-        ingress = msgspec.convert(made, Ingress)  # which knows no defaultBackend
+        ingress = msgspec.convert(made, Ingress)  # raises an error if it has a defaultBackend
         assert (ingress.metadata.name, ingress.metadata.namespace) == (parent["metadata"]["name"], "team-a")
         assert len({rule.host for rule in ingress.spec.rules}) == len(ingress.spec.rules)
         for rule in ingress.spec.rules:
@@ -86,7 +86,7 @@ def test_no_host_is_outside_the_policy(parent: Object, policy: Policy) -> None:
         assert all(hosts)
         if patterns is not None:
             for host in hosts:
-                # Of what a wildcard matches, one host near and one far below.
+                # For a wildcard: a host directly below its domain, and one further below.
                 for matched in (host.replace("*", "x"), host.replace("*", "x.y")):
                     assert any(
                         matched == pattern or (pattern[:2] == "*." and matched.endswith(pattern[1:]))
@@ -107,7 +107,7 @@ def test_no_annotation_is_copied_that_is_not_on_the_list(parent: Object, policy:
 
 
 @given(made_up.services() | made_up.valid_services(), made_up.policy())
-def test_what_the_hook_wants_fed_back_as_observed_changes_nothing(parent: Object, policy: Policy) -> None:
+def test_once_its_ingress_is_observed_a_service_still_gets_the_same_ingress(parent: Object, policy: Policy) -> None:
     first = answer(body(sync_request(parent)), policy)
     desired = wanted(parent, policy)
     again = answer(body(sync_request(parent, attached=[as_created(made, parent) for made in desired])), policy)
@@ -116,7 +116,7 @@ def test_what_the_hook_wants_fed_back_as_observed_changes_nothing(parent: Object
 
 
 @given(made_up.valid_services())
-def test_what_is_asked_for_rightly_is_given(parent: Object) -> None:
+def test_a_valid_service_gets_an_ingress(parent: Object) -> None:
     assert len(wanted(parent, Policy())) == 1
 
 

@@ -1,4 +1,4 @@
-"""`make run`, and asking it with curl, word for word as the README says but for the port."""
+"""`make run` and the curl command, word for word as in the README, except for the port."""
 
 import json
 import os

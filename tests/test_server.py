@@ -120,31 +120,29 @@ def test_a_connection_serves_many_requests(server: Server) -> None:
     [
         ("a chunk without a size", b"Transfer-Encoding: chunked\r\n\r\nZZ\r\nxx\r\n0\r\n\r\n"),
         ("a chunk of negative size", b"Transfer-Encoding: chunked\r\n\r\n-5\r\nxx\r\n0\r\n\r\n"),
-        ("a length that is none", b"Content-Length: x\r\n\r\n"),
+        ("a length that is no number", b"Content-Length: x\r\n\r\n"),
         ("a negative length", b"Content-Length: -1\r\n\r\n"),
         ("a length with a sign", b"Content-Length: +5\r\n\r\nxxxxx"),
         ("two lengths", b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx"),
         ("both a length and chunks", b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
         ("both chunks and a length", b"Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n"),
         ("chunks twice", b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        ("an encoding that is none", b"Transfer-Encoding: nonsense\r\n\r\n"),
+        ("an unknown encoding", b"Transfer-Encoding: nonsense\r\n\r\n"),
         ("a header without a name", b": x\r\n\r\n"),
         ("a header that goes on in the next line", b"X-A: b\r\n c\r\nContent-Length: 1\r\n\r\nx"),
         ("lines that end in LF alone", b"X-A: b\nContent-Length: 1\n\nx"),
         ("no body at all", b"\r\n"),
     ],
 )
-def test_bytes_that_are_no_request_are_never_answered_500_for_what_is_in_them(
-    server: Server, reason: str, sent: bytes
-) -> None:
+def test_bytes_that_are_no_request_are_answered_4xx_or_501(server: Server, reason: str, sent: bytes) -> None:
     answer = server.answer_to(b"POST /sync HTTP/1.1\r\nHost: hook\r\nConnection: close\r\n" + sent)
     status = int(answer.split(b" ", 2)[1])
     assert 400 <= status < 500 or status == 501, (reason, answer)
     until_ready(server)
 
 
-def test_no_header_can_move_the_routes(server: Server) -> None:
-    """Of a proxy on loopback gunicorn would take SCRIPT_NAME from the headers, and answer 500 when it doesn't fit."""
+def test_no_header_can_change_which_path_is_asked_for(server: Server) -> None:
+    """By default gunicorn takes SCRIPT_NAME from clients on loopback, and answers 500 when the path is outside."""
     answer = server.answer_to(b"GET /healthz HTTP/1.1\r\nHost: hook\r\nConnection: close\r\nSCRIPT_NAME: /x\r\n\r\n")
     assert int(answer.split(b" ", 2)[1]) < 500
 
@@ -184,7 +182,7 @@ def test_many_requests_at_once_are_all_answered_alike(server: Server) -> None:
     assert answers == [(number, 200, f"h{number}.example.com") for number in range(200)]
 
 
-def test_it_stops_gracefully_an_answer_under_way_is_still_given(own_server: Server) -> None:
+def test_a_request_under_way_is_answered_before_the_hook_stops(own_server: Server) -> None:
     with own_server.connect() as connection:
         connection.sendall(HEAD + OPTED_IN[:10])
         time.sleep(0.3)  # until the worker reads the body
@@ -196,7 +194,7 @@ def test_it_stops_gracefully_an_answer_under_way_is_still_given(own_server: Serv
 
 
 def test_an_idle_connection_does_not_hold_up_the_stop(own_server: Server) -> None:
-    """Metacontroller keeps two. Without our worker, each stop would take the graceful timeout of 25 s."""
+    """Metacontroller keeps connections open. With gunicorn's own worker, each stop would take 25 s."""
     with requests.Session() as session:
         assert session.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
         own_server.process.send_signal(signal.SIGTERM)

@@ -54,9 +54,9 @@ CASES = [
         {"metadata": {"labels": {"ours": "2", "new": "2", "theirs": "x"}}},
     ),
     Case("An object no longer desired goes, with what others put in it.", {"a": {"b": 1}}, {"a": {}}, {}, {}),
-    Case("A desired null is a value like any other, for a scalar.", {"a": 1}, {}, {"a": None}, {"a": None}),
+    Case("A desired null in the place of a scalar is a value like any other.", {"a": 1}, {}, {"a": None}, {"a": None}),
     Case(
-        "A desired null is an empty object, for an object.",
+        "A desired null in the place of an object is an empty object.",
         {"a": {"b": 1, "c": 2}},
         {"a": {"b": 1}},
         {"a": None},

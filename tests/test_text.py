@@ -16,7 +16,7 @@ from hooks.text import did_you_mean, listed, one_line, quoted
         ("a NUL is seen", "a\0b", "a\\x00b"),
     ],
 )
-def test_a_line_stays_a_line(reason: str, text: str, shown: str) -> None:
+def test_no_character_can_break_or_disguise_a_line(reason: str, text: str, shown: str) -> None:
     assert one_line(text) == shown, reason
 
 
@@ -26,8 +26,8 @@ def test_a_line_stays_a_line(reason: str, text: str, shown: str) -> None:
         ("a value is quoted as in YAML", "yes", '"yes"'),
         ("a quote can't end it", 'a"b', '"a\\"b"'),
         ("a backslash is told from an escape", "a\\nb", '"a\\\\nb"'),
-        ("a long one is cut", "x" * 61, '"' + "x" * 60 + '…"'),
-        ("the longest whole one is whole", "x" * 60, '"' + "x" * 60 + '"'),
+        ("a long value is cut", "x" * 61, '"' + "x" * 60 + '…"'),
+        ("a value of 60 characters is not cut", "x" * 60, '"' + "x" * 60 + '"'),
         ("escapes are cut, too", "\x01" * 60, '"' + "\\x01" * 15 + '…"'),
     ],
 )
@@ -46,9 +46,9 @@ def test_a_list_names_ten_things_and_counts_the_others() -> None:
     ("reason", "word", "said"),
     [
         ("a typing error is recognised", "ingress/hots", "; did you mean ingress/host?"),
-        ("a word like none is not", "ingress/zzz", ""),
-        ("what all begin with doesn't make them alike", "ingress/x", ""),
-        ("a long word is like none", "ingress/" + "host" * 20, ""),
+        ("a word that is like no known one gets no suggestion", "ingress/zzz", ""),
+        ("the prefix of all words doesn't make them alike", "ingress/x", ""),
+        ("a long word gets no suggestion", "ingress/" + "host" * 20, ""),
     ],
 )
 def test_the_nearest_known_word_is_named(reason: str, word: str, said: str) -> None:

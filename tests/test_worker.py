@@ -1,4 +1,4 @@
-"""The worker: what gunicorn's own doesn't do. That it serves is shown by tests/test_server.py."""
+"""The worker: what it adds to gunicorn's own. tests/test_server.py shows that it serves."""
 
 import json
 from typing import Any
@@ -61,13 +61,13 @@ def test_when_it_stops_it_ends_every_wait_for_another_request(worker: Worker) ->
     assert worker.connections == 0
 
 
-def test_a_request_that_hangs_is_left_after_a_while(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_hangs_during_a_request_is_given_up(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: "answered")
     sock = Socket()
     assert worker.handle_request("listener", "request", sock, "address") == "answered"
     assert sock.timeouts == [BODY_SECONDS, None]
 
 
-def test_what_ends_a_greenlet_is_logged_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exception_that_ends_a_greenlet_is_logged_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     log_exception(None, OSError, OSError(24, "Too many open files"), None)
     assert "Too many open files" in json.loads(capsys.readouterr().err)["exception"]

@@ -22,10 +22,10 @@ ROUTES = 32 * 1024
 """Characters: the most that ingress/routes may have. What is longer is refused before it is read as YAML."""
 
 PORTS = range(1001, 41_001)
-"""Numbers: as many as fit into 3 MiB with the fields that the API server adds. Port 80 would be preferred."""
+"""Numbers: as many as fit into 3 MiB with the fields that the API server adds. Without 80, which would be chosen."""
 
 LABELS = 110_000
-"""Beside 4,000 ports. etcd would take 140,000, but the API server needs seconds to take so many already."""
+"""Labels, beside 4,000 ports. etcd would take 140,000 of them, but the API server already needs seconds for so many."""
 
 HTTP = {"ingress/http": "true"}
 

@@ -1,7 +1,7 @@
 """The cases: `make cases` writes what each Service in tests/cases now becomes, and shows what that changes.
 
-A new case needs a service.yaml, and a settings.yaml when the defaults don't do; this writes the rest. Read the diff:
-the tests hold every later answer against it.
+A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
+the tests compare every later answer with it.
 """
 
 import difflib
@@ -38,7 +38,7 @@ def outcome(case: Path) -> tuple[str, Any]:
 
 
 def stated(case: Path) -> tuple[str, Any]:
-    """Return the same as it stands in the case's files; ("", None) when it doesn't."""
+    """Return the same, as the files of the case have it; ("", None) when there is no such file."""
     if (case / REFUSAL).exists():
         return REFUSAL, (case / REFUSAL).read_text(encoding="utf-8")
     if (case / INGRESS).exists():

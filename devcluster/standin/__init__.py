@@ -4,8 +4,8 @@
 should exist, and creates, updates and deletes the attachments. It is used where there is no `metacontroller` program,
 and it is never shipped. It acts as Metacontroller 4.17.2 with `--apply-strategy dynamic-apply` and hook version v2.
 
-These features it lacks. It refuses them by name, in a `CreateError` Event on the DecoratorController or a `SyncError`
-Event on the parent, so that nothing works here that would work differently there:
+It lacks the following features. It refuses them by name, in a `CreateError` Event on the DecoratorController or a
+`SyncError` Event on the parent, so that nothing works here that would work differently with Metacontroller:
 
 - selectors, `ignoreStatusChanges`, the hooks `finalize` and `customize`, `etag`, hook version v1, and every other field
   that is not in contract.py;

@@ -141,7 +141,7 @@ class Controller:
             self._queue.add_after(key, answer.resync_after_seconds)
         if answer.labels or answer.annotations or answer.status is not None:
             raise SyncError("the stand-in never writes to a parent: it takes no labels, annotations and status")
-        # The children of a parent that is being deleted are the garbage collector's.
+        # When the parent is being deleted, the garbage collector deletes its children.
         if "deletionTimestamp" not in parent["metadata"]:
             children.manage(self._api, self._methods, parent, observed, desired)
 

@@ -15,7 +15,7 @@ from devcluster.standin.objects import Key, controller_of
 
 Handler = Callable[[Key, Object | None, Object | None], None]
 
-PAUSE = 0.8  # seconds between attempts
+PAUSE = 0.8  # seconds between attempts to watch
 
 log = logging.getLogger(__name__)
 

@@ -9,4 +9,4 @@ from hooks.outputs.ingress import make_ingress
 OUTPUTS: dict[str, Callable[[Exposure], list[Object]]] = {
     "ingress": make_ingress,
 }
-"""Returns the objects of one kind that expose a Service, by the name that the policy gives the kind."""
+"""For each name in `NamespacePolicy.outputs`: the function that returns the objects of that kind."""

@@ -1,4 +1,4 @@
-"""One development cluster for each engine. If there can be none, every test says so, and so does the summary."""
+"""One development cluster for each engine. Where none can be had, tests are skipped, and the summary says why."""
 
 import itertools
 from collections.abc import Iterator

@@ -36,7 +36,7 @@ def test_the_commands_of_the_installation_install_it(empty_cluster: ControlPlane
     kubectl = empty_cluster.programs.kubectl.path
     environment = {**os.environ, "KUBECONFIG": str(empty_cluster.kubeconfig)}
     for command in commands:
-        # Metacontroller's own CRDs are at its release; here are ours of the same kinds.
+        # Metacontroller's own CRDs are on the Internet; CRD_FILE holds CRDs of the same kinds.
         local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), command)
         words = local.replace("kubectl", str(kubectl), 1).split()
         subprocess.run(words, cwd=REPOSITORY, env=environment, check=True, timeout=60)
