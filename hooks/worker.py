@@ -1,4 +1,4 @@
-"""gunicorn's gevent worker, which also closes idle connections when it stops, and gives up clients that hang."""
+"""gunicorn's gevent worker, which also closes idle connections when it stops, and lets no client hold up the others."""
 
 import gc
 from collections.abc import Iterator
@@ -10,9 +10,12 @@ from gunicorn.workers.ggevent import GeventWorker
 
 from hooks import logs
 
-BODY_SECONDS = 30
-"""How long to wait for the next bytes of a body, or until the client takes more of the answer. Metacontroller itself
-gives a request up after five seconds."""
+REQUEST_SECONDS = 30
+"""How long a client may take to send one request and to take the answer. Metacontroller itself gives a request up after
+five seconds."""
+
+MOST_UNREAD = 1024 * 1024
+"""Bytes of a body that nobody asked for, which are read so that the connection can serve another request."""
 
 
 class Worker(GeventWorker):  # type: ignore[misc]
@@ -52,12 +55,21 @@ class Worker(GeventWorker):  # type: ignore[misc]
                 greenlet.kill(timeout, block=False)  # the greenlet's own `with timeout` catches it
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> Any:
-        """Answer one request; a client that hangs is given up after BODY_SECONDS."""
-        sock.settimeout(BODY_SECONDS)
-        try:
-            return super().handle_request(listener_name, req, sock, addr)
-        finally:
-            sock.settimeout(None)
+        """Answer one request, then let the other connections have their turn.
+
+        A client that takes longer than REQUEST_SECONDS is given up. Raises StopIteration to close the connection, as
+        gunicorn's does.
+        """
+        answered = False
+        with gevent.Timeout(REQUEST_SECONDS, False):  # type: ignore[arg-type]
+            super().handle_request(listener_name, req, sock, addr)
+            # gunicorn would read the rest before the next request, however much it is.
+            answered = len(req.body.read(MOST_UNREAD + 1)) <= MOST_UNREAD
+        if not answered:
+            raise StopIteration
+        # While a connection always has something to read, gevent never waits for it, and nobody else is served.
+        gevent.sleep(0)
+        return True
 
 
 def log_exception(_context: object, type_: Any, value: Any, traceback: Any) -> None:

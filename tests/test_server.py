@@ -171,6 +171,51 @@ def test_a_thousand_connections_that_hang_hold_up_nobody_else(own_server: Server
             assert requests.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
 
 
+BUSY = {
+    "a body without an end that nobody reads": (
+        b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: 99999999999\r\n\r\n",
+        b" " * 16384,
+    ),
+    "chunks without an end": (
+        b"POST /sync HTTP/1.1\r\nHost: hook\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"4000\r\n" + b" " * 16384 + b"\r\n",
+    ),
+    "a body for a path that takes none": (
+        b"GET /healthz HTTP/1.1\r\nHost: hook\r\nContent-Length: 99999999999\r\n\r\n",
+        b" " * 16384,
+    ),
+    "one request after the other, without waiting": (b"", b"GET /healthz HTTP/1.1\r\nHost: hook\r\n\r\n" * 500),
+}
+"""What a client sends once, and what it then goes on sending as fast as it can."""
+
+SEND_FOR_EVER = """
+import contextlib, socket, sys, threading
+port, first, then = int(sys.argv[1]), bytes.fromhex(sys.argv[2]), bytes.fromhex(sys.argv[3])
+while True:
+    with socket.create_connection(("127.0.0.1", port)) as connection, contextlib.suppress(OSError):
+        def take():
+            with contextlib.suppress(OSError):
+                while connection.recv(1 << 20): pass
+        threading.Thread(target=take, daemon=True).start()
+        connection.sendall(first)
+        while True:
+            connection.sendall(then)
+"""
+
+
+@pytest.mark.parametrize(("first", "then"), BUSY.values(), ids=BUSY.keys())
+def test_a_client_that_never_stops_sending_holds_up_nobody_else(own_server: Server, first: bytes, then: bytes) -> None:
+    client = subprocess.Popen([sys.executable, "-c", SEND_FOR_EVER, str(own_server.port), first.hex(), then.hex()])
+    try:
+        time.sleep(1)
+        for _ in range(20):
+            assert requests.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+        assert client.poll() is None, "it was still sending"
+    finally:
+        client.kill()
+        client.wait()
+
+
 def test_many_requests_at_once_are_all_answered_alike(server: Server) -> None:
     def ask(number: int) -> tuple[int, int, str]:
         parent = service({"ingress/http": "true", "ingress/host": f"h{number}.example.com"})

@@ -1,27 +1,31 @@
 """The worker: what it adds to gunicorn's own. tests/test_server.py shows that it serves."""
 
+import io
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import gevent
 import pytest
 from gunicorn.workers.ggevent import GeventWorker
 
-from hooks.worker import BODY_SECONDS, Worker, log_exception
+from hooks import worker as workers
+from hooks.worker import MOST_UNREAD, Worker, log_exception
 
 
 class Config:
     keepalive = 60
 
 
-class Socket:
-    """A socket that notes the timeouts it is given."""
+@dataclass
+class Request:
+    """A request of whose body so many bytes have not been read."""
 
-    def __init__(self) -> None:
-        self.timeouts: list[float | None] = []
+    unread: int = 0
 
-    def settimeout(self, seconds: float | None) -> None:
-        self.timeouts.append(seconds)
+    @property
+    def body(self) -> io.BytesIO:
+        return io.BytesIO(b" " * self.unread)
 
 
 @pytest.fixture
@@ -33,6 +37,8 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
             gevent.sleep(0.01)
 
     monkeypatch.setattr(GeventWorker, "run", run)
+    monkeypatch.setattr(workers.gc, "freeze", lambda: None)
+    monkeypatch.setattr(gevent.get_hub(), "print_exception", None)  # put back at the end
     made = object.__new__(Worker)
     made.cfg, made.alive, made.connections = Config(), True, 0
     return made
@@ -61,11 +67,32 @@ def test_when_it_stops_it_ends_every_wait_for_another_request(worker: Worker) ->
     assert worker.connections == 0
 
 
-def test_a_client_that_hangs_during_a_request_is_given_up(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: "answered")
-    sock = Socket()
-    assert worker.handle_request("listener", "request", sock, "address") == "answered"
-    assert sock.timeouts == [BODY_SECONDS, None]
+def answer(worker: Worker, request: Request) -> object:
+    """Return what the worker does with a request; "closed" when it closes the connection."""
+
+    def handle() -> object:
+        try:
+            return worker.handle_request("listener", request, "socket", "address")
+        except StopIteration:
+            return "closed"
+
+    return gevent.spawn(handle).get(timeout=10)
+
+
+@pytest.mark.parametrize(
+    ("unread", "done"), [(0, True), (MOST_UNREAD, True), (MOST_UNREAD + 1, "closed"), (MOST_UNREAD * 9, "closed")]
+)
+def test_a_connection_is_closed_when_too_much_of_a_body_was_not_read(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, unread: int, done: object
+) -> None:
+    monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: True)
+    assert answer(worker, Request(unread)) == done
+
+
+def test_a_client_that_takes_too_long_is_given_up(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: gevent.sleep(60))
+    assert answer(worker, Request()) == "closed"
 
 
 def test_an_exception_that_ends_a_greenlet_is_logged_as_json(capsys: pytest.CaptureFixture[str]) -> None:
