@@ -9,14 +9,17 @@
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from http import HTTPStatus
 from importlib.metadata import version
+from threading import BoundedSemaphore
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
 from flask import Flask, Response, request
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
 from hooks import logs, metacontroller, settings
@@ -28,6 +31,11 @@ from hooks.text import one_line
 
 LARGEST_BODY = 8 * 1024 * 1024
 """Bytes. The API server takes objects of up to 3 MiB; a request holds a Service and what was made for it."""
+
+ORDINARY_BODY = 64 * 1024
+MOST_LARGE_BODIES = 8
+"""A larger body than the ordinary one is only read while fewer than eight others are: together they must not take more
+memory than the container has. 1,200 connections with an ordinary body each take 75 MiB."""
 
 LONGEST_LOGGED = 200
 """How many characters of a request's path are logged."""
@@ -58,13 +66,19 @@ class Sync:
         self.policy = settings_file.policy
         self.log = logs.make_logger()
         self.metrics = Metrics(VERSION, settings_file.sha256)
+        self._large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
+
+    def room_for(self, length: int) -> AbstractContextManager[Any]:
+        """Return the context in which a body of so many bytes is read and answered; it waits if there are too many."""
+        return self._large_bodies if length > ORDINARY_BODY else nullcontext()
 
     def reply(self, body: bytes) -> Reply:
         """Return the reply to one request."""
         started = perf_counter()
         try:
-            answer = metacontroller.answer(body, self.policy)
+            answer = metacontroller.answer(body, self.policy, datetime.now(UTC))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a bug, and the next request is answered
+            self.metrics.count_answer(500)
             return self.bug(error)
         self.metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
         if answer.refused is None:
@@ -96,8 +110,7 @@ class Sync:
         return Reply(status, {"Content-Type": TEXT}, f"{status} {HTTPStatus(status).phrase}: {sentence}\n".encode())
 
     def bug(self, error: Exception) -> Reply:
-        """Log and count a bug; return a reply without details."""
-        self.metrics.count_answer(500)
+        """Log a bug; return a reply without details."""
         self.log.error("bug", status=500, exc_info=error)
         return Reply(500, {"Content-Type": TEXT}, b"ingress-manager has a bug: its log says more\n")
 
@@ -115,11 +128,12 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
     @app.post("/sync")
     def answer_sync() -> Response:
-        return response(sync.reply(read_body()))
+        with sync.room_for(LARGEST_BODY):
+            return response(sync.reply(read_body()))
 
     @app.get("/metrics")
     def show_metrics() -> Response:
-        return Response(sync.metrics.text(), content_type=CONTENT_TYPE_LATEST)
+        return Response(sync.metrics.text(), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     @app.get("/healthz")
     @app.get("/readyz")
@@ -161,12 +175,15 @@ def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
             or int(length) > LARGEST_BODY
         ):
             return otherwise(environ, start_response)
-        try:
-            body = environ["wsgi.input"].read(int(length))
-        except Exception:  # noqa: BLE001 - the client has gone or hangs, which raises many kinds of exceptions
-            reply = sync.not_a_request("POST", "/sync", 400, UNREADABLE_BODY)
-        else:
-            reply = sync.reply(body)
+        with sync.room_for(int(length)):
+            try:
+                body = environ["wsgi.input"].read(int(length))
+            except Exception:  # noqa: BLE001 - a client can break off in many ways
+                body = b""
+            if len(body) < int(length):
+                reply = sync.not_a_request("POST", "/sync", 400, UNREADABLE_BODY)
+            else:
+                reply = sync.reply(body)
         headers = [*reply.headers.items(), ("Content-Length", str(len(reply.body)))]
         start_response(f"{reply.status} {HTTPStatus(reply.status).phrase}", headers)
         return [reply.body]

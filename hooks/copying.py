@@ -1,11 +1,11 @@
 """Copying: which of a Service's annotations reach its Ingress, and with which values."""
 
+import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 
 from hooks.annotations import PREFIX
-from hooks.errors import Problem, Problems
-from hooks.syntax import check_value
+from hooks.errors import MOST_KEPT, Problem, Problems
+from hooks.syntax import is_harmless
 from hooks.text import listed, quoted
 
 NOT_COPIED = "ingress/not-copied"
@@ -60,6 +60,13 @@ NEVER_BY_WILDCARD = {
 }
 """Patterns of the part of a key after the slash, and why no wildcard lets such a key in. Only its full name does."""
 
+OTHERS_PREFIXES = (PREFIX, "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
+"""How keys begin that belong to ingress-manager, Metacontroller or kubectl."""
+
+OLD_CLASS = "kubernetes.io/ingress.class"
+
+_DANGEROUS = re.compile("|".join(re.escape(pattern.strip("*")) for pattern in NEVER_BY_WILDCARD))
+
 CONTROLLER_PREFIXES = (
     "acme.cert-manager.io/",
     "alb.ingress.kubernetes.io/",
@@ -89,24 +96,27 @@ def copied_annotations(annotations: Mapping[str, str], patterns: tuple[str, ...]
     """
     copied = {key: annotations[key] for key in patterns if key in annotations}
     if prefixes := tuple([pattern[:-1] for pattern in patterns if "*" in pattern]):
-        copied |= {key: value for key, value in annotations.items() if key.startswith(prefixes) and is_harmless(key)}
-    for key, value in copied.items():
-        if key in DEFAULT_COPIED or key not in patterns:
-            try:
-                check_value(value)
-            except Problem as problem:
-                problems.add(problem.about(f"{key}: {quoted(value)}", key))
+        copied |= {
+            key: value for key, value in annotations.items() if key.startswith(prefixes) and is_harmless_key(key)
+        }
+    trusted = set(patterns).difference(DEFAULT_COPIED)
+    wrong = [key for key, value in copied.items() if key not in trusted and not is_harmless(value)]
+    problems.extend((wrong_value(key, copied[key]) for key in wrong[:MOST_KEPT]), more=len(wrong[MOST_KEPT:]))
     return copied
 
 
-def is_harmless(key: str) -> bool:
+def is_harmless_key(key: str) -> bool:
     """Return whether a wildcard may let the key through."""
-    try:
-        check_key(key)
-    except Problem:
-        return False
-    behind_the_slash = key.rpartition("/")[2]
-    return not any(fnmatchcase(behind_the_slash, pattern) for pattern in NEVER_BY_WILDCARD)
+    belongs_to_others = key.startswith(OTHERS_PREFIXES) or key == OLD_CLASS
+    return not belongs_to_others and not _DANGEROUS.search(key.rpartition("/")[2])
+
+
+def wrong_value(key: str, value: str) -> Problem:
+    """Return the problem with the value of an annotation that is copied."""
+    return Problem(
+        f"{key}: {quoted(value)} may hold only one line of ASCII, without quotes, braces, ; $ # \\ < and >",
+        annotation=key,
+    )
 
 
 def not_copied(annotations: Iterable[str], copied: Mapping[str, str]) -> dict[str, str]:
@@ -121,8 +131,8 @@ def check_key(key: str) -> str:
         raise Problem("may hold * only at its end")
     if "/" not in key:
         raise Problem("must begin with a domain, as in cert-manager.io/issuer")
-    if key.startswith((PREFIX, "metacontroller.k8s.io/", "kubectl.kubernetes.io/")):
+    if key.startswith(OTHERS_PREFIXES):
         raise Problem("belongs to ingress-manager, Metacontroller or kubectl and can't be copied")
-    if key == "kubernetes.io/ingress.class":
+    if key == OLD_CLASS:
         raise Problem("can't be copied beside an IngressClass; ingress/class says the same")
     return key

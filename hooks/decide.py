@@ -12,7 +12,7 @@ from hooks.outputs import OUTPUTS
 from hooks.policy import Policy, in_namespace
 
 RECHECK_SECONDS = range(4, 9)
-"""After how long a Service is synced again while an object that it should have isn't there yet."""
+"""After how long a new Service is synced again while an object that it should have isn't there yet."""
 
 RESYNC_SECONDS = range(240, 361)
 """After how long a Service is synced again when all its objects are there."""
@@ -43,10 +43,11 @@ class Decision(msgspec.Struct, frozen=True):
     """Why nothing should change. `objects` is then empty, which does not mean that any should be removed."""
 
 
-def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
+def decide(service: Service, observed: Observed, policy: Policy, age: float = 0) -> Decision:
     """Return what should exist for `service`. Never raises.
 
-    `observed` are the objects that were made for it earlier and are there now.
+    `observed` are the objects that were made for it earlier and are there now. `age` is that of the Service, in
+    seconds; only `resync_after` depends on it.
     """
     wishes = annotations.read(service.metadata.annotations or {})
     if policy.paused and (wishes or any(observed.values())):
@@ -61,7 +62,7 @@ def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
             refuse_too_large(made)
     except Refused as refused:
         return Decision(wanted=True, refused=refused)
-    return Decision(wanted=True, objects=objects, resync_after=resync_after(service, objects, observed))
+    return Decision(wanted=True, objects=objects, resync_after=resync_after(service, objects, observed, age))
 
 
 def pause(service: Service) -> Refused:
@@ -70,14 +71,17 @@ def pause(service: Service) -> Refused:
     return Refused(429, [problem], retry_after=spread(service, PAUSE_SECONDS))
 
 
-def resync_after(service: Service, objects: tuple[Object, ...], observed: Observed) -> int:
+def resync_after(service: Service, objects: tuple[Object, ...], observed: Observed, age: float) -> int:
     """Return after how many seconds the Service is to be synced again.
 
-    When an object isn't there yet, that is soon: Metacontroller reports no error when its create meets an object of the
-    same name, so it has to try again. When all are there, it is later: changed settings have to reach them.
+    When all objects are there, that is after some minutes: changed settings have to reach them. When one isn't there
+    yet, it is soon: Metacontroller reports no error when its create meets an object of the same name, so it has to try
+    again. A create can also fail for long, because of a quota or a name that is taken. So the older the Service is, the
+    longer the next try waits: many that fail must not hold up the others.
     """
+    some_minutes = spread(service, RESYNC_SECONDS)
     missing = [made for made in objects if not is_observed(made, observed)]
-    return spread(service, RECHECK_SECONDS if missing else RESYNC_SECONDS)
+    return max(spread(service, RECHECK_SECONDS), min(int(age / 2), some_minutes)) if missing else some_minutes
 
 
 def is_observed(made: Object, observed: Observed) -> bool:

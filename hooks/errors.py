@@ -46,7 +46,7 @@ REASONS = {
     Reason.NO_PORT: "The Service has no TCP port.",
     Reason.PAUSED: "The settings pause ingress-manager.",
     Reason.TOO_LARGE: "The Ingress would be larger than Kubernetes can store.",
-    Reason.UNKNOWN_ANNOTATION: "The Service has an ingress/… annotation that there isn't.",
+    Reason.UNKNOWN_ANNOTATION: "The Service has an ingress/… annotation that ingress-manager doesn't know.",
     Reason.UNKNOWN_PORT: "The Service has no TCP port of the name or number that is asked for.",
 }
 """What each reason means, for the docs."""
@@ -114,10 +114,17 @@ class Problems:
 
     def add(self, problem: Problem) -> None:
         """Keep or count one problem."""
-        if len(self.kept) == MOST_KEPT:
+        if any(problem.sentence == known.sentence for known in self.kept):
+            return
+        if self.is_full:
             self.more += 1
-        elif all(problem.sentence != known.sentence for known in self.kept):
+        else:
             self.kept.append(problem)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether another problem is only counted."""
+        return len(self.kept) == MOST_KEPT
 
     def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
         """Keep or count several problems. `more` is the number of further ones, for which no Problem was made."""

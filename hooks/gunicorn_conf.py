@@ -30,7 +30,7 @@ worker_class = "hooks.worker.Worker"
 workers = 1
 
 # Metacontroller opens as many connections as it has workers (20). The rest is room for connections that hang.
-worker_connections = 4000
+worker_connections = 1200
 
 # Longer than the 90 s after which Metacontroller's Go client closes an idle connection: the client closes first, so
 # that no request meets a connection that is just being closed here.

@@ -7,7 +7,8 @@ gc=False here and elsewhere: these objects can't form cycles, so Python's garbag
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -18,11 +19,12 @@ Observed = Mapping[str, Mapping[str, object]]
 """The objects that were made for a Service and are there now: by Kind.group/version, then by namespace/name."""
 
 
-class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
+class ObjectMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
     name: str
     namespace: str
     uid: str
     annotations: dict[str, str] | None = None
+    creation_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
 class ServicePort(msgspec.Struct, rename="camel", frozen=True, gc=False):

@@ -3,6 +3,7 @@
 import logging
 import logging.config
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,6 +56,8 @@ def log_everything() -> None:
     """Send Python's warnings, and exceptions that nobody catches, to the log."""
     logging.captureWarnings(capture=True)
     sys.excepthook = log_exception
+    sys.unraisablehook = lambda raised: log_exception(raised.exc_type, raised.exc_value, raised.exc_traceback)
+    threading.excepthook = lambda raised: log_exception(raised.exc_type, raised.exc_value, raised.exc_traceback)
 
 
 def log_exception(type_: Any, value: Any, traceback: Any) -> None:

@@ -10,6 +10,7 @@
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -46,13 +47,18 @@ class Answer(msgspec.Struct, frozen=True):
 _requests = msgspec.json.Decoder(SyncRequest)
 
 
-def answer(body: bytes, policy: Policy) -> Answer:
-    """Return the answer to a sync request. Never raises."""
+def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
+    """Return the answer to a sync request. Never raises.
+
+    `now` is the present time, with its time zone; without it, every Service counts as new.
+    """
     try:
         request = decode(body)
     except Refused as refused:
         return refusal(refused)
-    decision = decide(request.object, request.attachments, policy)
+    created = request.object.metadata.creation_timestamp
+    age = (now - created).total_seconds() if now and created else 0
+    decision = decide(request.object, request.attachments, policy, age)
     if decision.refused:
         return refusal(decision.refused, request.object)
     return Answer(200, encode(decision))

@@ -77,6 +77,9 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     hosts: tuple[str, ...] | None
     """Patterns of the hosts that may be claimed; None: every host."""
 
+    suffixes: tuple[str, ...]
+    """What the hosts end in that a pattern with a wildcard allows: .example.com for *.example.com."""
+
     host: str
     """The template of the default host."""
 
@@ -96,7 +99,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
             return True
         # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends in a pattern's suffix.
         name = host.removeprefix("*")
-        return name.endswith(tuple(pattern[1:] for pattern in self.hosts if pattern.startswith("*.")))
+        return name.endswith(self.suffixes)
 
 
 def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
@@ -105,10 +108,12 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
     stated = policy.namespaces.get(namespace, others)
     # An entry that leaves out `hosts` keeps the limit of "*". An entry that leaves out `host` or `class` has the
     # general default, not that of "*".
-    hosts = others.hosts if stated.hosts is UNSET else stated.hosts
+    stated_hosts = others.hosts if stated.hosts is UNSET else stated.hosts
+    hosts = None if stated_hosts is UNSET else stated_hosts
     return NamespacePolicy(
         namespace=namespace,
-        hosts=None if hosts is UNSET else hosts,
+        hosts=hosts,
+        suffixes=tuple([pattern[1:] for pattern in hosts or () if pattern.startswith("*.")]),
         host=policy.host if stated.host is None else stated.host,
         ingress_class=policy.ingress_class if stated.ingress_class is UNSET else stated.ingress_class,
         tls=policy.tls,

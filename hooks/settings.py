@@ -130,14 +130,15 @@ def _convert(stated: Any, written: Any, type_: type[Settings], at: str) -> Setti
 
     `written` is the same value with each scalar as it stands in the file.
     """
+    known = [field.encode_name for field in msgspec.structs.fields(type_)]
+    for key, as_written in zip(stated, written, strict=True) if isinstance(stated, dict) else ():
+        if key not in known:
+            path = one_line(f"{at}.{as_written}".lstrip("."))
+            raise Problem(f"{path} is not a setting{did_you_mean(as_written, known)}")
     try:
         return msgspec.convert(stated, type_)
     except msgspec.ValidationError as error:
         problem, _, inside = str(error).partition(" - at `$")
-        if unknown := re.search("unknown field `(.*)`", problem):
-            known = [field.encode_name for field in msgspec.structs.fields(type_)]
-            path = f"{at}.{unknown[1]}".lstrip(".")
-            raise Problem(f"{path} is not a setting{did_you_mean(unknown[1], known)}") from error
         for key in re.findall(r"\w+", inside):
             at_key = int(key) if key.isdigit() else key
             stated, written = stated[at_key], written[at_key]

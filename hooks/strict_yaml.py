@@ -18,7 +18,8 @@ class _Typed(yaml.CSafeLoader):
 
 
 _Typed.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    # Dates stay text, and so does a single =, which PyYAML knows a type for but can't build.
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":value"))]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 
@@ -47,6 +48,8 @@ def _load(text: str, loader: type[_Typed | _Text], most: int | None) -> Any:
     try:
         _refuse_traps(text, most)
         return yaml.load(text, loader)  # noqa: S506 - both build plain values only
+    except ValueError as error:  # a number of more digits than Python reads
+        raise Problem(f"holds a number that can't be read: {error}") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""

@@ -120,7 +120,7 @@ def test_a_bug_is_answered_500_without_details_and_logged_with_its_traceback(
 ) -> None:
     client = client_of(Policy())
 
-    def broken(_body: bytes, _policy: Policy) -> None:
+    def broken(*_arguments: object) -> None:
         raise ZeroDivisionError("the secret of the bug")
 
     monkeypatch.setattr(metacontroller, "answer", broken)
@@ -199,6 +199,13 @@ def test_a_body_that_breaks_off_is_answered_400(client: FlaskClient, length: dic
     assert samples(client)["ingress_manager_answers_total", "400"] == 1
 
 
+def test_a_body_that_ends_too_early_is_answered_400(client: FlaskClient) -> None:
+    """gunicorn returns what has come when the client is gone."""
+    early = {"wsgi.input": io.BytesIO(OPTED_IN[:-1]), "CONTENT_LENGTH": str(len(OPTED_IN))}
+    response = client.open("/sync", method="POST", environ_overrides=early)
+    assert shown(response) == (400, "text/plain; charset=utf-8", "400 Bad Request: the body can't be read\n")
+
+
 @pytest.mark.parametrize("sent", [OPTED_IN, body(sync_request(service({"ingress/http": "yes"}))), b"{}"])
 def test_with_a_length_and_in_chunks_a_request_is_answered_alike(client: FlaskClient, sent: bytes) -> None:
     """Flask answers a body in chunks; a body with a length, as Metacontroller sends it, is answered without Flask."""
@@ -213,6 +220,7 @@ def test_a_bug_anywhere_is_answered_500(monkeypatch: pytest.MonkeyPatch) -> None
     client = client_of(Policy())
     monkeypatch.setattr(Metrics, "text", lambda _self: 1 / 0)
     response = client.get("/metrics")
+    assert "ingress_manager_answers_total" not in response.text, "it was no answer to Metacontroller"
     assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
 
 

@@ -38,6 +38,8 @@ def test_the_same_sentence_is_collected_once_and_beyond_twenty_they_are_counted(
     assert (len(problems.kept), problems.more) == (1, 0)
     problems.extend((Problem(str(number)) for number in range(MOST_KEPT + 4)), more=7)
     assert (len(problems.kept), problems.more) == (MOST_KEPT, 12)
+    problems.extend([Problem("the same")] * 99)
+    assert problems.more == 12, "what is kept is not counted again"
 
 
 @pytest.mark.parametrize("reason", Reason)

@@ -61,9 +61,9 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
 @pytest.mark.parametrize(
     ("reason", "limits", "wanted"),
     [
-        ("a low limit is raised", (256, 1_000_000), (4100, 1_000_000)),
+        ("a low limit is raised", (256, 1_000_000), (1300, 1_000_000)),
         ("as far as the system lets us", (256, 1024), (1024, 1024)),
-        ("without an upper limit", (256, resource.RLIM_INFINITY), (4100, resource.RLIM_INFINITY)),
+        ("without an upper limit", (256, resource.RLIM_INFINITY), (1300, resource.RLIM_INFINITY)),
         ("a high limit stays", (1_000_000, 1_000_000), None),
         ("no limit stays", (resource.RLIM_INFINITY, resource.RLIM_INFINITY), None),
     ],

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -112,3 +113,14 @@ def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> N
     assert answered.body.startswith(b"not a request of Metacontroller's contract v2: ")
     assert answered.body.count(b"\n") == 1
     assert len(answered.body) <= 500
+
+
+@pytest.mark.parametrize(
+    ("now", "least", "most"),
+    [(None, 4, 8), (datetime(2026, 11, 21, 10, 0, 1, tzinfo=UTC), 4, 8), (datetime(2027, 1, 1, tzinfo=UTC), 240, 360)],
+)
+def test_the_age_of_a_service_is_counted_from_its_creation(now: datetime | None, least: int, most: int) -> None:
+    parent = service({"ingress/http": "true"})
+    parent["metadata"]["creationTimestamp"] = "2026-11-21T10:00:00Z"
+    answered = answer(body(sync_request(parent)), Policy(), now)
+    assert least <= json.loads(answered.body)["resyncAfterSeconds"] <= most

@@ -171,6 +171,15 @@ def test_a_thousand_connections_that_hang_hold_up_nobody_else(own_server: Server
             assert requests.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
 
 
+def test_large_bodies_that_hang_hold_up_no_ordinary_request(own_server: Server) -> None:
+    with contextlib.ExitStack() as exits:
+        for _ in range(20):
+            connection = exits.enter_context(own_server.connect())
+            connection.sendall(b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: 8000000\r\n\r\n" + b" " * 100_000)
+        for _ in range(20):
+            assert requests.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+
+
 BUSY = {
     "a body without an end that nobody reads": (
         b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: 99999999999\r\n\r\n",

@@ -1,5 +1,6 @@
 """The worker: what it adds to gunicorn's own. tests/test_server.py shows that it serves."""
 
+import gc
 import io
 import json
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
             gevent.sleep(0.01)
 
     monkeypatch.setattr(GeventWorker, "run", run)
-    monkeypatch.setattr(workers.gc, "freeze", lambda: None)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
     monkeypatch.setattr(gevent.get_hub(), "print_exception", None)  # put back at the end
     made = object.__new__(Worker)
     made.cfg, made.alive, made.connections = Config(), True, 0

@@ -99,6 +99,9 @@ def many_annotations() -> Iterator[tuple[str, dict[str, str]]]:
     """Yield as many annotations as fit."""
     yield "tiny annotations", filled("")
     yield "annotations that look meant for a controller", filled("nginx.org/")
+    yield "annotations with a domain", filled("a.b/")
+    wrong = ANNOTATION_BYTES // len("a.b/12345;") - 10
+    yield "annotations with a domain and a wrong value", {f"a.b/{number}": ";" for number in range(wrong)}
     yield "annotations that look meant for a controller, of long names", filled(f"konghq.com/{'a' * 59}")
     yield "annotations that a controller reads, some copied", {COPIED: "8m"} | filled("nginx.ingress.kubernetes.io/")
     yield "unknown annotations of ours", filled("ingress/")
