@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from devcluster import engines, overlay
-from devcluster.api import CRDS, EVENTS, INGRESSES, LEASES, Api, ApiError, path_of, wait_for
+from devcluster.api import CRDS, EVENTS, INGRESSES, LEASES, SERVICES, Api, ApiError, Object, Resource, path_of, wait_for
 from devcluster.build import REPOSITORY, Progress
 from devcluster.control_plane import ControlPlane, kubectl
 from devcluster.ports import ReservedPort
@@ -118,7 +118,7 @@ class DevCluster:
         self._progress(f"starting {engine.name('')}")
         self.engine.start()
         self.engine.wait_ready(self._controller_started)
-        self._wait_for_policy()
+        self._wait_for_policies()
         self.engine_name = engine.name(self.engine.log_path.read_text())
         self.engine_user = engine.user
 
@@ -134,10 +134,10 @@ class DevCluster:
         conditions = crd.get("status", {}).get("conditions") or []  # null at first
         return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
-    def _wait_for_policy(self) -> None:
-        """Return once the API server enforces the admission policy of name-taken.yaml, which it takes a moment to load.
+    def _wait_for_policies(self) -> None:
+        """Return once the API server enforces the admission policies; it takes a moment to load them.
 
-        A create that the policy must deny is tried, as a dry run, until it is denied.
+        For each, a create that it must deny is tried, as a dry run, until it is denied.
         """
         metadata = {"name": "policy-probe", "namespace": "default"}
         in_the_way = {
@@ -149,16 +149,20 @@ class DevCluster:
         annotations = {"metacontroller.k8s.io/decorator-controller": overlay.CONTROLLER}
         ours = in_the_way | {"metadata": metadata | {"annotations": annotations}}
 
-        def denied() -> bool:
+        orphan = metadata | {"annotations": {"ingress/http": "true"}, "finalizers": ["orphan"]}
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": orphan, "spec": {"ports": [{"port": 80}]}}
+
+        def denied(resource: Resource, obj: Object) -> bool:
             try:
-                self.api.request("POST", path_of(INGRESSES, "default"), params={"dryRun": "All"}, body=ours)
+                self.api.request("POST", path_of(resource, "default"), params={"dryRun": "All"}, body=obj)
             except ApiError as error:
-                return error.status == 403  # 409, AlreadyExists, while the policy is not enforced
+                return error.status == 403  # 409, AlreadyExists, while the policy of taken names is not enforced
             return False
 
         self.api.create(INGRESSES, in_the_way)
-        wait_for(denied, 30, what="the admission policy of name-taken.yaml")
+        wait_for(lambda: denied(INGRESSES, ours), 30, what="the policy of names that are taken")
         self.api.delete(INGRESSES, metadata["name"], metadata["namespace"])
+        wait_for(lambda: denied(SERVICES, service), 30, what="the policy of Services")
 
     def _hook(self, port: int) -> Process:
         return self.processes.add(

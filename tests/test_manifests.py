@@ -19,10 +19,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hooks import gunicorn_conf
+from hooks.annotations import HTTP
 from hooks.app import create_app
 from hooks.policy import Policy
 from hooks.settings import FILE_VARIABLE, SettingsFile, load
 from tests.manifests import FOLDERS, REPOSITORY, built, find, rendered
+
+POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 
 SETUP = configparser.ConfigParser(interpolation=None)
 SETUP.read(REPOSITORY / "setup.cfg")
@@ -174,18 +177,33 @@ def test_services_are_never_resynced_all_at_once() -> None:
     assert "--cache-flush-interval=24h" in container("metacontroller")["args"]
 
 
+def policy_and_binding(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the admission policy of that name, and the binding that makes the API server enforce it."""
+    objects = rendered("metacontroller")
+    [policy] = [item for item in objects if (item["kind"], item["metadata"]["name"]) == (POLICY, name)]
+    [binding] = [item for item in objects if item["kind"] == BINDING and item["spec"]["policyName"] == name]
+    assert binding["spec"]["validationActions"] == ["Deny"]
+    return policy, binding
+
+
+def test_the_policy_of_services_concerns_those_that_carry_the_annotation() -> None:
+    policy, binding = policy_and_binding("ingress-manager-service-guard")
+    [condition] = policy["spec"]["matchConditions"]
+    assert f"annotations[?'{HTTP.key}'].hasValue()" in condition["expression"]
+    assert policy["spec"]["failurePolicy"] == "Fail", "nobody gets by with a Service for which it can't be evaluated"
+    assert "paramRef" not in binding["spec"]
+
+
 def test_the_policy_of_names_that_are_taken_knows_our_ingresses_as_the_hook_and_metacontroller_mark_them() -> None:
     name = find("metacontroller", "DecoratorController")["metadata"]["name"]
-    policy = find("metacontroller", "ValidatingAdmissionPolicy")
+    policy, binding = policy_and_binding("ingress-manager-name-taken")
     [condition] = policy["spec"]["matchConditions"]
     [validation] = policy["spec"]["validations"]
     marked = f"annotations[?'metacontroller.k8s.io/decorator-controller'].orValue('') == '{name}'"
     assert condition["expression"].endswith(marked)
     assert marked in validation["expression"]
 
-    binding = find("metacontroller", "ValidatingAdmissionPolicyBinding")["spec"]
-    assert binding["policyName"] == policy["metadata"]["name"]
-    [selected] = binding["paramRef"]["selector"]["matchExpressions"]
+    [selected] = binding["spec"]["paramRef"]["selector"]["matchExpressions"]
     assert selected["operator"] == "NotIn"
     ingress = yaml.safe_load((REPOSITORY / "tests/cases/host/ingress.yaml").read_text(encoding="utf-8"))
     [(label, value)] = ingress["metadata"]["labels"].items()
@@ -199,21 +217,21 @@ def test_the_folder_with_the_decoratorcontroller_alone_is_part_of_the_whole_inst
         "ClusterRoleBinding",
         "DecoratorController",
         "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
         "ValidatingAdmissionPolicyBinding",
     ]
     assert all(item in whole for item in alone)
 
 
-def test_the_policy_can_be_left_out_with_the_one_line_of_the_readme(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["metacontroller", "metacontroller/controller"])
+@pytest.mark.parametrize("name", ["ingress-manager-name-taken", "ingress-manager-service-guard"])
+def test_each_policy_can_be_left_out_with_one_line_of_the_readme(folder: str, name: str, tmp_path: Path) -> None:
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"^```yaml\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    for folder in ("metacontroller", "metacontroller/controller"):
-        overlay = tmp_path.resolve() / Path(folder).name
-        overlay.mkdir()
-        base = os.path.relpath(REPOSITORY / folder, overlay)
-        (overlay / "kustomization.yaml").write_text(f"resources: [{base}]\n{block}", encoding="utf-8")
-        policy = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
-        assert built(overlay) == [item for item in rendered(folder) if item["kind"] not in policy]
+    [line] = re.findall(rf"^- {{target: {{name: {name}}}.*$", readme, re.MULTILINE)
+    base = os.path.relpath(REPOSITORY / folder, tmp_path.resolve())
+    (tmp_path / "kustomization.yaml").write_text(f"resources: [{base}]\npatches:\n{line}\n", encoding="utf-8")
+    assert built(tmp_path) == [item for item in rendered(folder) if item["metadata"]["name"] != name]
 
 
 def test_metacontroller_may_do_what_it_needs_and_no_more() -> None:

@@ -1,0 +1,169 @@
+"""What the policy of Services keeps a tenant from: somebody whose only right is to edit the Services of a namespace."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from devcluster.api import (
+    INGRESSES,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    Api,
+    ApiError,
+    Object,
+    Resource,
+    path_of,
+    wait_for,
+)
+from devcluster.control_plane import ControlPlane
+from devcluster.story import Stage, routes
+from tests.manifests import REPOSITORY
+
+NAMESPACE = "guarded"
+ROLES = Resource("rbac.authorization.k8s.io/v1", "roles", "Role")
+BINDINGS = Resource("rbac.authorization.k8s.io/v1", "rolebindings", "RoleBinding")
+ON = {"ingress/http": "true"}
+
+
+def tenant_of(plane: ControlPlane, namespace: str) -> Api:
+    """Return a client that logs in as a ServiceAccount which may do everything to the namespace's Services, no more."""
+    name = {"name": "tenant", "namespace": namespace}
+    plane.api.create(SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": name})
+    rules = [{"apiGroups": [""], "resources": ["services"], "verbs": ["*"]}]
+    plane.api.create(ROLES, {"apiVersion": ROLES.api_version, "kind": "Role", "metadata": name, "rules": rules})
+    binding = {
+        "apiVersion": BINDINGS.api_version,
+        "kind": "RoleBinding",
+        "metadata": name,
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"},
+        "subjects": [{"kind": "ServiceAccount", **name}],
+    }
+    plane.api.create(BINDINGS, binding)
+    return Api(plane.url, plane.api.service_account_token(namespace, "tenant"), plane.ca_file)
+
+
+def service(name: str, annotations: dict[str, str] | None = None, **metadata: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations or {}} | metadata,
+        "spec": {"ports": [{"name": "http", "port": 80}]},
+    }
+
+
+EXTERNAL = {"type": "ExternalName", "externalName": "secret.team-b.svc.cluster.local"}
+
+
+@pytest.fixture(scope="module")
+def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
+    """Return a tenant's client of an API server that enforces the policy."""
+    plane = empty_cluster
+    plane.kubectl("apply", "--filename", str(REPOSITORY / "metacontroller/controller/service-guard.yaml"))
+    plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    with contextlib.closing(tenant_of(plane, NAMESPACE)) as api:
+        probe = service("probe", ON, finalizers=["orphan"])
+        wait_for(lambda: said(lambda: dry_create(api, probe)) is not None, 30, what="the policy of Services")
+        yield api
+
+
+def dry_create(api: Api, obj: Object) -> None:
+    api.request("POST", path_of(SERVICES, NAMESPACE), params={"dryRun": "All"}, body=obj)
+
+
+def said(write: Callable[[], object]) -> str | None:
+    """Return what the policy says against a write, None when it lets it through."""
+    try:
+        write()
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        return str(error)
+    return None
+
+
+@dataclass(frozen=True)
+class Step:
+    """The annotations of a Service, what the tenant does to it, and what the policy says; None: it lets it through."""
+
+    reason: str
+    annotations: dict[str, str]
+    write: Callable[[Api, str], object]
+    says: str | None
+
+
+def patched(**patch: Any) -> Callable[[Api, str], object]:
+    return lambda api, name: api.patch(SERVICES, name, patch, NAMESPACE)
+
+
+def deleted(**options: Any) -> Callable[[Api, str], object]:
+    return lambda api, name: api.request("DELETE", path_of(SERVICES, NAMESPACE, name), body=options)
+
+
+TO_EXTERNAL, TO_ORPHAN, ORPHANED = "can't become an ExternalName", 'finalizer "orphan"', "--cascade=orphan"
+OFF = {"ingress/http": "false"}
+STEPS = [
+    Step("into an ExternalName", ON, patched(spec=EXTERNAL), TO_EXTERNAL),
+    Step("the same, opting out at once", ON, patched(metadata={"annotations": None}, spec=EXTERNAL), TO_EXTERNAL),
+    Step("the same, with false", OFF, patched(spec=EXTERNAL), TO_EXTERNAL),
+    Step("the same, opting in at once", {}, patched(metadata={"annotations": ON}, spec=EXTERNAL), TO_EXTERNAL),
+    Step("into an ExternalName, never annotated", {}, patched(spec=EXTERNAL), None),
+    Step("an orphaning delete", ON, deleted(propagationPolicy="Orphan"), ORPHANED),
+    Step("the older way to ask for it", ON, deleted(orphanDependents=True), ORPHANED),
+    Step("an orphaning delete, never annotated", {}, deleted(propagationPolicy="Orphan"), None),
+    Step("the finalizer orphan", ON, patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
+    Step("the same beside another", ON, patched(metadata={"finalizers": ["a.b/c", "orphan"]}), TO_ORPHAN),
+    Step("the same, never annotated", {}, patched(metadata={"finalizers": ["orphan"]}), None),
+    Step("a plain delete", ON, deleted(), None),
+    Step("a delete in the background", ON, deleted(propagationPolicy="Background"), None),
+    Step("a delete in the foreground", ON, deleted(propagationPolicy="Foreground"), None),
+    Step("an edit", ON, patched(spec={"ports": [{"name": "http", "port": 81}]}), None),
+    Step("another finalizer", ON, patched(metadata={"finalizers": ["a.b/c"]}), None),
+    Step("opting out", ON, patched(metadata={"annotations": None}), None),
+    Step("into a LoadBalancer", ON, patched(spec={"type": "LoadBalancer"}), None),
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.reason)
+def test_what_a_tenant_can_do_to_a_service(tenant: Api, step: Step) -> None:
+    name = f"s{STEPS.index(step)}"  # each step has its own, since some end in a Service that takes its time to go
+    tenant.create(SERVICES, service(name, step.annotations))
+    message = said(lambda: step.write(tenant, name))
+    assert (message is None) == (step.says is None), message
+    assert (step.says or "") in (message or "")
+
+
+def test_a_service_with_the_finalizer_orphan_cannot_be_created_annotated_nor_annotated_later(tenant: Api) -> None:
+    orphan = {"finalizers": ["orphan"]}
+    assert TO_ORPHAN in (said(lambda: dry_create(tenant, service("shop", ON, **orphan))) or "")
+    tenant.create(SERVICES, service("later", **orphan))
+    annotate = {"metadata": {"annotations": ON}}
+    assert TO_ORPHAN in (said(lambda: tenant.patch(SERVICES, "later", annotate, NAMESPACE)) or "")
+    tenant.patch(SERVICES, "later", {"metadata": {"finalizers": None}}, NAMESPACE)
+    tenant.delete(SERVICES, "later", NAMESPACE)
+
+
+def test_an_external_name_that_is_one_already_can_be_annotated_and_edited(tenant: Api) -> None:
+    """The hook refuses it, with an Event that says why."""
+    tenant.create(SERVICES, service("outside") | {"spec": EXTERNAL})
+    assert said(lambda: tenant.patch(SERVICES, "outside", {"metadata": {"annotations": ON}}, NAMESPACE)) is None
+    other = {"spec": {"externalName": "b.example.com"}}
+    assert said(lambda: tenant.patch(SERVICES, "outside", other, NAMESPACE)) is None
+    tenant.delete(SERVICES, "outside", NAMESPACE)
+
+
+def test_an_attempt_changes_nothing_and_the_ingress_leads_where_it_led(stage: Stage) -> None:
+    stage.create_service("shop", ON)
+    before = stage.until_ingress("shop", "the Ingress", lambda _: True)
+    assert TO_EXTERNAL in (said(lambda: stage.api.patch(SERVICES, "shop", {"spec": EXTERNAL}, stage.namespace)) or "")
+    orphaning = {"propagationPolicy": "Orphan"}
+    path = path_of(SERVICES, stage.namespace, "shop")
+    assert ORPHANED in (said(lambda: stage.api.request("DELETE", path, body=orphaning)) or "")
+    stage.api.patch(SERVICES, "shop", {"spec": {"ports": [{"name": "http", "port": 81}]}}, stage.namespace)
+    after = stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    stage.api.delete(SERVICES, "shop", stage.namespace)
+    stage.until("no Ingress", lambda: stage.api.get(INGRESSES, "shop", stage.namespace) is None)
