@@ -137,7 +137,7 @@ def test_what_a_tenant_can_do_to_a_service(tenant: Api, step: Step) -> None:
 
 
 def test_a_service_with_the_finalizer_orphan_cannot_be_created_annotated_nor_annotated_later(tenant: Api) -> None:
-    orphan = {"finalizers": ["orphan"]}
+    orphan: dict[str, Any] = {"finalizers": ["orphan"]}
     assert TO_ORPHAN in (said(lambda: dry_create(tenant, service("shop", ON, **orphan))) or "")
     tenant.create(SERVICES, service("later", **orphan))
     annotate = {"metadata": {"annotations": ON}}
