@@ -81,7 +81,7 @@ def resync_after(service: Service, objects: tuple[Object, ...], observed: Observ
     """
     some_minutes = spread(service, RESYNC_SECONDS)
     missing = [made for made in objects if not is_observed(made, observed)]
-    return max(spread(service, RECHECK_SECONDS), min(int(age / 2), some_minutes)) if missing else some_minutes
+    return max(spread(service, RECHECK_SECONDS), min(int(age / 4), some_minutes)) if missing else some_minutes
 
 
 def is_observed(made: Object, observed: Observed) -> bool:
