@@ -160,24 +160,24 @@ def test_a_large_body_in_chunks_is_refused(server: Server) -> None:
     assert response.status_code == 413
 
 
-def test_a_thousand_connections_that_hang_hold_up_nobody_else(own_server: Server) -> None:
+def test_a_thousand_connections_that_hang_hold_up_nobody_else(server: Server) -> None:
     """`make bench` takes the time of the answer."""
     with contextlib.ExitStack() as exits:
         for number in range(1000):
-            connection = exits.enter_context(own_server.connect())
+            connection = exits.enter_context(server.connect())
             if number % 2:  # the other half is silent
                 connection.sendall(HEAD + OPTED_IN[:10])
         for _ in range(20):
-            assert requests.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
 
 
-def test_large_bodies_that_hang_hold_up_no_ordinary_request(own_server: Server) -> None:
+def test_large_bodies_that_hang_hold_up_no_ordinary_request(server: Server) -> None:
     with contextlib.ExitStack() as exits:
         for _ in range(20):
-            connection = exits.enter_context(own_server.connect())
+            connection = exits.enter_context(server.connect())
             connection.sendall(b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: 8000000\r\n\r\n" + b" " * 100_000)
         for _ in range(20):
-            assert requests.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
 
 
 BUSY = {
@@ -213,12 +213,12 @@ while True:
 
 
 @pytest.mark.parametrize(("first", "then"), BUSY.values(), ids=BUSY.keys())
-def test_a_client_that_never_stops_sending_holds_up_nobody_else(own_server: Server, first: bytes, then: bytes) -> None:
-    client = subprocess.Popen([sys.executable, "-c", SEND_FOR_EVER, str(own_server.port), first.hex(), then.hex()])
+def test_a_client_that_never_stops_sending_holds_up_nobody_else(server: Server, first: bytes, then: bytes) -> None:
+    client = subprocess.Popen([sys.executable, "-c", SEND_FOR_EVER, str(server.port), first.hex(), then.hex()])
     try:
         time.sleep(1)
         for _ in range(20):
-            assert requests.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
         assert client.poll() is None, "it was still sending"
     finally:
         client.kill()
