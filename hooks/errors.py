@@ -116,15 +116,10 @@ class Problems:
         """Keep or count one problem."""
         if any(problem.sentence == known.sentence for known in self.kept):
             return
-        if self.is_full:
-            self.more += 1
-        else:
+        if len(self.kept) < MOST_KEPT:
             self.kept.append(problem)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether another problem is only counted."""
-        return len(self.kept) == MOST_KEPT
+        else:
+            self.more += 1
 
     def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
         """Keep or count several problems. `more` is the number of further ones, for which no Problem was made."""
