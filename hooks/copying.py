@@ -99,6 +99,8 @@ def copied_annotations(annotations: Mapping[str, str], patterns: tuple[str, ...]
         copied |= {
             key: value for key, value in annotations.items() if key.startswith(prefixes) and is_harmless_key(key)
         }
+    if not copied:
+        return copied
     trusted = set(patterns).difference(DEFAULT_COPIED)
     wrong = [key for key, value in copied.items() if key not in trusted and not is_harmless(value)]
     problems.extend((wrong_value(key, copied[key]) for key in wrong[:MOST_KEPT]), more=len(wrong[MOST_KEPT:]))

@@ -113,7 +113,7 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
     return NamespacePolicy(
         namespace=namespace,
         hosts=hosts,
-        suffixes=tuple([pattern[1:] for pattern in hosts or () if pattern.startswith("*.")]),
+        suffixes=tuple([pattern[1:] for pattern in hosts if pattern.startswith("*.")]) if hosts else (),
         host=policy.host if stated.host is None else stated.host,
         ingress_class=policy.ingress_class if stated.ingress_class is UNSET else stated.ingress_class,
         tls=policy.tls,
