@@ -9,6 +9,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
@@ -20,6 +21,7 @@ from hooks.metacontroller import answer
 from hooks.policy import Policy
 
 POLICY = Policy()
+NOW = datetime.now(UTC)
 ROUTES = (1, 10, 100)
 TURNS = 41
 
@@ -90,16 +92,16 @@ def seconds(work: Callable[[], Any], runs: int) -> float:
 
 def answering(body: bytes) -> Callable[[], Any]:
     """Return the work of answering, after one answer to see that it is an Ingress."""
-    first = answer(body, POLICY)
+    first = answer(body, POLICY, NOW)
     if first.status != 200:
         raise ValueError(f"the benchmark's request is refused: {first.body.decode()}")
-    return lambda: answer(body, POLICY)
+    return lambda: answer(body, POLICY, NOW)
 
 
 def against_json(body: bytes, turns: int) -> tuple[float, float]:
     """Return the seconds of an answer, and the ratio to json.loads and json.dumps of the same two bodies."""
     ours = answering(body)
-    response = json.loads(answer(body, POLICY).body)
+    response = json.loads(answer(body, POLICY, NOW).body)
 
     def bare_json() -> None:
         json.loads(body)
@@ -119,12 +121,12 @@ def routes_growth(turns: int) -> list[float]:
 def cost(name: str, body: bytes, progress: Progress) -> Cost:
     """Return what the answer to one of the worst requests takes: the median of five, and the peak of memory."""
     progress(f"the worst inputs: {name}")
-    milliseconds = 1000 * median(seconds(lambda: answer(body, POLICY), 1) for _ in range(5))
+    milliseconds = 1000 * median(seconds(lambda: answer(body, POLICY, NOW), 1) for _ in range(5))
     # A pass of its own, because tracemalloc slows everything down.
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        answer(body, POLICY)
+        answer(body, POLICY, NOW)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

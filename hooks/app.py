@@ -167,20 +167,16 @@ def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
     """
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        length = environ.get("CONTENT_LENGTH", "")
-        if (
-            environ["PATH_INFO"] != "/sync"
-            or environ["REQUEST_METHOD"] != "POST"
-            or not length.isdecimal()
-            or int(length) > LARGEST_BODY
-        ):
+        stated = environ.get("CONTENT_LENGTH", "")
+        length = int(stated) if stated.isdecimal() else LARGEST_BODY + 1
+        if environ["PATH_INFO"] != "/sync" or environ["REQUEST_METHOD"] != "POST" or length > LARGEST_BODY:
             return otherwise(environ, start_response)
-        with sync.room_for(int(length)):
+        with sync.room_for(length):
             try:
-                body = environ["wsgi.input"].read(int(length))
+                body = environ["wsgi.input"].read(length)
             except Exception:  # noqa: BLE001 - a client can break off in many ways
                 body = b""
-            if len(body) < int(length):
+            if len(body) < length:
                 reply = sync.not_a_request("POST", "/sync", 400, UNREADABLE_BODY)
             else:
                 reply = sync.reply(body)

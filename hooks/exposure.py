@@ -110,7 +110,7 @@ def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, prob
         if route.host is not None:
             hosts = allowed_hosts((route.host,), "ingress/routes: host", "ingress/routes", policy, problems)
         if route.port is not None and (port := ports.get(route.port)) is None:
-            problems.add(unknown_port("ingress/routes: port", "ingress/routes", route.port, service))
+            problems.add(refusals.unknown_port("ingress/routes: port", "ingress/routes", route.port, service.ports))
         for host in hosts:
             if (host, path, path_type) in seen:
                 problems.add(refusals.duplicate_route(host, path, path_type))
@@ -155,7 +155,7 @@ def choose_ports(
 
     The first is None when no route needs it, and when it can't be chosen; the reason is then added to `problems`.
     """
-    tcp = [port for port in service.spec.ports or () if port.protocol == "TCP"]
+    tcp = [port for port in service.ports if port.protocol == "TCP"]
     asked_for = {wishes.port, *[route.port for route in routes]}
     ports = find_ports(tcp, asked_for) if asked_for != {None} else {}
     without_port = [route for route in routes if route.port is None]
@@ -167,7 +167,7 @@ def choose_ports(
         except Problem as problem:
             problems.add(problem)
     elif wishes.port not in ports:
-        problems.add(unknown_port("ingress/port:", "ingress/port", wishes.port, service))
+        problems.add(refusals.unknown_port("ingress/port:", "ingress/port", wishes.port, service.ports))
     return ports.get(wishes.port or ""), ports
 
 
@@ -187,7 +187,7 @@ def infer_port(service: Service, tcp: Sequence[ServicePort]) -> int:
     That is the one named http, else the one with the appProtocol http, else number 80. Raises Problem.
     """
     if not tcp:
-        raise refusals.no_port(service.spec.ports or ())
+        raise refusals.no_port(service.ports)
     if len(tcp) == 1:
         return tcp[0].port
     for like_http in (
@@ -197,9 +197,4 @@ def infer_port(service: Service, tcp: Sequence[ServicePort]) -> int:
     ):
         if len(like_http) == 1:
             return like_http[0].port
-    raise refusals.ambiguous_port(service.spec.ports or ())
-
-
-def unknown_port(origin: str, annotation: str, asked_for: str, service: Service) -> Problem:
-    """Return the problem with a port that the Service doesn't have."""
-    return refusals.unknown_port(origin, annotation, asked_for, service.spec.ports or ())
+    raise refusals.ambiguous_port(service.ports)

@@ -6,7 +6,7 @@ reference (ServiceSpec v1 core, ObjectMeta v1 meta).
 gc=False here and elsewhere: these objects can't form cycles, so Python's garbage collector need not look at them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -44,3 +44,8 @@ class Service(msgspec.Struct, rename="camel", frozen=True, gc=False):
     kind: Literal["Service"]
     metadata: ObjectMeta
     spec: ServiceSpec
+
+    @property
+    def ports(self) -> Sequence[ServicePort]:
+        """Return the ports of the Service; an ExternalName may have none."""
+        return self.spec.ports or ()
