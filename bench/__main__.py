@@ -41,9 +41,9 @@ BUSY = 1.5
 def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
     """Measure what users experience: the PARTS core, hook and cluster, or all of them. Linux only.
 
-    Nothing else may run on the machine meanwhile. All parts take about seven minutes. A figure that doesn't reach its aim
-    is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is missing;
-    else 1.
+    Nothing else may run on the machine meanwhile. All parts take about seven minutes. A figure that doesn't reach its
+    aim is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is
+    missing; else 1.
 
     \b
     Examples:
