@@ -185,7 +185,7 @@ TABLE = (
         field="path_type",
         parse=parse_path_type,
         meaning="How the path is compared with that of a request.",
-        value="`Prefix`, `Exact` or `ImplementationSpecific`",
+        value="`Prefix` or `Exact`; `ImplementationSpecific` where settings `pathTypes` allow it",
         default="`Prefix`",
     ),
     Annotation(
@@ -201,7 +201,7 @@ TABLE = (
         field="ingress_class",
         parse=check_name,
         meaning="Which ingress controller serves it.",
-        value="the name of an IngressClass",
+        value="the name of an IngressClass, of those that are allowed",
         default="settings `class`",
     ),
     Annotation(

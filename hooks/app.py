@@ -23,7 +23,7 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
 from hooks import logs, metacontroller, settings
-from hooks.errors import Refused
+from hooks.errors import Problem, Refused
 from hooks.kubernetes import Service
 from hooks.metrics import Metrics
 from hooks.settings import SettingsFile
@@ -81,6 +81,9 @@ class Sync:
             self.metrics.count_answer(500)
             return self.bug(error)
         self.metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
+        if answer.forbidden is not None:
+            self.metrics.count_removal(answer.forbidden.reason)
+            self.log_removal(answer.forbidden, answer.service)
         if answer.refused is None:
             return Reply(200, {"Content-Type": JSON}, answer.body)
         self.log_refusal(answer.refused, answer.service)
@@ -99,6 +102,16 @@ class Sync:
             reasons=sorted({problem.reason for problem in refused.problems}),
             status=refused.status,
             sentence=refused.line(),
+        )
+
+    def log_removal(self, forbidden: Problem, service: Service | None) -> None:
+        """Log whose Ingress is removed because the settings forbid it, and why: no Event tells of a removal."""
+        self.log.warning(
+            "removed",
+            namespace=service and service.metadata.namespace,
+            service=service and service.metadata.name,
+            reasons=[forbidden.reason],
+            sentence=one_line(forbidden.sentence),
         )
 
     def not_a_request(self, method: str, path: str, status: int, sentence: str) -> Reply:

@@ -1,77 +1,134 @@
-"""Copying: which of a Service's annotations reach its Ingress, and with which values."""
+"""Copying: which of a Service's annotations reach its Ingress, and with which values.
+
+An Ingress can tell its controller far more than the owner of a Service should be able to. So an annotation is copied
+only when the settings name its full key and allow its value.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Mapping
+from typing import Literal
 
+import msgspec
+
+from hooks import refusals
 from hooks.annotations import PREFIX
-from hooks.errors import MOST_KEPT, Problem, Problems
-from hooks.syntax import is_harmless
+from hooks.errors import Problem, Problems
 from hooks.text import listed, quoted
 
 NOT_COPIED = "ingress/not-copied"
 """An annotation of our Ingress. It lists those of the Service that look meant for a controller and weren't copied."""
 
-DEFAULT_COPIED = {
-    "cert-manager.io/cluster-issuer": "which ClusterIssuer makes the certificate",
-    "cert-manager.io/issuer": "which Issuer of the namespace makes it",
-    "kubernetes.io/tls-acme": "the older way to ask for a certificate",
-    "nginx.ingress.kubernetes.io/proxy-body-size": "how large an upload may be",
-    "nginx.ingress.kubernetes.io/proxy-read-timeout": "how long a slow answer may take",
-    "nginx.ingress.kubernetes.io/ssl-redirect": "whether http is answered with a redirect to https of the same host",
-    "traefik.ingress.kubernetes.io/router.tls.certresolver": "which of Traefik's resolvers makes the certificate",
-}
-"""The keys copied by default, and what each is for. None runs code, and none can send traffic past its Service."""
+ADDED = "ingress/added-by-settings"
+"""An annotation of our Ingress. It lists those that the administrator's settings have added."""
 
-NEVER_BY_WILDCARD = {
-    "*snippet*": "is code that the controller runs, with the controller's rights (CVE-2021-25742)",
-    "*modsecurity*": "takes code too, in its snippet",
-    "*config*": "is raw configuration for some controllers",
-    "*auth*": "sends each request to a URL first, turns a check off, or reads Secrets (CVE-2025-1097, CVE-2025-24514)",
-    "*jwt*": "turns a check off, or reads Secrets",
-    "*secret*": "reads Secrets, for some controllers from any namespace",
-    "*cert*": "reads certificates and keys",
-    "*-ca*": "reads certificates",
-    "*-crt*": "reads certificates",
-    "*proxy-ssl-*": "reads Secrets",
-    "*fastcgi*": "reads ConfigMaps, and speaks to the Service as no route says",
-    "*mirror*": "sends a copy of each request elsewhere (CVE-2025-1098)",
-    "*redirect*": "sends clients elsewhere (CVE-2023-5044)",
-    "*rewrite*": "asks the Service for another path than the one that was allowed",
-    "*host*": "asks for another host than the one that was allowed",
-    "*header*": "speaks in the controller's name",
-    "*alias*": "claims hosts that no rule names",
-    "*passthrough*": "takes a whole host, with all of its paths",
-    "*regex*": "changes how the paths of every Ingress of the host are read",
-    "*priority*": "puts its routes before those of others",
-    "*canary*": "takes a share of another Service's requests",
-    "*mergeable*": "takes over the paths of another Ingress",
-    "*group*": "takes over the listener of another Ingress",
-    "*backend*": "sends requests to another Service",
-    "*action*": "sends requests elsewhere",
-    "*condition*": "takes requests that no rule names",
-    "*acl*": "takes requests that no rule names",
-    "*custom-http-errors*": "sends failed requests to the default backend",
-    "*middleware*": "can do all of the above",
-    "*plugin*": "can do all of the above",
-    "*polic*": "can do all of the above",
-    "*entrypoint*": "publishes it where the administrator may not want it",
-    "*listen*": "publishes it where the administrator may not want it",
-    "*scheme*": "publishes it where the administrator may not want it",
+Allowed = Literal["any"] | tuple[str, ...]
+"""The values that an annotation may have; any other is refused."""
+
+
+class KnownKey(msgspec.Struct, frozen=True):
+    """A key whose values we know: what can be no such value is refused, whatever the settings allow."""
+
+    purpose: str
+    """What it is for, for the docs."""
+
+    pattern: str
+    """A regular expression of the values that can't break a controller's configuration."""
+
+    right: str
+    """The end of a sentence that says what would be right."""
+
+    by_default: bool = False
+    """Whether it is copied where the settings say nothing: it can harm nobody, whichever controller reads it."""
+
+
+# Each is a pattern, and the end of a sentence that says what would be right.
+SWITCH = ("true|false", 'must be "true" or "false"')
+TOGGLE = ("on|off", 'must be "on" or "off"')
+SECONDS = ("[0-9]{1,6}", "must be a number of seconds, of one to six digits")
+SIZE = ("[0-9]{1,6}[kKmMgG]?", "must be one to six digits, perhaps with k, m or g behind them")
+RATE = ("[1-9][0-9]{0,5}", "must be a number of one to six digits, from 1")
+NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lower-case letters, digits, - and .")
+
+KNOWN = {
+    "nginx.ingress.kubernetes.io/ssl-redirect": KnownKey(
+        "whether http is answered with a redirect to https of the same host", *SWITCH, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/force-ssl-redirect": KnownKey(
+        "the same, even where the Ingress has no TLS", *SWITCH, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/proxy-read-timeout": KnownKey(
+        "how long the Service may be silent while it answers", *SECONDS, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/proxy-send-timeout": KnownKey(
+        "how long the Service may take nothing of a request", *SECONDS, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/proxy-connect-timeout": KnownKey(
+        "how long a connection to the Service may take to stand", *SECONDS, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/proxy-body-size": KnownKey(
+        "how large an upload may be; uploads wait on the controller's disk, which all share", *SIZE
+    ),
+    "nginx.ingress.kubernetes.io/proxy-request-buffering": KnownKey(
+        "whether an upload is passed on only when it is complete", *TOGGLE
+    ),
+    "nginx.ingress.kubernetes.io/proxy-buffering": KnownKey(
+        "whether answers wait on the controller's disk for slow clients", *TOGGLE
+    ),
+    "nginx.ingress.kubernetes.io/proxy-next-upstream-tries": KnownKey(
+        "how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"
+    ),
+    "nginx.ingress.kubernetes.io/backend-protocol": KnownKey(
+        "what the Service's pods speak", "HTTPS?|GRPCS?", "must be HTTP, HTTPS, GRPC or GRPCS"
+    ),
+    "nginx.ingress.kubernetes.io/service-upstream": KnownKey(
+        "whether requests go to the Service's address instead of its pods", *SWITCH
+    ),
+    "nginx.ingress.kubernetes.io/affinity": KnownKey(
+        "whether a client keeps coming to the same pod", "cookie", 'must be "cookie"'
+    ),
+    "nginx.ingress.kubernetes.io/limit-rps": KnownKey(
+        "requests a second from one address; each limit takes 5 MB of the controller's memory", *RATE
+    ),
+    "nginx.ingress.kubernetes.io/limit-rpm": KnownKey("requests a minute from one address; the same", *RATE),
+    "nginx.ingress.kubernetes.io/limit-connections": KnownKey(
+        "connections at once from one address; the same", "[1-9][0-9]{0,3}", "must be a number from 1 to 9999"
+    ),
+    "cert-manager.io/cluster-issuer": KnownKey("which ClusterIssuer makes the certificate", *NAME),
+    "cert-manager.io/issuer": KnownKey("which Issuer of the namespace makes the certificate", *NAME),
+    "kubernetes.io/tls-acme": KnownKey("whether cert-manager's default issuer makes the certificate", *SWITCH),
+    "traefik.ingress.kubernetes.io/router.tls.certresolver": KnownKey(
+        "which of Traefik's resolvers makes the certificate",
+        "[A-Za-z0-9][-_A-Za-z0-9]{0,62}",
+        "must be a name of letters, digits, - and _",
+    ),
+    "haproxy.org/ssl-redirect": KnownKey("whether http is answered with a redirect to https", *SWITCH),
+    "nginx.org/proxy-read-timeout": KnownKey(
+        "how long the Service may be silent", "[0-9]{1,6}s", "must be one to six digits with s behind them"
+    ),
+    "nginx.org/client-max-body-size": KnownKey("how large an upload may be", *SIZE),
 }
-"""Patterns of the part of a key after the slash, and why no wildcard lets such a key in. Only its full name does."""
+"""The keys that we know. The patterns follow from what each controller's source does with a value: many are written
+into the configuration as they are, and nginx refuses the whole of it for a number that is too large (-1, too)."""
+
+DEFAULT_COPIED: dict[str, Allowed] = {key: "any" for key, known in KNOWN.items() if known.by_default}
+"""What is copied where the settings say nothing: keys that can harm nobody, whichever controller reads them."""
+
+_PATTERNS = {key: re.compile(known.pattern) for key, known in KNOWN.items()}
+_QUALIFIED = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
 
 OTHERS_PREFIXES = (PREFIX, "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 """How keys begin that belong to ingress-manager, Metacontroller or kubectl."""
 
 OLD_CLASS = "kubernetes.io/ingress.class"
 
-_DANGEROUS = re.compile("|".join(re.escape(pattern.strip("*")) for pattern in NEVER_BY_WILDCARD))
-
 CONTROLLER_PREFIXES = (
     "acme.cert-manager.io/",
     "alb.ingress.kubernetes.io/",
     "appgw.ingress.kubernetes.io/",
     "cert-manager.io/",
+    "external-dns.alpha.kubernetes.io/",
     "haproxy-ingress.github.io/",
     "haproxy.org/",
     "ingress.cilium.io/",
@@ -79,6 +136,7 @@ CONTROLLER_PREFIXES = (
     "ingress.kubernetes.io/",
     "konghq.com/",
     "kubernetes.io/ingress.",
+    "kubernetes.io/tls-acme",
     "nginx.com/",
     "nginx.ingress.kubernetes.io/",
     "nginx.org/",
@@ -88,53 +146,63 @@ CONTROLLER_PREFIXES = (
 """How keys begin that controllers read from an Ingress. (Traefik reads `…/service.*` from the Service itself.)"""
 
 
-def copied_annotations(annotations: Mapping[str, str], patterns: tuple[str, ...], problems: Problems) -> dict[str, str]:
-    """Return the annotations that `patterns`, the setting copyAnnotations, lets through. Adds wrong values to problems.
+def copied_annotations(
+    annotations: Mapping[str, str],
+    copied: Mapping[str, Allowed],
+    administrators: Container[str],
+    problems: Problems,
+) -> dict[str, str]:
+    """Return the annotations that `copied`, the setting copyAnnotations, lets through. Adds wrong values to problems.
 
-    A value must not be able to become a part of a controller's configuration (CVE-2021-25746). Only a key that the
-    administrator lists by its full name may have any value, unless it is one of DEFAULT_COPIED.
+    The keys in `administrators` are the administrator's own, and are not copied.
     """
-    copied = {key: annotations[key] for key in patterns if key in annotations}
-    if prefixes := tuple([pattern[:-1] for pattern in patterns if "*" in pattern]):
-        copied |= {
-            key: value for key, value in annotations.items() if key.startswith(prefixes) and is_harmless_key(key)
-        }
-    if not copied:
-        return copied
-    trusted = set(patterns).difference(DEFAULT_COPIED)
-    wrong = [key for key, value in copied.items() if key not in trusted and not is_harmless(value)]
-    problems.extend((wrong_value(key, copied[key]) for key in wrong[:MOST_KEPT]), more=len(wrong[MOST_KEPT:]))
-    return copied
+    found = {key: annotations[key] for key in copied if key in annotations and key not in administrators}
+    for key, value in found.items():
+        try:
+            check_copied(key, value, copied)
+        except Problem as problem:
+            problems.add(problem)
+    return found
 
 
-def is_harmless_key(key: str) -> bool:
-    """Return whether a wildcard may let the key through."""
-    belongs_to_others = key.startswith(OTHERS_PREFIXES) or key == OLD_CLASS
-    return not belongs_to_others and not _DANGEROUS.search(key.rpartition("/")[2])
+def check_copied(key: str, value: str, copied: Mapping[str, Allowed]) -> None:
+    """Raise Problem unless the setting copyAnnotations, `copied`, allows the annotation."""
+    if key not in copied:
+        raise refusals.annotation_not_copied(key)
+    try:
+        check_value(key, value)
+    except Problem as problem:
+        raise problem.about(f"{key}: {quoted(value)}", key) from None
+    if copied[key] != "any" and value not in copied[key]:
+        raise refusals.value_not_allowed(key, value, copied[key])
 
 
-def wrong_value(key: str, value: str) -> Problem:
-    """Return the problem with the value of an annotation that is copied."""
-    return Problem(
-        f"{key}: {quoted(value)} may hold only one line of ASCII, without quotes, braces, ; $ # \\ < and >",
-        annotation=key,
-    )
+def check_value(key: str, value: str) -> str:
+    """Return the value that an annotation is to be copied with. Raises Problem when the key can't have it."""
+    if key in KNOWN and not _PATTERNS[key].fullmatch(value):
+        raise Problem(KNOWN[key].right)
+    return value
 
 
-def not_copied(annotations: Iterable[str], copied: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotation that names the keys meant for a controller and not copied; {} when there are none."""
-    left = [key for key in annotations if key.startswith(CONTROLLER_PREFIXES) and key not in copied]
+def not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotation that names the keys meant for a controller that `ours`, the Ingress's, lack or overrule.
+
+    It is {} when there are none.
+    """
+    left = [key for key in annotations if key.startswith(CONTROLLER_PREFIXES) and ours.get(key) != annotations[key]]
     return {NOT_COPIED: listed(sorted(left))} if left else {}
 
 
 def check_key(key: str) -> str:
-    """Return `key`, which may be an entry of copyAnnotations. Raises Problem when it may not."""
-    if "*" in key.removesuffix("*"):
-        raise Problem("may hold * only at its end")
+    """Return `key`, which may be an annotation of our Ingresses. Raises Problem when it may not."""
+    if "*" in key:
+        raise Problem("must be the full key of an annotation, without *")
     if "/" not in key:
         raise Problem("must begin with a domain, as in cert-manager.io/issuer")
     if key.startswith(OTHERS_PREFIXES):
-        raise Problem("belongs to ingress-manager, Metacontroller or kubectl and can't be copied")
+        raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
     if key == OLD_CLASS:
-        raise Problem("can't be copied beside an IngressClass; ingress/class says the same")
+        raise Problem("can't stand beside an IngressClass; class and ingress/class say the same")
+    if not _QUALIFIED.fullmatch(key):
+        raise Problem("must be the key of an annotation, as in cert-manager.io/issuer")
     return key

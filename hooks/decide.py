@@ -9,7 +9,8 @@ from hooks.errors import Problem, Reason, Refused
 from hooks.exposure import expose
 from hooks.kubernetes import Object, Observed, Service
 from hooks.outputs import OUTPUTS
-from hooks.policy import Policy, in_namespace
+from hooks.policy import NamespacePolicy, Policy, in_namespace
+from hooks.standing import find_forbidden
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""
@@ -42,6 +43,9 @@ class Decision(msgspec.Struct, frozen=True):
     refused: Refused | None = None
     """Why nothing should change. `objects` is then empty, which does not mean that any should be removed."""
 
+    forbidden: Problem | None = None
+    """Why what stands has to go all the same, although the Service is refused: the policy forbids it."""
+
 
 def decide(service: Service, observed: Observed, policy: Policy, age: float = 0) -> Decision:
     """Return what should exist for `service`. Never raises.
@@ -50,19 +54,30 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     seconds; only `resync_after` depends on it.
     """
     wishes = annotations.read(service.metadata.annotations or {})
-    if policy.paused and (wishes or any(observed.values())):
-        return Decision(wanted=wishes is not None, refused=pause(service))
-    if wishes is None:
+    if wishes is None and not (policy.paused and observed.ingresses):
         return Decision(wanted=False)
     here = in_namespace(policy, service.metadata.namespace)
+    if wishes is None or policy.paused:
+        return unchanged(service, observed, here, pause(service), wanted=wishes is not None)
     try:
         exposure = expose(service, wishes, here)
         objects = tuple([made for output in here.outputs for made in OUTPUTS[output](exposure)])
         for made in objects:
             refuse_too_large(made)
     except Refused as refused:
-        return Decision(wanted=True, refused=refused)
+        return unchanged(service, observed, here, refused, wanted=True)
     return Decision(wanted=True, objects=objects, resync_after=resync_after(service, objects, observed, age))
+
+
+def unchanged(
+    service: Service, observed: Observed, policy: NamespacePolicy, refused: Refused, *, wanted: bool
+) -> Decision:
+    """Return the decision to change nothing; or to remove what stands, when the policy forbids that.
+
+    Once it is removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
+    """
+    found = (find_forbidden(service, ingress, policy) for ingress in observed.ingresses.values())
+    return Decision(wanted=wanted, refused=refused, forbidden=next(filter(None, found), None))
 
 
 def pause(service: Service) -> Refused:
@@ -85,9 +100,8 @@ def resync_after(service: Service, objects: tuple[Object, ...], observed: Observ
 
 
 def is_observed(made: Object, observed: Observed) -> bool:
-    """Return whether an object of that kind and name is there now."""
-    of_kind = observed.get(f"{made['kind']}.{made['apiVersion']}", {})
-    return f"{made['metadata']['namespace']}/{made['metadata']['name']}" in of_kind
+    """Return whether an object of that name is there now."""
+    return f"{made['metadata']['namespace']}/{made['metadata']['name']}" in observed.ingresses
 
 
 def spread(service: Service, seconds: range) -> int:

@@ -17,17 +17,21 @@ MOST_KEPT = 20
 
 
 class Reason(StrEnum):
-    """Why a request is refused, for logs and metrics. REASONS says what each means."""
+    """Why a request is refused, or an Ingress removed, for logs and metrics. REASONS says what each means."""
 
     AMBIGUOUS_PORT = "ambiguous-port"
+    ANNOTATION_NOT_ALLOWED = "annotation-not-allowed"
+    CLASS_NOT_ALLOWED = "class-not-allowed"
     CONTRADICTION = "contradiction"
     DUPLICATE_ROUTE = "duplicate-route"
     EXTERNAL_NAME = "external-name"
     HOST_NOT_ALLOWED = "host-not-allowed"
+    HTTPS_PORT = "https-port"
     INVALID_DEFAULT_HOST = "invalid-default-host"
     INVALID_REQUEST = "invalid-request"
     INVALID_VALUE = "invalid-value"
     NO_PORT = "no-port"
+    PATH_TYPE_NOT_ALLOWED = "path-type-not-allowed"
     PAUSED = "paused"
     TOO_LARGE = "too-large"
     UNKNOWN_ANNOTATION = "unknown-annotation"
@@ -36,14 +40,18 @@ class Reason(StrEnum):
 
 REASONS = {
     Reason.AMBIGUOUS_PORT: "The Service has several TCP ports, and nothing says which one serves HTTP.",
+    Reason.ANNOTATION_NOT_ALLOWED: "The settings don't allow an annotation of the Ingress, or its value.",
+    Reason.CLASS_NOT_ALLOWED: "The settings don't allow the IngressClass in the Service's namespace.",
     Reason.CONTRADICTION: "Two annotations contradict each other, or one has no effect because of another.",
-    Reason.DUPLICATE_ROUTE: "The same host, path and path type is stated twice.",
+    Reason.DUPLICATE_ROUTE: "Two routes are the same one to ingress controllers.",
     Reason.EXTERNAL_NAME: "The Service is of type ExternalName, which leads out of its namespace.",
     Reason.HOST_NOT_ALLOWED: "The settings don't allow the host in the Service's namespace.",
+    Reason.HTTPS_PORT: "The Service's only TCP port speaks HTTPS, and nothing says that it is to be used.",
     Reason.INVALID_DEFAULT_HOST: "The settings' template of the default host makes no valid host for this Service.",
     Reason.INVALID_REQUEST: "The request is not one of Metacontroller's contract.",
     Reason.INVALID_VALUE: "An annotation has a value that it can't have.",
     Reason.NO_PORT: "The Service has no TCP port.",
+    Reason.PATH_TYPE_NOT_ALLOWED: "The settings don't allow the path type.",
     Reason.PAUSED: "The settings pause ingress-manager.",
     Reason.TOO_LARGE: "The Ingress would be larger than Kubernetes can store.",
     Reason.UNKNOWN_ANNOTATION: "The Service has an ingress/… annotation that ingress-manager doesn't know.",

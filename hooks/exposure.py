@@ -6,11 +6,12 @@ import msgspec
 
 from hooks import refusals
 from hooks.annotations import Route, Wishes
-from hooks.copying import copied_annotations, not_copied
+from hooks.copying import ADDED, copied_annotations, not_copied
 from hooks.errors import Problem, Problems, Refused
 from hooks.kubernetes import Service, ServicePort
 from hooks.policy import NamespacePolicy
-from hooks.syntax import check_host
+from hooks.syntax import check_host, check_literal_path
+from hooks.text import quoted
 
 MOST_PATHS = 1000
 """Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
@@ -51,24 +52,25 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
 
     Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
     """
-    annotations = service.metadata.annotations or {}
     problems = Problems()
     if service.spec.type == "ExternalName":
         problems.add(refusals.external_name())
     problems.extend(wishes.problems, wishes.more_problems)
     problems.extend(contradictions(wishes))
-    copied = copied_annotations(annotations, policy.copied, problems)
+    ingress_class = choose_class(wishes, policy, problems)
+    tls = (wishes.tls_secret is not None or policy.tls.enabled) if wishes.tls is None else wishes.tls
+    annotations = choose_annotations(service, policy, tls, problems)
     rules = choose_rules(service, wishes, policy, problems)
     if problems.kept:
         raise Refused(422, problems.kept, more=problems.more)
     return Exposure(
         name=service.metadata.name,
         namespace=service.metadata.namespace,
-        annotations=copied | not_copied(annotations, copied),
-        ingress_class=wishes.ingress_class or policy.ingress_class,
+        annotations=annotations,
+        ingress_class=ingress_class,
         rules=rules,
-        tls=(wishes.tls_secret is not None or policy.tls.enabled) if wishes.tls is None else wishes.tls,
-        tls_secret=wishes.tls_secret or policy.tls.secret,
+        tls=tls,
+        tls_secret=wishes.tls_secret or policy.default_secret(service.metadata.name),
     )
 
 
@@ -91,6 +93,33 @@ def contradictions(wishes: Wishes) -> list[Problem]:
     return found
 
 
+def choose_class(wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> str | None:
+    """Return the IngressClass. Adds a problem when the policy doesn't allow it."""
+    if wishes.ingress_class is None:
+        return policy.ingress_class
+    if not policy.allows_class(wishes.ingress_class):
+        problems.add(
+            refusals.class_not_allowed("ingress/class:", wishes.ingress_class, policy.namespace, policy.classes or ())
+        )
+    return wishes.ingress_class
+
+
+def choose_annotations(service: Service, policy: NamespacePolicy, tls: bool, problems: Problems) -> dict[str, str]:
+    """Return the annotations: the administrator's, those copied from the Service, and two that tell of both.
+
+    Adds what is wrong with a copied value to `problems`.
+    """
+    stated = service.metadata.annotations or {}
+    added = {**policy.annotations, **policy.tls.annotations} if tls else policy.annotations
+    made = copied_annotations(stated, policy.copied, added, problems)
+    if added:
+        made |= added
+    made |= not_copied(stated, made)
+    if added:
+        made[ADDED] = ", ".join(sorted(added))
+    return made
+
+
 def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> tuple[Rule, ...]:
     """Return the rules of all routes. Adds what is wrong to `problems`; the rules are then incomplete."""
     if wishes.has_wrong("ingress/routes"):
@@ -103,21 +132,53 @@ def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, prob
         problems.add(refusals.too_many_paths(count, MOST_PATHS))
         return ()
     paths: dict[str, list[Path]] = {}
-    seen: set[tuple[str, str, str]] = set()
+    seen: dict[tuple[str, bool, str], str] = {}
     for route in routes:
-        path, path_type = route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix"
+        path, path_type = choose_path(route, wishes, policy, problems)
         hosts, port = shared_hosts, shared_port
         if route.host is not None:
             hosts = allowed_hosts((route.host,), "ingress/routes: host", "ingress/routes", policy, problems)
         if route.port is not None and (port := ports.get(route.port)) is None:
             problems.add(refusals.unknown_port("ingress/routes: port", "ingress/routes", route.port, service.ports))
+        written = as_prefix(path) if path_type == "Prefix" else path
+        counts_as = (path_type == "Exact", path if path_type == "Exact" else as_prefix(path))
         for host in hosts:
-            if (host, path, path_type) in seen:
-                problems.add(refusals.duplicate_route(host, path, path_type))
-            seen.add((host, path, path_type))
+            if len(routes) > 1:
+                shown = f"{host}{path} ({path_type})"
+                if (first := seen.setdefault((host, *counts_as), shown)) is not shown:
+                    problems.add(refusals.duplicate_route(first, shown))
             if port is not None:
-                paths.setdefault(host, []).append(Path(path, path_type, port))
+                paths.setdefault(host, []).append(Path(written, path_type, port))
     return tuple([Rule(host, tuple(of_host)) for host, of_host in paths.items()])
+
+
+def choose_path(route: Route, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> tuple[str, str]:
+    """Return the path and the path type of a route. Adds what the policy doesn't allow to `problems`."""
+    path, path_type = route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix"
+    if path_type not in policy.path_types:
+        origin, annotation = origin_of("pathType" if route.path_type else None, "ingress/path-type")
+        problems.add(refusals.path_type_not_allowed(origin, annotation, path_type, policy.path_types))
+    elif path_type == "ImplementationSpecific":
+        try:
+            check_literal_path(path)
+        except Problem as problem:
+            origin, annotation = origin_of("path" if route.path else None, "ingress/path")
+            problems.add(problem.about(f"{origin} {quoted(path)}", annotation))
+    return path, path_type
+
+
+def origin_of(field: str | None, annotation: str) -> tuple[str, str]:
+    """Return how a sentence about a value begins, and the annotation that states it: a field of a route, or its own."""
+    return (f"ingress/routes: {field}", "ingress/routes") if field else (f"{annotation}:", annotation)
+
+
+def as_prefix(path: str) -> str:
+    """Return a prefix as all its spellings are written: a slash at its end makes no difference.
+
+    Two spellings, in one Service or in two, would be one location that ingress-nginx writes twice. nginx would then
+    refuse its whole configuration: those of other tenants, too. ImplementationSpecific counts as a prefix there.
+    """
+    return path.rstrip("/") or "/"
 
 
 def choose_shared_hosts(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> Sequence[str]:
@@ -141,7 +202,7 @@ def allowed_hosts(
     """Return the hosts if the policy allows them all; else return none, and add a problem that begins with `origin`."""
     if policy.hosts is None:
         return hosts
-    refused = [host for host in hosts if not policy.allows(host)]
+    refused = [host for host in hosts if not policy.allows_host(host)]
     if not refused:
         return hosts
     problems.add(refusals.host_not_allowed(origin, annotation, refused, policy.namespace, policy.hosts))
@@ -189,6 +250,8 @@ def infer_port(service: Service, tcp: Sequence[ServicePort]) -> int:
     if not tcp:
         raise refusals.no_port(service.ports)
     if len(tcp) == 1:
+        if speaks_https(tcp[0]):
+            raise refusals.https_port(tcp[0])
         return tcp[0].port
     for like_http in (
         [port for port in tcp if port.name == "http"],
@@ -198,3 +261,8 @@ def infer_port(service: Service, tcp: Sequence[ServicePort]) -> int:
         if len(like_http) == 1:
             return like_http[0].port
     raise refusals.ambiguous_port(service.ports)
+
+
+def speaks_https(port: ServicePort) -> bool:
+    """Return whether a port says that it speaks HTTPS: by its appProtocol, else by its name."""
+    return (port.app_protocol or port.name) == "https"

@@ -3,6 +3,7 @@
 | status | when                                           | what Metacontroller does                         |
 |--------|------------------------------------------------|--------------------------------------------------|
 | 200    | the desired state                              | makes it so                                      |
+|        | refused, but the policy forbids what stands    | removes it, and asks again                       |
 | 400    | the body is not the contract                   | changes nothing, Event on the Service, retries   |
 | 422    | the Service's annotations or ports are refused | the same                                         |
 | 429    | paused                                         | changes nothing, no Event, retries after a while |
@@ -17,19 +18,15 @@ import msgspec
 
 from hooks.decide import Decision, decide
 from hooks.errors import Problem, Reason, Refused
-from hooks.kubernetes import Service
+from hooks.kubernetes import Observed, Service
 from hooks.policy import Policy
-
-
-class Attachment(msgspec.Struct, frozen=True, gc=False):
-    """An object that was made for the Service earlier. Its fields are skipped: only whether it is there matters."""
 
 
 class SyncRequest(msgspec.Struct, frozen=True, gc=False):
     """What Metacontroller sends, without the fields that are not used here."""
 
     object: Service
-    attachments: dict[str, dict[str, Attachment]]
+    attachments: Observed
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -40,8 +37,11 @@ class Answer(msgspec.Struct, frozen=True):
     refused: Refused | None = None
     """Why the status is not 200."""
 
+    forbidden: Problem | None = None
+    """Why what stands is removed, although the Service is refused."""
+
     service: Service | None = None
-    """The Service that is refused; None when the request holds none."""
+    """The Service that is refused, or whose Ingress is forbidden; None when the request holds none."""
 
 
 _requests = msgspec.json.Decoder(SyncRequest)
@@ -59,6 +59,8 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     created = request.object.metadata.creation_timestamp
     age = (now - created).total_seconds() if now and created else 0
     decision = decide(request.object, request.attachments, policy, age)
+    if decision.forbidden:
+        return Answer(200, encode(decision), forbidden=decision.forbidden, service=request.object)
     if decision.refused:
         return refusal(decision.refused, request.object)
     return Answer(200, encode(decision))
@@ -85,4 +87,4 @@ def encode(decision: Decision) -> bytes:
 
 def refusal(refused: Refused, service: Service | None = None) -> Answer:
     """Return the answer that says why nothing changes."""
-    return Answer(refused.status, f"{refused.line()}\n".encode(), refused, service)
+    return Answer(refused.status, f"{refused.line()}\n".encode(), refused, service=service)

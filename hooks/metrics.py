@@ -41,6 +41,12 @@ class Metrics:
             ["reason"],
             registry=self._registry,
         )
+        self._removals = Counter(
+            "ingress_manager_removals",
+            "Answers that remove an Ingress which the settings forbid, by reason.",
+            ["reason"],
+            registry=self._registry,
+        )
         self._seconds = Histogram(
             "ingress_manager_answer_seconds",
             "Seconds from a request that has been read to its answer.",
@@ -50,6 +56,7 @@ class Metrics:
         # Each counter is there from the start, at 0: otherwise Prometheus would see no increase at the first refusal.
         self._answers_by_status = {status: self._answers.labels(str(status)) for status in STATUSES}
         self._refusals_by_reason = {reason: self._refusals.labels(reason.value) for reason in Reason}
+        self._removals_by_reason = {reason: self._removals.labels(reason.value) for reason in Reason}
 
     def count_answer(self, status: int, refused: Refused | None = None, seconds: float | None = None) -> None:
         """Count one answer to Metacontroller, why it was refused, and how long it took."""
@@ -59,6 +66,10 @@ class Metrics:
                 self._refusals_by_reason[reason].inc()
         if seconds is not None:
             self._seconds.observe(seconds)
+
+    def count_removal(self, reason: Reason) -> None:
+        """Count one answer that removes an Ingress which the settings forbid."""
+        self._removals_by_reason[reason].inc()
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format, version 0.0.4."""

@@ -3,15 +3,23 @@
 `Policy` and the types in it are the settings: docs/settings.md and docs/settings.schema.json are made from them.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from hooks.annotations import PATH_TYPES
 from hooks.copying import DEFAULT_COPIED
+
+ANY = "any"
+"""The word that lifts a limit."""
 
 ALL_OTHERS = "*"
 PLACEHOLDERS = ("{service}", "{namespace}")
+
+Limit = Literal["any"] | Annotated[tuple[str, ...], Meta(min_length=1)]
+"""The values that are allowed. A list is never empty: a list that somebody has yet to write must not lift a limit."""
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -20,25 +28,52 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: Annotated[bool, Meta(description="Whether hosts are served with TLS.")] = False
     secret: Annotated[
         str | None,
-        Meta(description="The Secret with the certificate, in each Service's namespace; null: the controller's own."),
+        Meta(
+            description="The Secret with the certificate, in each Service's namespace: a name in which {service} and "
+            "{namespace} are replaced; null: the controller's own certificate.",
+        ),
     ] = None
+    annotations: Annotated[
+        dict[str, str],
+        Meta(description="Added to every Ingress with TLS, as `annotations` are: here the issuer belongs."),
+    ] = {}
+
+
+class NamespaceTls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """TLS in one namespace. What is left out is as in the general `tls`."""
+
+    enabled: Annotated[bool | UnsetType, Meta(description="Whether hosts are served with TLS.")] = UNSET
+    secret: Annotated[str | UnsetType | None, Meta(description="Its own Secret, as in the general `tls`.")] = UNSET
+    annotations: Annotated[
+        dict[str, str] | UnsetType,
+        Meta(description="Its own annotations for Ingresses with TLS, in the place of the general ones."),
+    ] = UNSET
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the settings state for one namespace."""
 
     hosts: Annotated[
-        tuple[str, ...] | UnsetType | None,
+        Limit | UnsetType,
         Meta(
-            description="The hosts that may be claimed: exact, or *.suffix for any depth below it; null: every host; "
-            'left out: those of "*".',
+            description="The hosts that may be claimed: exact, or *.suffix for any depth below it, in which "
+            '{namespace} is replaced; `any`: every host; left out: those of "*".',
         ),
+    ] = UNSET
+    classes: Annotated[
+        Limit | UnsetType,
+        Meta(description='The IngressClasses that may be asked for; `any`: every one; left out: those of "*".'),
     ] = UNSET
     host: Annotated[str | None, Meta(description="Its own default host; null: the general one.")] = None
     ingress_class: Annotated[
         str | UnsetType | None,
         Meta(description="Its own default IngressClass; null: the cluster's default; left out: the general one."),
     ] = msgspec.field(name="class", default=UNSET)
+    tls: Annotated[NamespaceTls | UnsetType, Meta(description="What is different about TLS.")] = UNSET
+    annotations: Annotated[
+        dict[str, str] | UnsetType,
+        Meta(description="Its own annotations for every Ingress; left out: the general ones."),
+    ] = UNSET
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,20 +88,31 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="The default IngressClass; null: the cluster's default."),
     ] = msgspec.field(name="class", default="nginx")
     tls: Annotated[Tls, Meta(description="TLS, where annotations say nothing about it.")] = Tls()
+    annotations: Annotated[
+        dict[str, str],
+        Meta(description="Added to every Ingress. What a Service says of the same key is not copied."),
+    ] = {}
     copied: Annotated[
-        tuple[str, ...],
+        dict[str, Limit],
         Meta(
-            description="The keys of a Service's annotations that are copied to its Ingress; a trailing * is a prefix, "
-            "which never lets in keys that run code or redirect traffic: those must be named in full.",
+            description="Which of a Service's annotations are copied to its Ingress: a mapping from the full key to "
+            "the list of the values that are allowed, or to `any`.",
         ),
-    ] = msgspec.field(name="copyAnnotations", default=tuple(DEFAULT_COPIED))
+    ] = msgspec.field(name="copyAnnotations", default_factory=lambda: dict(DEFAULT_COPIED))
+    path_types: Annotated[
+        tuple[Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)})], ...],
+        Meta(description="The path types that may be asked for; Prefix is always one of them.", min_length=1),
+    ] = msgspec.field(name="pathTypes", default=("Prefix", "Exact"))
     namespaces: Annotated[
         dict[str, NamespaceSettings],
         Meta(description='What holds in a namespace, by its name; "*": in every namespace that has no entry.'),
     ] = {}
     paused: Annotated[
         bool,
-        Meta(description="While true, nothing changes: a Service that wants or has an Ingress is answered 429."),
+        Meta(
+            description="While true, nothing changes: a Service that wants or has an Ingress is answered 429. "
+            "What these settings forbid is removed even then.",
+        ),
     ] = False
 
 
@@ -83,9 +129,16 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     host: str
     """The template of the default host."""
 
+    classes: tuple[str, ...] | None
+    """The IngressClasses that may be used; None: every one. The default is always one of them."""
+
     ingress_class: str | None
+    path_types: tuple[str, ...]
     tls: Tls
-    copied: tuple[str, ...]
+    annotations: Mapping[str, str]
+    """Those that the administrator adds to every Ingress."""
+
+    copied: Mapping[str, Limit]
     outputs: tuple[str, ...] = ("ingress",)
     """Which objects are made, by their names in hooks.outputs."""
 
@@ -93,7 +146,11 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
         return fill_in(self.host, service, self.namespace)
 
-    def allows(self, host: str) -> bool:
+    def default_secret(self, service: str) -> str | None:
+        """Return the Secret with the certificate of a Service that names none; None: the controller's certificate."""
+        return None if self.tls.secret is None else fill_in(self.tls.secret, service, self.namespace)
+
+    def allows_host(self, host: str) -> bool:
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
         if self.hosts is None or host in self.hosts:
             return True
@@ -101,23 +158,46 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
         name = host.removeprefix("*")
         return name.endswith(self.suffixes)
 
+    def allows_class(self, ingress_class: str | None) -> bool:
+        """Return whether an Ingress may have this class; None stands for the cluster's default."""
+        return self.classes is None or ingress_class in self.classes
+
 
 def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
     """Return what holds in `namespace`: its own entry, else that of "*", with what they leave out filled in."""
     others = policy.namespaces.get(ALL_OTHERS, NamespaceSettings())
     stated = policy.namespaces.get(namespace, others)
-    # An entry that leaves out `hosts` keeps the limit of "*". An entry that leaves out `host` or `class` has the
-    # general default, not that of "*".
-    stated_hosts = others.hosts if stated.hosts is UNSET else stated.hosts
-    hosts = None if stated_hosts is UNSET else stated_hosts
+    # An entry that leaves out a limit keeps that of "*". An entry that leaves out a default has the general one, not
+    # that of "*".
+    hosts = allowed(stated.hosts, others.hosts)
+    if hosts is not None:
+        hosts = tuple([pattern.replace("{namespace}", namespace) for pattern in hosts])
     return NamespacePolicy(
         namespace=namespace,
         hosts=hosts,
         suffixes=tuple([pattern[1:] for pattern in hosts if pattern.startswith("*.")]) if hosts else (),
         host=policy.host if stated.host is None else stated.host,
+        classes=allowed(stated.classes, others.classes),
         ingress_class=policy.ingress_class if stated.ingress_class is UNSET else stated.ingress_class,
-        tls=policy.tls,
+        path_types=policy.path_types,
+        tls=policy.tls if stated.tls is UNSET else tls_of(policy.tls, stated.tls),
+        annotations=policy.annotations if stated.annotations is UNSET else stated.annotations,
         copied=policy.copied,
+    )
+
+
+def allowed(stated: Limit | UnsetType, others: Limit | UnsetType) -> tuple[str, ...] | None:
+    """Return the values that a limit allows, None when that is every one. `others` holds where nothing is stated."""
+    limit = others if stated is UNSET else stated
+    return limit if isinstance(limit, tuple) else None
+
+
+def tls_of(general: Tls, stated: NamespaceTls) -> Tls:
+    """Return the general TLS settings with what is stated for a namespace in their place."""
+    return Tls(
+        enabled=general.enabled if stated.enabled is UNSET else stated.enabled,
+        secret=general.secret if stated.secret is UNSET else stated.secret,
+        annotations=general.annotations if stated.annotations is UNSET else stated.annotations,
     )
 
 

@@ -33,11 +33,10 @@ def no_effect(annotation: str) -> Problem:
     )
 
 
-def duplicate_route(host: str, path: str, path_type: str) -> Problem:
-    """Two routes have the same host, path and path type."""
-    return Problem(
-        f"ingress/routes: {host}{path} ({path_type}) is stated twice", Reason.DUPLICATE_ROUTE, "ingress/routes"
-    )
+def duplicate_route(first: str, second: str) -> Problem:
+    """Two routes are one to ingress controllers; both are written as host, path and path type."""
+    same = "is stated twice" if first == second else f"is the same to ingress controllers as {first}; remove one"
+    return Problem(f"ingress/routes: {second} {same}", Reason.DUPLICATE_ROUTE, "ingress/routes")
 
 
 def unknown_port(origin: str, annotation: str, wished: str, ports: Sequence[ServicePort]) -> Problem:
@@ -52,6 +51,16 @@ def unknown_port(origin: str, annotation: str, wished: str, ports: Sequence[Serv
 def no_port(ports: Sequence[ServicePort]) -> Problem:
     """The Service has no TCP port, and HTTP needs one."""
     return Problem(f"this Service has no TCP port to send HTTP to; it has {described(ports)}", Reason.NO_PORT)
+
+
+def https_port(port: ServicePort) -> Problem:
+    """The only port speaks HTTPS, and controllers speak HTTP unless they are told otherwise."""
+    return Problem(
+        f"this Service's only TCP port, {described_port(port)}, speaks HTTPS, and ingress controllers send HTTP: add "
+        f'a port for HTTP; or state ingress/port: "{port.port}", if the controller is told to send HTTPS',
+        Reason.HTTPS_PORT,
+        "ingress/port",
+    )
 
 
 def ambiguous_port(ports: Sequence[ServicePort]) -> Problem:
@@ -81,6 +90,38 @@ def host_not_allowed(
         f"allowed in namespace {namespace}: {listed(allowed) or 'none'}",
         Reason.HOST_NOT_ALLOWED,
         annotation,
+    )
+
+
+def class_not_allowed(origin: str, ingress_class: str, namespace: str, allowed: Sequence[str]) -> Problem:
+    """The settings don't allow the IngressClass in the namespace."""
+    return Problem(
+        f"{origin} {quoted(ingress_class)} may not be chosen; allowed in namespace {namespace}: {listed(allowed)}",
+        Reason.CLASS_NOT_ALLOWED,
+        "ingress/class",
+    )
+
+
+def path_type_not_allowed(origin: str, annotation: str, path_type: str, allowed: Sequence[str]) -> Problem:
+    """The settings don't allow the path type."""
+    return Problem(
+        f"{origin} {quoted(path_type)} may not be chosen; allowed: {listed(allowed)}",
+        Reason.PATH_TYPE_NOT_ALLOWED,
+        annotation,
+    )
+
+
+def annotation_not_copied(key: str) -> Problem:
+    """The settings don't let the annotation be copied."""
+    return Problem(f"{key} may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED, key)
+
+
+def value_not_allowed(key: str, value: str, allowed: Sequence[str]) -> Problem:
+    """The settings list the values of an annotation that is copied, and this is none of them."""
+    return Problem(
+        f"{key}: {quoted(value)} may not be chosen; allowed: {listed(allowed, quoted)}",
+        Reason.ANNOTATION_NOT_ALLOWED,
+        key,
     )
 
 

@@ -1,9 +1,10 @@
-"""The syntax of hosts, paths, names and copied values. Each check returns the text, or raises Problem.
+"""The syntax of hosts, paths and names. Each check returns the text, or raises Problem.
 
 A check is a table of rules: what is wrong with a text, and what would be right. The first rule that is broken
 makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of
-Ingresses (1.36), and the CVEs of controllers that write what they read into their configuration (CVE-2021-25745,
-CVE-2021-25746, CVE-2023-5043).
+Ingresses (1.36), the CVEs of controllers that write what they read into their configuration (CVE-2021-25745), and the
+sources of controllers that take some paths for patterns: AWS Load Balancer Controller (*), Cilium and Contour (regular
+expressions), Kong (regular expressions after /~).
 """
 
 import re
@@ -19,11 +20,12 @@ _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _NUMBER_LIKE = r"(?:[0-9]+|0x[0-9a-f]*)"
 _HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*(?!{_NUMBER_LIKE}$){_LABEL}")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&()*+,=:@-]|%[0-9A-Fa-f]{2})*")
+_LABEL_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&()+,=:@-]|%[0-9A-Fa-f]{2})*")
+_OF_PATTERNS = re.compile(r"[.()+~]")
 # A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
 _DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
-_HARMLESS = re.compile(r"[A-Za-z0-9 !%&()*+,./:=?@\[\]^_|~-]*")
 
 Rules = tuple[tuple[Callable[[str], object], str], ...]
 """Whether a text is wrong, and the sentence that says what would be right; `{length}` stands for the text's length."""
@@ -56,7 +58,20 @@ PATH_RULES: Rules = (
     (lambda path: "//" in path, "must not hold //"),
     (_DOT_SEGMENT.search, "must not hold . or .. as a segment"),
     (_DISGUISE.search, "must not disguise a slash, dot, percent sign, backslash or control character as %…"),
-    (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&()*+,=:@- or %…"),
+    (lambda path: "*" in path, "must not hold *, which is a wildcard to some controllers"),
+    (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&()+,=:@- or %…"),
+)
+LITERAL_PATH_RULES: Rules = (
+    (
+        _OF_PATTERNS.search,
+        "must not hold . ( ) + or ~ as ImplementationSpecific: some controllers would read a regular expression",
+    ),
+)
+NAMESPACE_RULES: Rules = (
+    (
+        lambda name: not _LABEL_NAME.fullmatch(name),
+        f"must be a namespace's name: at most {LONGEST_LABEL} lower-case letters, digits and -",
+    ),
 )
 NAME_RULES: Rules = (
     (
@@ -79,14 +94,19 @@ def check_path(path: str) -> str:
     return _checked(path, PATH_RULES)
 
 
+def check_literal_path(path: str) -> str:
+    """Return a path, as `check_path` returns it, that no controller can take for a pattern. Raises Problem."""
+    return _checked(path, LITERAL_PATH_RULES)
+
+
 def check_name(name: str) -> str:
     """Return the name of an IngressClass or a Secret: a DNS-1123 subdomain. Raises Problem."""
     return _checked(name, NAME_RULES)
 
 
-def is_harmless(value: str) -> bool:
-    """Return whether the value of an annotation is one that no ingress controller can take for configuration."""
-    return _HARMLESS.fullmatch(value) is not None
+def check_namespace(name: str) -> str:
+    """Return the name of a namespace: a DNS-1123 label. Raises Problem."""
+    return _checked(name, NAMESPACE_RULES)
 
 
 def _checked(text: str, rules: Rules) -> str:

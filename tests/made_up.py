@@ -1,10 +1,13 @@
 """Services and settings made up at random: valid ones, nearly valid ones, and nonsense."""
 
+from typing import Any
+
 import msgspec
+from hypothesis import assume
 from hypothesis import strategies as st
 
-from hooks.copying import DEFAULT_COPIED
-from hooks.policy import NamespaceSettings, Policy, Tls
+from hooks.copying import KNOWN
+from hooks.policy import ANY, NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import find_problems
 from tests.metacontroller import Object, service
 
@@ -18,9 +21,14 @@ HOSTS = st.builds(
 )
 PATHS = st.one_of(
     st.sampled_from(["/", "/api", "/a%20b", "/a/"]),
-    st.from_regex(r"(/[A-Za-z0-9._~!&()*+,=:@-]{1,8}){1,3}/?", fullmatch=True),
+    st.from_regex(r"(/[A-Za-z0-9._~!&()+,=:@-]{1,8}){1,3}/?", fullmatch=True).filter(
+        lambda path: not {".", ".."} & set(path.split("/"))
+    ),
 )
-PATH_TYPES = st.sampled_from(["Prefix", "Exact", "ImplementationSpecific"])
+PATH_TYPE_NAMES = ["Prefix", "Exact", "ImplementationSpecific"]
+PATH_TYPES = st.sampled_from(PATH_TYPE_NAMES)
+CLASSES = st.sampled_from(["nginx", "internal"])
+ASCII = st.characters(codec="ascii")
 PORT_NAMES = st.sampled_from(["http", "web", "metrics"])
 PORT_NUMBERS = st.sampled_from([80, 8080, 9090])
 PORTS = st.fixed_dictionaries(
@@ -39,10 +47,9 @@ ROUTES = st.lists(
 ).map(lambda routes: msgspec.json.encode(routes).decode())
 CONTROLLER_KEYS = st.sampled_from(
     [
-        *DEFAULT_COPIED,
+        *KNOWN,
         "nginx.ingress.kubernetes.io/configuration-snippet",
         "nginx.ingress.kubernetes.io/auth-url",
-        "nginx.ingress.kubernetes.io/limit-rps",
         "traefik.ingress.kubernetes.io/router.middlewares",
         "haproxy.org/server-ssl",
         "prometheus.io/scrape",
@@ -62,21 +69,24 @@ ANNOTATIONS = st.fixed_dictionaries(
         "ingress/path": mostly(PATHS),
         "ingress/path-type": mostly(PATH_TYPES),
         "ingress/port": mostly(WISHED_PORTS),
-        "ingress/class": mostly(NAMES),
+        "ingress/class": mostly(NAMES | CLASSES),
         "ingress/tls": mostly(st.sampled_from(["true", "false"])),
         "ingress/tls-secret": mostly(NAMES),
         "ingress/routes": mostly(ROUTES),
     },
 )
 OTHERS = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=20), max_size=3)
-HARMLESS = st.dictionaries(CONTROLLER_KEYS, st.from_regex(r"[A-Za-z0-9 ._/-]{0,20}", fullmatch=True), max_size=3)
+RIGHT_VALUES = {
+    key: st.from_regex(f"(?:{known.pattern})", fullmatch=True, alphabet=ASCII) for key, known in KNOWN.items()
+}
+RIGHT = st.fixed_dictionaries({}, optional={key: values for key, values in RIGHT_VALUES.items() if "nginx.ing" in key})
 UNKNOWN = st.dictionaries(st.from_regex(r"ingress/[a-z]{1,8}", fullmatch=True), st.text(max_size=9), max_size=1)
 VALID_ANNOTATIONS = st.fixed_dictionaries(
     {"ingress/http": st.just("true")},
     optional={
         "ingress/host": st.lists(HOSTS, min_size=1, max_size=3, unique=True).map(",".join),
         "ingress/path": PATHS,
-        "ingress/path-type": PATH_TYPES,
+        "ingress/path-type": st.sampled_from(["Prefix", "Exact"]),
         "ingress/class": NAMES,
         "ingress/tls": st.just("true"),
         "ingress/tls-secret": NAMES,
@@ -95,8 +105,14 @@ def services(draw: st.DrawFn) -> Object:
 @st.composite
 def valid_services(draw: st.DrawFn) -> Object:
     """Draw a Service that is given an Ingress, where the policy allows it."""
-    annotations = draw(VALID_ANNOTATIONS) | draw(HARMLESS)
+    annotations = draw(VALID_ANNOTATIONS) | draw(RIGHT)
     return named(service(annotations, ports=[{"port": draw(st.integers(1, 65535))}]), draw(NAMES))
+
+
+def right(made: Object) -> Object:
+    """Return the Service as it may have been before: without annotations but the one, and with a port for HTTP."""
+    before = service({"ingress/http": "true"})
+    return named(before, made["metadata"]["name"])
 
 
 def named(made: Object, name: str) -> Object:
@@ -105,15 +121,40 @@ def named(made: Object, name: str) -> Object:
     return made
 
 
-PATTERNS = st.one_of(HOSTS, st.sampled_from(["*.example", "*.a.example"]))
+PATTERNS = st.one_of(
+    HOSTS, st.sampled_from(["*.example", "*.a.example", "*.{namespace}.example", "{namespace}.example"])
+)
+
+
+def limits(values: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
+    """Return limits: lifted, or a list of what is allowed."""
+    return st.just(ANY) | st.lists(values.filter(lambda value: value != ANY), min_size=1, max_size=3).map(tuple)
+
+
 TEMPLATES = st.sampled_from(
     ["example.com", "{service}.example", "{service}.{namespace}.example", "*.{service}.example"]
 )
+COPIED_VALUES = RIGHT_VALUES | {
+    "nginx.ingress.kubernetes.io/auth-url": st.text(max_size=5),
+    "haproxy.org/server-ssl": st.sampled_from(["true", "false"]),
+}
+COPIED = st.fixed_dictionaries({}, optional={key: limits(values) for key, values in COPIED_VALUES.items()})
+SECRETS = st.none() | NAMES | st.sampled_from(["{service}-tls", "{namespace}.{service}"])
+ADMINISTRATORS = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2)
 NAMESPACE_SETTINGS = st.builds(
     NamespaceSettings,
-    hosts=st.none() | st.lists(PATTERNS, max_size=3).map(tuple),
+    hosts=limits(PATTERNS) | st.just(msgspec.UNSET),
+    classes=limits(CLASSES) | st.just(msgspec.UNSET),
     host=st.none() | TEMPLATES,
-    ingress_class=st.none() | NAMES | st.just(msgspec.UNSET),
+    ingress_class=st.none() | CLASSES | st.just(msgspec.UNSET),
+    tls=st.just(msgspec.UNSET)
+    | st.builds(
+        NamespaceTls,
+        enabled=st.booleans() | st.just(msgspec.UNSET),
+        secret=SECRETS | st.just(msgspec.UNSET),
+        annotations=ADMINISTRATORS | st.just(msgspec.UNSET),
+    ),
+    annotations=ADMINISTRATORS | st.just(msgspec.UNSET),
 )
 
 
@@ -122,10 +163,12 @@ def policy(draw: st.DrawFn) -> Policy:
     """Draw settings that the hook would start with."""
     made = Policy(
         host=draw(TEMPLATES),
-        ingress_class=draw(st.none() | NAMES),
-        tls=Tls(enabled=draw(st.booleans()), secret=draw(st.none() | NAMES)),
-        copied=tuple(draw(st.lists(CONTROLLER_KEYS | st.just("nginx.ingress.kubernetes.io/*"), max_size=4))),
+        ingress_class=draw(st.none() | CLASSES),
+        tls=Tls(enabled=draw(st.booleans()), secret=draw(SECRETS), annotations=draw(ADMINISTRATORS)),
+        annotations=draw(ADMINISTRATORS),
+        copied=draw(COPIED),
+        path_types=draw(st.sampled_from([("Prefix",), ("Prefix", "Exact"), tuple(PATH_TYPE_NAMES)])),
         namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "*"]), NAMESPACE_SETTINGS, max_size=2)),
     )
-    assert not list(find_problems(made))
+    assume(not list(find_problems(made)))
     return made

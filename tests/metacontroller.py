@@ -34,15 +34,13 @@ def by_name(objects: list[Object]) -> dict[str, Object]:
 
 def as_created(desired: Object, parent: Object) -> Object:
     """Return `desired` as it is observed once Metacontroller and the API server have made it."""
+    annotations = {**desired["metadata"].get("annotations", {}), "metacontroller.k8s.io/decorator-controller": NAME}
+    applied = {**desired, "metadata": {**desired["metadata"], "annotations": annotations}}
     metadata = {
         **desired["metadata"],
         "uid": "99999999-2222-3333-4444-555555555555",
         "resourceVersion": "42",
-        "annotations": {
-            **desired["metadata"].get("annotations", {}),
-            "metacontroller.k8s.io/decorator-controller": NAME,
-            "metacontroller.k8s.io/last-applied-configuration": json.dumps(desired),
-        },
+        "annotations": {**annotations, "metacontroller.k8s.io/last-applied-configuration": json.dumps(applied)},
         "ownerReferences": [
             {
                 "apiVersion": parent["apiVersion"],

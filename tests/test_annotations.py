@@ -5,7 +5,7 @@ import pytest
 
 from hooks.annotations import HTTP, KEYS, TABLE, Annotation, Wishes, read
 from hooks.decide import decide
-from hooks.kubernetes import Service
+from hooks.kubernetes import Observed, Service
 from hooks.policy import Policy
 from tests.metacontroller import Object, service
 
@@ -27,7 +27,7 @@ OTHER_VALUES = {
 def objects(annotations: dict[str, str]) -> tuple[Object, ...]:
     """Return what should exist for a Service with two ports and these annotations."""
     parent = msgspec.convert(service(annotations, ports=PORTS), Service)
-    decision = decide(parent, {}, Policy())
+    decision = decide(parent, Observed(), Policy())
     assert decision.refused is None, decision.refused
     return decision.objects
 

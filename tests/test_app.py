@@ -15,9 +15,9 @@ from hooks import metacontroller
 from hooks.app import LARGEST_BODY, create_app
 from hooks.errors import SettingsError
 from hooks.metrics import Metrics
-from hooks.policy import Policy
+from hooks.policy import NamespaceSettings, Policy
 from hooks.settings import FILE_VARIABLE, SettingsFile
-from tests.metacontroller import body, service, sync_request
+from tests.metacontroller import as_created, body, service, sync_request
 
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
 
@@ -113,6 +113,26 @@ def test_a_refusal_is_logged_with_who_is_refused_and_why(
     refused = log_lines(capsys)[1]
     del refused["timestamp"]
     assert refused == {"event": "refused"} | logged
+
+
+def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    parent = service({"ingress/http": "true", "ingress/oops": "pinned"})
+    answered = metacontroller.answer(OPTED_IN, Policy())
+    standing = as_created(json.loads(answered.body)["attachments"][0], parent)
+    client = client_of(Policy(namespaces={"team-a": NamespaceSettings(hosts=("shop.example.org",))}))
+    response = client.post("/sync", data=body(sync_request(parent, attached=[standing])))
+    assert (response.status_code, response.json) == (200, {"attachments": []})
+    removed = log_lines(capsys)[1]
+    del removed["timestamp"]
+    assert removed == {
+        "event": "removed",
+        "level": "warning",
+        "namespace": "team-a",
+        "service": "shop",
+        "reasons": ["host-not-allowed"],
+        "sentence": 'its host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org',
+    }
+    assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
 
 
 def test_a_bug_is_answered_500_without_details_and_logged_with_its_traceback(

@@ -12,7 +12,7 @@ import pytest
 
 from hooks.metacontroller import Answer, answer
 from hooks.policy import NamespaceSettings, Policy
-from tests.worst import worst_requests
+from tests.worst import COPIED, filled, worst_requests
 
 WORST = dict(worst_requests())
 MOST_LINES = 500_000
@@ -23,7 +23,7 @@ MOST_BYTES = 16 * 1024 * 1024
 
 
 LIMITED = Policy(
-    copied=("a.b/*", "nginx.ingress.kubernetes.io/*"),
+    copied=dict.fromkeys((COPIED, *filled("a.b/", 8000), *filled("", 8000)), "any"),
     namespaces={"*": NamespaceSettings(hosts=tuple(f"*.s{number}.example.com" for number in range(1000)))},
 )
 """Settings under which every host is compared with many patterns, and many annotations are copied."""

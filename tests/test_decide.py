@@ -8,12 +8,12 @@ import pytest
 from hooks.annotations import HTTP
 from hooks.decide import PAUSE_SECONDS, RECHECK_SECONDS, RESYNC_SECONDS, decide
 from hooks.errors import Reason
-from hooks.kubernetes import Observed, Service
-from hooks.policy import Policy
-from tests.metacontroller import INGRESSES, service
+from hooks.kubernetes import Ingress, IngressMeta, IngressSpec, Observed, Service
+from hooks.policy import NamespaceSettings, Policy
+from tests.metacontroller import service
 
-OBSERVED: Observed = {INGRESSES: {"team-a/shop": {}}}
-NONE: Observed = {INGRESSES: {}}
+NONE = Observed()
+OBSERVED = Observed(ingresses={"team-a/shop": Ingress(IngressMeta(), IngressSpec())})
 
 
 def made(annotations: dict[str, str] | None = None, uid: str = "1", **spec: Any) -> Service:
@@ -44,8 +44,7 @@ def test_a_service_that_asks_for_nothing_gets_nothing_and_is_never_resynced(
 def test_an_ingress_that_is_not_there_yet_is_looked_for_soon() -> None:
     """Metacontroller doesn't say when its create met an object of the same name."""
     assert decide(made(ON), NONE, Policy()).resync_after in RECHECK_SECONDS
-    assert decide(made(ON), {}, Policy()).resync_after in RECHECK_SECONDS
-    another: Observed = {INGRESSES: {"team-a/another": {}}}
+    another = Observed(ingresses={"team-a/another": OBSERVED.ingresses["team-a/shop"]})
     assert decide(made(ON), another, Policy()).resync_after in RECHECK_SECONDS
 
 
@@ -76,8 +75,12 @@ def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_b
         ({"ingress/routes": "[{path: /}, {path: /}]"}, {}, {Reason.DUPLICATE_ROUTE}),
         ({"ingress/tls": "false", "ingress/tls-secret": "a"}, {}, {Reason.CONTRADICTION}),
         ({"ingress/path": "/a", "ingress/routes": "[{path: /}]"}, {}, {Reason.CONTRADICTION}),
-        ({"cert-manager.io/issuer": ";"}, {}, {Reason.INVALID_VALUE}),
-        ({"cert-manager.io/issuer": "&" * 50_000}, {}, {Reason.TOO_LARGE}),
+        ({"nginx.ingress.kubernetes.io/proxy-read-timeout": "-1"}, {}, {Reason.INVALID_VALUE}),
+        ({"a.b/large": "&" * 50_000}, {}, {Reason.TOO_LARGE}),
+        ({"a.b/limited": "c"}, {}, {Reason.ANNOTATION_NOT_ALLOWED}),
+        ({"ingress/class": "public"}, {}, {Reason.CLASS_NOT_ALLOWED}),
+        ({"ingress/path-type": "ImplementationSpecific"}, {}, {Reason.PATH_TYPE_NOT_ALLOWED}),
+        ({}, {"ports": [{"port": 443, "name": "https"}]}, {Reason.HTTPS_PORT}),
         ({}, {"ports": []}, {Reason.NO_PORT}),
         ({}, {"ports": [{"port": 1}, {"port": 2}]}, {Reason.AMBIGUOUS_PORT}),
         ({}, {"type": "ExternalName", "ports": [{"port": 80}]}, {Reason.EXTERNAL_NAME}),
@@ -86,9 +89,13 @@ def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_b
 def test_a_refusal_says_why_in_codes_and_in_sentences(
     annotations: dict[str, str], spec: dict[str, Any], reasons: set[Reason]
 ) -> None:
-    decision = decide(made(ON | annotations, **spec), OBSERVED, Policy())
+    policy = Policy(
+        copied={"a.b/large": "any", "a.b/limited": ("a", "b"), "nginx.ingress.kubernetes.io/proxy-read-timeout": "any"},
+        namespaces={"team-a": NamespaceSettings(classes=("nginx",))},
+    )
+    decision = decide(made(ON | annotations, **spec), NONE, policy)
     assert decision.refused is not None
-    assert (decision.wanted, decision.objects, decision.resync_after) == (True, (), None)
+    assert (decision.wanted, decision.objects, decision.resync_after, decision.forbidden) == (True, (), None, None)
     assert decision.refused.status == 422
     assert {problem.reason for problem in decision.refused.problems} == reasons
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hooks.errors import SettingsError
-from hooks.policy import NamespaceSettings, Policy, Tls
+from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import FILE_VARIABLE, from_environment, load
 
 
@@ -27,7 +27,19 @@ def written(tmp_path: Path, text: str) -> Path:
         ("paused", "paused: true", Policy(paused=True)),
         ("what looks like a date is text", "class: 2024-12-31", Policy(ingress_class="2024-12-31")),
         ("TLS", "tls: {enabled: true, secret: w}", Policy(tls=Tls(enabled=True, secret="w"))),
-        ("copied annotations", "copyAnnotations: [a.b/c, d.e/*]", Policy(copied=("a.b/c", "d.e/*"))),
+        ("nothing is copied", "copyAnnotations: {}", Policy(copied={})),
+        (
+            "copied",
+            "copyAnnotations: {a.b/c: any, d.e/f: [g, h]}",
+            Policy(copied={"a.b/c": "any", "d.e/f": ("g", "h")}),
+        ),
+        ("the administrator's annotations", "annotations: {a.b/c: 'true'}", Policy(annotations={"a.b/c": "true"})),
+        (
+            "the issuer is an annotation for TLS",
+            "tls: {secret: '{service}-tls', annotations: {cert-manager.io/issuer: x}}",
+            Policy(tls=Tls(secret="{service}-tls", annotations={"cert-manager.io/issuer": "x"})),
+        ),
+        ("path types", "pathTypes: [Exact, Prefix]", Policy(path_types=("Exact", "Prefix"))),
         ("a template", "host: '{service}.{namespace}.x'", Policy(host="{service}.{namespace}.x")),
         (
             "namespaces",
@@ -36,6 +48,27 @@ def written(tmp_path: Path, text: str) -> Path:
                 namespaces={
                     "team-a": NamespaceSettings(hosts=("*.a.x",), host="s.a.x", ingress_class=None),
                     "*": NamespaceSettings(),
+                }
+            ),
+        ),
+        (
+            "limits",
+            "namespaces: {a: {hosts: any, classes: any}, '*': {hosts: ['*.{namespace}.x'], classes: [nginx, b]}}",
+            Policy(
+                namespaces={
+                    "a": NamespaceSettings(hosts="any", classes="any"),
+                    "*": NamespaceSettings(hosts=("*.{namespace}.x",), classes=("nginx", "b")),
+                }
+            ),
+        ),
+        (
+            "what is different in a namespace",
+            "namespaces: {a: {tls: {enabled: true, secret: null, annotations: {}}, annotations: {b.c/d: e}}}",
+            Policy(
+                namespaces={
+                    "a": NamespaceSettings(
+                        tls=NamespaceTls(enabled=True, secret=None, annotations={}), annotations={"b.c/d": "e"}
+                    )
                 }
             ),
         ),
@@ -62,7 +95,62 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
         ("true in the place of a mapping", "tls: yes", "tls: yes must be a mapping"),
         ("nothing in the place of a mapping", "tls:", "tls: nothing must be a mapping"),
         ("nothing in the place of text", "host: ~", "host: ~ must be text"),
-        ("a wrong type in a list", "copyAnnotations: [a.b/c, 7]", "copyAnnotations[1]: 7 must be text; put it in"),
+        ("a wrong type in a list", "pathTypes: [Exact, 7]", "pathTypes[1]: 7 must be text; put it in"),
+        ("a wrong type in a mapping", "annotations: {a.b/c: yes}", "annotations.a.b/c: yes must be text; put it in"),
+        ("a list where the word any may stand", "copyAnnotations: {a.b/c: [1]}", "copyAnnotations.a.b/c[0]: 1 must be"),
+        (
+            "nothing is no limit",
+            "namespaces: {a: {classes: }}",
+            "namespaces.a.classes: nothing must be a list of what is allowed, or the word any",
+        ),
+        ("an empty limit", "namespaces: {a: {classes: []}}", "namespaces.a.classes: must list what is allowed, and"),
+        (
+            "no hosts",
+            "namespaces: {a: {hosts: []}}",
+            "namespaces.a.hosts: must list what is allowed, and the list is empty",
+        ),
+        ("no path types", "pathTypes: []", "pathTypes: must list what is allowed, and the list is empty"),
+        (
+            "no values",
+            "copyAnnotations: {a.b/c: []}",
+            "copyAnnotations.a.b/c: must list what is allowed, and the list is",
+        ),
+        (
+            "a word in the place of a limit",
+            "namespaces: {a: {hosts: example.com}}",
+            'namespaces.a.hosts: "example.com" must be a list of what is allowed, or the word any',
+        ),
+        (
+            "a mapping in the place of a limit",
+            "namespaces: {a: {hosts: {b: c}}}",
+            "namespaces.a.hosts: must be a list of what is allowed, or the word any, not a mapping",
+        ),
+        (
+            "the word any in a list",
+            "namespaces: {a: {hosts: [any]}}",
+            "namespaces.a.hosts: the word any must stand alone",
+        ),
+        (
+            "a key that is no text",
+            "copyAnnotations: {1: any}",
+            "copyAnnotations.1: a key must be text; put it in quotes",
+        ),
+        (
+            "a list, as in version 0.1",
+            "copyAnnotations: [a.b/c, d.e/f]",
+            "copyAnnotations: must be a mapping, no longer a list: write {a.b/c: any, d.e/f: any}",
+        ),
+        (
+            "a wildcard, as in version 0.1",
+            "copyAnnotations: [a.b/c, d.e/*]",
+            "write {a.b/c: any}; a key that ends in * has to be written as the full keys you need",
+        ),
+        ("a list of no keys", "copyAnnotations: [[]]", "copyAnnotations: must be a mapping, not a list"),
+        (
+            "null for every host, as in version 0.1",
+            "namespaces: {a: {hosts: null}}",
+            "namespaces.a.hosts: must be a list, or the word any to allow every host; nothing, or null, no longer does",
+        ),
         ("a wrong type in tls", "tls: {enabled: 1}", "tls.enabled: 1 must be true or false"),
         ("tls that is no mapping", "tls: true", "tls: true must be a mapping"),
         (
@@ -86,7 +174,7 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
         (
             "a namespace that is a number",
             "namespaces: {1: {}}",
-            "namespaces.1: a namespace's name must be text; put it",
+            "namespaces.1: a key must be text; put it in quotes",
         ),
         ("a key stated twice, deeper", "tls: {secret: a, secret: b}", "states secret twice"),
         ("a text that is not YAML", "host: [", "is not YAML: did not find expected node content (line 2, column 1)"),
@@ -113,15 +201,62 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
             'namespaces.team-a.host: "{pod}.x" may hold only {service} and {namespace} in braces',
         ),
         ("a namespace's wrong class", "namespaces: {'*': {class: ''}}", 'namespaces.*.class: "" must be a name'),
-        ("a name that no namespace can have", "namespaces: {Team: {}}", 'namespaces.Team: "Team" must be a name'),
-        ("a wildcard inside a key", "copyAnnotations: ['a.b/*c']", 'copyAnnotations[0]: "a.b/*c" may hold * only at'),
-        ("a wildcard for every key", "copyAnnotations: ['*']", 'copyAnnotations[0]: "*" must begin with a domain'),
+        (
+            "a name in capitals",
+            "namespaces: {Team: {}}",
+            'namespaces.Team: "Team" must be a namespace\'s name: at most 63',
+        ),
+        ("a name with a dot", "namespaces: {team.a: {}}", 'namespaces.team.a: "team.a" must be a namespace\'s name'),
+        ("a name of 64 characters", f"namespaces: {{{'a' * 64}: {{}}}}", "…\" must be a namespace's name"),
+        ("a wildcard in a key", "copyAnnotations: {'a.b/*c': any}", 'copyAnnotations: "a.b/*c" must be the full key'),
+        ("no key", "copyAnnotations: {a_b/c: any}", 'copyAnnotations: "a_b/c" must be the key of an annotation, as in'),
+        ("a key without a domain", "annotations: {a: b}", 'annotations: "a" must begin with a domain'),
         (
             "the old annotation for the class",
-            "copyAnnotations: [kubernetes.io/ingress.class]",
-            "ingress/class says the same",
+            "copyAnnotations: {kubernetes.io/ingress.class: any}",
+            "class and ingress/class say the same",
         ),
-        ("our own keys", "copyAnnotations: [ingress/http]", "belongs to ingress-manager, Metacontroller or kubectl"),
+        (
+            "our own keys",
+            "tls: {annotations: {ingress/http: x}}",
+            "belongs to ingress-manager, Metacontroller or kubectl",
+        ),
+        (
+            "a value that a known key can't have",
+            "copyAnnotations: {nginx.ingress.kubernetes.io/limit-rps: ['1', '-1']}",
+            'copyAnnotations.nginx.ingress.kubernetes.io/limit-rps[1]: "-1" must be a number of one to six',
+        ),
+        (
+            "a wrong path type",
+            "pathTypes: [Prefix, exact]",
+            'pathTypes[1]: "exact" must be Prefix, Exact or Implementation',
+        ),
+        ("without Prefix", "pathTypes: [Exact]", "pathTypes: must hold Prefix, which is the default"),
+        (
+            "a Secret's template that makes too long names",
+            "tls: {secret: '{service}.{namespace}.{service}.{namespace}'}",
+            'tls.secret: "{service}.{namespace}.{service}.{namespace}" must be a name of at most 253',
+        ),
+        (
+            "a namespace's wrong Secret",
+            "namespaces: {a: {tls: {secret: '{pod}'}}}",
+            'namespaces.a.tls.secret: "{pod}" may hold only {service} and {namespace} in braces',
+        ),
+        (
+            "a pattern with a Service's name",
+            "namespaces: {a: {hosts: ['{service}.x']}}",
+            'namespaces.a.hosts[0]: "{service}.x" may hold only {namespace} in braces',
+        ),
+        (
+            "a default class that isn't allowed",
+            "namespaces: {a: {classes: [b, c]}}",
+            'namespaces.a.class: the default "nginx" must be one of the classes: b, c',
+        ),
+        (
+            "the cluster's default beside a limit",
+            "{class: null, namespaces: {'*': {classes: [b]}}}",
+            "namespaces.*.class: the default null, the cluster's default, must be one of the classes: b",
+        ),
         (
             "all problems are told",
             "host: A\nclass: B",

@@ -45,7 +45,7 @@ FILLERS = {
 }
 """What a long value is made of."""
 
-COPIED = "nginx.ingress.kubernetes.io/proxy-body-size"
+COPIED = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 """The key of an annotation that is copied by default."""
 
 
@@ -103,7 +103,7 @@ def many_annotations() -> Iterator[tuple[str, dict[str, str]]]:
     wrong = ANNOTATION_BYTES // len("a.b/12345;") - 10
     yield "annotations with a domain and a wrong value", {f"a.b/{number}": ";" for number in range(wrong)}
     yield "annotations that look meant for a controller, of long names", filled(f"konghq.com/{'a' * 59}")
-    yield "annotations that a controller reads, some copied", {COPIED: "8m"} | filled("nginx.ingress.kubernetes.io/")
+    yield "annotations that a controller reads, some copied", {COPIED: "60"} | filled("nginx.ingress.kubernetes.io/")
     yield "unknown annotations of ours", filled("ingress/")
     yield "unknown annotations of ours, nearly known", filled("ingress/path-typ-")
     yield "unknown annotations of ours, of long names", filled(f"ingress/{'path-type-' * 5}")
@@ -217,8 +217,14 @@ def observed_ingresses() -> Iterator[tuple[str, Object, list[Object]]]:
     paths = [{**path, "path": f"/{number}"} for number in range(20_000)]
     many_paths = {**small, "spec": {"rules": [{"host": "example.com", "http": {"paths": paths}}]}}
     yield "an observed Ingress with 20,000 paths", parent, [many_paths]
+    mistaken = service(HTTP | {"ingress/oops": ""})
+    yield "a mistake, and an observed Ingress with 20,000 paths", mistaken, [many_paths]
     rules = [{"host": f"h{number}.example.com", "http": {"paths": [path]}} for number in range(15_000)]
     yield "an observed Ingress with 15,000 hosts", parent, [{**small, "spec": {"rules": rules}}]
+    yield "a mistake, and an observed Ingress with 15,000 hosts", mistaken, [{**small, "spec": {"rules": rules}}]
+    applied = filled("", ANNOTATION_BYTES // 6)
+    copied = as_created({**small, "metadata": {"name": "shop", "namespace": "team-a", "annotations": applied}}, parent)
+    yield "a mistake, and an observed Ingress whose annotations were all copied", mistaken, [copied]
     annotations = metadata["annotations"] | filled("", ANNOTATION_BYTES - 2000)
     annotated = {**small, "metadata": metadata | {"annotations": annotations}}
     yield "an observed Ingress with tiny annotations", parent, [annotated]

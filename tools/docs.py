@@ -10,9 +10,9 @@ import msgspec
 import yaml
 
 from hooks.annotations import TABLE
-from hooks.copying import DEFAULT_COPIED, NEVER_BY_WILDCARD
+from hooks.copying import KNOWN
 from hooks.errors import REASONS
-from hooks.policy import NamespaceSettings, Policy, Tls
+from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
@@ -52,15 +52,14 @@ def yaml_of(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
 
 
-def copied() -> str:
-    """Return the table of the annotations that are copied by default."""
-    return table(("key", "what for"), ((f"`{key}`", why) for key, why in DEFAULT_COPIED.items()))
-
-
-def never() -> str:
-    """Return the table of what no wildcard lets in."""
-    rows = ((f"`{pattern}`", why) for pattern, why in NEVER_BY_WILDCARD.items())
-    return table(("a key like", "because it"), rows)
+def known(by_default: bool) -> str:
+    """Return the table of the keys that we know: those that are copied by default, or the others."""
+    rows = (
+        (f"`{key}`", row.purpose, row.right.removeprefix("must be "))
+        for key, row in KNOWN.items()
+        if row.by_default == by_default
+    )
+    return table(("key", "what for", "a value is"), rows)
 
 
 def reasons() -> str:
@@ -79,8 +78,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "settings": lambda: settings(Policy),
     "tls": lambda: settings(Tls),
     "namespaces": lambda: settings(NamespaceSettings),
-    "copied": copied,
-    "never": never,
+    "namespaces_tls": lambda: settings(NamespaceTls),
+    "copied": lambda: known(by_default=True),
+    "known": lambda: known(by_default=False),
     "reasons": reasons,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""

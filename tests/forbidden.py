@@ -1,0 +1,73 @@
+"""What the settings forbid in an Ingress, judged anew: independent of how hooks/ judges it.
+
+The settings are taken as plain values, as YAML states them, and the Ingress as JSON.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from hooks.copying import KNOWN
+from hooks.policy import Policy
+from tests.metacontroller import Object
+
+OURS = {"ingress/not-copied", "ingress/added-by-settings"}
+
+
+def stated(policy: Policy) -> Object:
+    """Return the settings as plain values, as a YAML file would hold them."""
+    made: Object = msgspec.to_builtins(policy)
+    return made
+
+
+def forbidden(ingress: Object, settings: Object, parent: Object) -> Iterator[str]:
+    """Yield what is in the Ingress of the Service `parent` though `settings` forbid it."""
+    if parent["spec"].get("type") == "ExternalName":
+        yield "the Service is an ExternalName"
+    namespace = ingress["metadata"]["namespace"]
+    entries = settings.get("namespaces", {})
+    others = entries.get("*", {})
+    own = entries.get(namespace, others)
+    hosts = own.get("hosts", others.get("hosts", "any"))
+    spec = ingress["spec"]
+    for host in [rule["host"] for rule in spec["rules"]] + [
+        host for tls in spec.get("tls", []) for host in tls["hosts"]
+    ]:
+        if hosts != "any" and not is_within(host, [pattern.replace("{namespace}", namespace) for pattern in hosts]):
+            yield f"host {host}"
+    classes = own.get("classes", others.get("classes", "any"))
+    if classes != "any" and spec.get("ingressClassName") not in classes:
+        yield f"class {spec.get('ingressClassName')}"
+    for path in (path for rule in spec["rules"] for path in rule["http"]["paths"]):
+        if path["pathType"] not in settings.get("pathTypes", ["Prefix", "Exact"]):
+            yield f"path type {path['pathType']}"
+    yield from forbidden_annotations(ingress["metadata"].get("annotations", {}), settings)
+
+
+def forbidden_annotations(annotations: dict[str, str], settings: Object) -> Iterator[str]:
+    """Yield the annotations that are neither the administrator's nor allowed to be copied."""
+    added = annotations.get("ingress/added-by-settings", "").split(", ")
+    copied: dict[str, Any] = settings.get(
+        "copyAnnotations", {key: "any" for key, known in KNOWN.items() if known.by_default}
+    )
+    for key, value in annotations.items():
+        if key in OURS or key in added:
+            continue
+        if key not in copied or (copied[key] != "any" and value not in copied[key]):
+            yield f"annotation {key}"
+        elif key in KNOWN and not re.fullmatch(KNOWN[key].pattern, value):
+            yield f"value of {key}"
+
+
+def is_within(host: str, patterns: list[str]) -> bool:
+    """Return whether every host that `host` matches is one of `patterns`."""
+    # For a wildcard: a host directly below its domain, and one further below.
+    return (
+        all(
+            any(matched == p or (p.startswith("*.") and matched.endswith(p[1:])) for p in patterns)
+            for matched in {host.replace("*", "x", 1), host.replace("*", "x.y", 1)}
+        )
+        or host in patterns
+    )

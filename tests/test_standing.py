@@ -1,0 +1,203 @@
+"""What stands: a refused Service keeps its Ingress, unless the policy forbids what is in it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from hooks.errors import Reason
+from hooks.metacontroller import Answer, answer
+from hooks.settings import parse
+from tests.metacontroller import Object, as_created, body, service, sync_request
+
+ON = {"ingress/http": "true"}
+OOPS = {"ingress/oops": "a mistake"}
+SNIPPET = "nginx.ingress.kubernetes.io/configuration-snippet"
+TIMEOUT = "nginx.ingress.kubernetes.io/proxy-read-timeout"
+ISSUER = "cert-manager.io/cluster-issuer"
+
+
+def made(annotations: dict[str, str], settings: str = "") -> Object:
+    """Return the Ingress as it stands once a Service with these annotations has got it, under these settings."""
+    parent = service(ON | annotations)
+    answered = answer(body(sync_request(parent)), parse(settings))
+    assert answered.status == 200, answered.body
+    return as_created(json.loads(answered.body)["attachments"][0], parent)
+
+
+def answered(standing: Object, annotations: dict[str, str], settings: str = "", **spec: Any) -> Answer:
+    """Return the answer for a Service beside the Ingress that stands."""
+    return answer(body(sync_request(service(annotations, **spec), attached=[standing])), parse(settings))
+
+
+def removes(answer: Answer) -> bool:
+    return answer.status == 200 and json.loads(answer.body) == {"attachments": []}
+
+
+FORBIDDEN = [
+    (
+        "a host that was taken away",
+        made({"ingress/host": "a.example.com"}),
+        "namespaces: {team-a: {hosts: [b.example.com]}}",
+        Reason.HOST_NOT_ALLOWED,
+    ),
+    (
+        "a wildcard that now reaches too far",
+        made({"ingress/host": "*.example.com"}),
+        "namespaces: {team-a: {hosts: ['*.team-a.example.com', shop.example.com]}}",
+        Reason.HOST_NOT_ALLOWED,
+    ),
+    (
+        "a class that was taken away",
+        made({"ingress/class": "public"}),
+        "namespaces: {'*': {classes: [nginx]}}",
+        Reason.CLASS_NOT_ALLOWED,
+    ),
+    (
+        "no class, now that there is a limit",
+        made({}, "class: null"),
+        "namespaces: {'*': {classes: [nginx]}}",
+        Reason.CLASS_NOT_ALLOWED,
+    ),
+    (
+        "a path type that was taken away",
+        made({"ingress/path-type": "Exact"}),
+        "pathTypes: [Prefix]",
+        Reason.PATH_TYPE_NOT_ALLOWED,
+    ),
+    (
+        "an annotation that isn't copied any more",
+        made({SNIPPET: "return 418;"}, f"copyAnnotations: {{{SNIPPET}: any}}"),
+        "",
+        Reason.ANNOTATION_NOT_ALLOWED,
+    ),
+    (
+        "a value that isn't allowed any more",
+        made({TIMEOUT: "999"}),
+        f"copyAnnotations: {{{TIMEOUT}: ['60']}}",
+        Reason.ANNOTATION_NOT_ALLOWED,
+    ),
+    (
+        "a copied annotation that is now the administrator's",
+        made({ISSUER: "own"}, f"copyAnnotations: {{{ISSUER}: any}}"),
+        f"annotations: {{{ISSUER}: letsencrypt}}",
+        Reason.ANNOTATION_NOT_ALLOWED,
+    ),
+]
+
+
+BESIDE: list[tuple[str, dict[str, str], dict[str, Any], bool]] = [
+    ("a mistake", ON | OOPS, {}, False),
+    ("a port that isn't there", ON | {"ingress/port": "none"}, {}, False),
+    ("a wrong value of ingress/http", {"ingress/http": "yes"}, {}, False),
+    ("no ports", ON, {"ports": []}, False),
+    ("a pause", ON, {}, True),
+    ("a pause and a mistake", ON | OOPS, {}, True),
+    ("a pause, after opting out", {}, {}, True),
+]
+
+
+@pytest.mark.parametrize("forbidden", FORBIDDEN, ids=lambda case: case[0])
+@pytest.mark.parametrize("beside", BESIDE, ids=lambda case: case[0])
+def test_what_the_policy_forbids_is_removed_whatever_is_beside_it(
+    forbidden: tuple[str, Object, str, Reason], beside: tuple[str, dict[str, str], dict[str, Any], bool]
+) -> None:
+    _, standing, settings, reason = forbidden
+    _, annotations, spec, paused = beside
+    answer = answered(standing, annotations, f"{settings}\npaused: {str(paused).lower()}", **spec)
+    assert removes(answer), answer
+    assert answer.forbidden is not None
+    assert answer.forbidden.reason == reason
+
+
+@pytest.mark.parametrize("forbidden", FORBIDDEN, ids=lambda case: case[0])
+def test_an_answer_that_can_be_given_replaces_what_stands(forbidden: tuple[str, Object, str, Reason]) -> None:
+    what, standing, settings, reason = forbidden
+    host = "b.example.com" if reason is Reason.HOST_NOT_ALLOWED and "wildcard" not in what else "shop.example.com"
+    answer = answered(standing, ON | {"ingress/host": host}, settings)
+    assert answer.status == 200
+    assert len(json.loads(answer.body)["attachments"]) == 1
+    assert answer.forbidden is None
+
+
+@pytest.mark.parametrize("paused", ["", "paused: true"])
+def test_the_ingress_of_a_service_that_became_an_external_name_is_removed(paused: str) -> None:
+    external = {"type": "ExternalName", "externalName": "secret.team-b.svc.cluster.local"}
+    answer = answered(made({}), ON, paused, **external)
+    assert removes(answer)
+    assert answer.forbidden is not None
+    assert answer.forbidden.reason is Reason.EXTERNAL_NAME
+    refused = answer_without(ON, **external)
+    assert (refused.status, b"ExternalName" in refused.body) == (422, True)
+
+
+def answer_without(annotations: dict[str, str], **spec: Any) -> Answer:
+    """Return the answer when nothing stands."""
+    return answer(body(sync_request(service(annotations, **spec))), parse(""))
+
+
+def edited(standing: Object, change: Any) -> Object:
+    """Return the Ingress with a hand-made change."""
+    copied: Object = json.loads(json.dumps(standing))
+    change(copied)
+    return copied
+
+
+def with_annotations(more: dict[str, str | None]) -> Any:
+    def change(ingress: Object) -> None:
+        ingress["metadata"]["annotations"] |= more
+        ingress["metadata"]["annotations"] = {
+            key: value for key, value in ingress["metadata"]["annotations"].items() if value is not None
+        }
+
+    return change
+
+
+LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
+ADDED = made({"ingress/tls": "true"}, f"tls: {{annotations: {{{ISSUER}: letsencrypt}}}}")
+
+
+@pytest.mark.parametrize(
+    ("reason", "standing", "settings"),
+    [
+        (
+            "all of it is allowed",
+            made({"ingress/host": "a.example.com"}),
+            "namespaces: {team-a: {hosts: ['*.example.com']}}",
+        ),
+        (
+            "what cert-manager wrote is not ours",
+            edited(made({}), with_annotations({"acme.cert-manager.io/x": "y"})),
+            "",
+        ),
+        ("what the administrator once added", ADDED, ""),
+        ("what the administrator adds with another value", ADDED, f"tls: {{annotations: {{{ISSUER}: other}}}}"),
+        (
+            "a copied annotation that somebody took away",
+            edited(made({SNIPPET: "x"}, f"copyAnnotations: {{{SNIPPET}: any}}"), with_annotations({SNIPPET: None})),
+            "",
+        ),
+        (
+            "a record of what was applied that can't be read",
+            edited(made({}), with_annotations({LAST_APPLIED: "{"})),
+            "",
+        ),
+        ("no record of what was applied", edited(made({}), with_annotations({LAST_APPLIED: None})), ""),
+        ("no annotations", edited(made({}), lambda ingress: ingress["metadata"].pop("annotations")), ""),
+        ("no rules", edited(made({}), lambda ingress: ingress["spec"].pop("rules")), ""),
+        ("a rule without paths", edited(made({}), lambda ingress: ingress["spec"]["rules"][0].pop("http")), ""),
+        ("TLS without hosts", edited(made({}), lambda ingress: ingress["spec"].update(tls=[{}])), ""),
+    ],
+)
+def test_what_is_not_forbidden_stays(reason: str, standing: Object, settings: str) -> None:
+    assert answered(standing, ON | OOPS, settings).status == 422, reason
+    assert answered(standing, ON, f"{settings}\npaused: true").status == 429, reason
+
+
+def test_a_host_that_a_person_added_is_judged_as_any_other() -> None:
+    settings = "namespaces: {team-a: {hosts: [example.com]}}"
+    everywhere = edited(made({}), lambda ingress: ingress["spec"]["rules"].append({}))
+    by_tls = edited(made({}), lambda ingress: ingress["spec"].update(tls=[{"hosts": ["b.example.com"]}]))
+    for standing in (everywhere, by_tls):
+        assert removes(answered(standing, ON | OOPS, settings))
+        assert answered(standing, ON, settings).status == 200
