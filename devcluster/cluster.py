@@ -118,7 +118,7 @@ class DevCluster:
         self._progress(f"starting {engine.name('')}")
         self.engine.start()
         self.engine.wait_ready(self._controller_started)
-        self._wait_for_policies()
+        self.wait_for_policies()
         self.engine_name = engine.name(self.engine.log_path.read_text())
         self.engine_user = engine.user
 
@@ -134,7 +134,7 @@ class DevCluster:
         conditions = crd.get("status", {}).get("conditions") or []  # null at first
         return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
-    def _wait_for_policies(self) -> None:
+    def wait_for_policies(self) -> None:
         """Return once the API server enforces the admission policies; it takes a moment to load them.
 
         For each, a create that it must deny is tried, as a dry run, until it is denied.

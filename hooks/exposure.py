@@ -6,7 +6,7 @@ import msgspec
 
 from hooks import refusals
 from hooks.annotations import Route, Wishes
-from hooks.copying import ADDED, copied_annotations, not_copied
+from hooks.copying import ADDED, NOT_COPIED, copied_annotations, not_copied
 from hooks.errors import Problem, Problems, Refused
 from hooks.kubernetes import Service, ServicePort
 from hooks.policy import NamespacePolicy
@@ -62,6 +62,10 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
     annotations = choose_annotations(service, policy, tls, problems)
     rules = choose_rules(service, wishes, policy, problems)
     if problems.kept:
+        if NOT_COPIED in annotations:
+            # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
+            # more is forbidden in an Ingress that stands.
+            problems.add(refusals.annotation_not_copied(annotations[NOT_COPIED]))
         raise Refused(422, problems.kept, more=problems.more)
     return Exposure(
         name=service.metadata.name,
@@ -132,7 +136,7 @@ def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, prob
         problems.add(refusals.too_many_paths(count, MOST_PATHS))
         return ()
     paths: dict[str, list[Path]] = {}
-    seen: dict[tuple[str, bool, str], str] = {}
+    seen: dict[tuple[str, str, bool], str] = {}
     for route in routes:
         path, path_type = choose_path(route, wishes, policy, problems)
         hosts, port = shared_hosts, shared_port
@@ -140,14 +144,13 @@ def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, prob
             hosts = allowed_hosts((route.host,), "ingress/routes: host", "ingress/routes", policy, problems)
         if route.port is not None and (port := ports.get(route.port)) is None:
             problems.add(refusals.unknown_port("ingress/routes: port", "ingress/routes", route.port, service.ports))
-        written = as_prefix(path) if path_type == "Prefix" else path
-        counts_as = (path_type == "Exact", path if path_type == "Exact" else as_prefix(path))
         for host in hosts:
             if len(routes) > 1:
                 shown = f"{host}{path} ({path_type})"
-                if (first := seen.setdefault((host, *counts_as), shown)) is not shown:
+                if (first := seen.setdefault(location(host, path, path_type), shown)) is not shown:
                     problems.add(refusals.duplicate_route(first, shown))
             if port is not None:
+                written = as_prefix(path) if path_type == "Prefix" else path
                 paths.setdefault(host, []).append(Path(written, path_type, port))
     return tuple([Rule(host, tuple(of_host)) for host, of_host in paths.items()])
 
@@ -176,9 +179,17 @@ def as_prefix(path: str) -> str:
     """Return a prefix as all its spellings are written: a slash at its end makes no difference.
 
     Two spellings, in one Service or in two, would be one location that ingress-nginx writes twice. nginx would then
-    refuse its whole configuration: those of other tenants, too. ImplementationSpecific counts as a prefix there.
+    refuse its whole configuration: those of other tenants, too.
     """
     return path.rstrip("/") or "/"
+
+
+def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
+    """Return what is the same for two routes that are one to ingress controllers.
+
+    ImplementationSpecific counts as Prefix.
+    """
+    return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
 
 
 def choose_shared_hosts(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> Sequence[str]:

@@ -111,9 +111,9 @@ def path_type_not_allowed(origin: str, annotation: str, path_type: str, allowed:
     )
 
 
-def annotation_not_copied(key: str) -> Problem:
-    """The settings don't let the annotation be copied."""
-    return Problem(f"{key} may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED, key)
+def annotation_not_copied(keys: str) -> Problem:
+    """The settings don't let the annotation, or the annotations, be copied."""
+    return Problem(f"{keys}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
 
 
 def value_not_allowed(key: str, value: str, allowed: Sequence[str]) -> Problem:

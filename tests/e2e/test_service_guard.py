@@ -7,43 +7,14 @@ from typing import Any
 
 import pytest
 
-from devcluster.api import (
-    INGRESSES,
-    NAMESPACES,
-    SERVICE_ACCOUNTS,
-    SERVICES,
-    Api,
-    ApiError,
-    Object,
-    Resource,
-    path_of,
-    wait_for,
-)
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of, wait_for
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage, routes
+from tests.e2e.tenant import said, tenant_of
 from tests.manifests import REPOSITORY
 
 NAMESPACE = "guarded"
-ROLES = Resource("rbac.authorization.k8s.io/v1", "roles", "Role")
-BINDINGS = Resource("rbac.authorization.k8s.io/v1", "rolebindings", "RoleBinding")
 ON = {"ingress/http": "true"}
-
-
-def tenant_of(plane: ControlPlane, namespace: str) -> Api:
-    """Return a client that logs in as a ServiceAccount which may do everything to the namespace's Services, no more."""
-    name = {"name": "tenant", "namespace": namespace}
-    plane.api.create(SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": name})
-    rules = [{"apiGroups": [""], "resources": ["services"], "verbs": ["*"]}]
-    plane.api.create(ROLES, {"apiVersion": ROLES.api_version, "kind": "Role", "metadata": name, "rules": rules})
-    binding = {
-        "apiVersion": BINDINGS.api_version,
-        "kind": "RoleBinding",
-        "metadata": name,
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"},
-        "subjects": [{"kind": "ServiceAccount", **name}],
-    }
-    plane.api.create(BINDINGS, binding)
-    return Api(plane.url, plane.api.service_account_token(namespace, "tenant"), plane.ca_file)
 
 
 def service(name: str, annotations: dict[str, str] | None = None, **metadata: Any) -> Object:
@@ -72,17 +43,6 @@ def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
 
 def dry_create(api: Api, obj: Object) -> None:
     api.request("POST", path_of(SERVICES, NAMESPACE), params={"dryRun": "All"}, body=obj)
-
-
-def said(write: Callable[[], object]) -> str | None:
-    """Return what the policy says against a write, None when it lets it through."""
-    try:
-        write()
-    except ApiError as error:
-        if error.status != 403:
-            raise
-        return str(error)
-    return None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The vocabulary end to end: the Ingress follows every change of an annotation, of a port, and of the settings."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -150,13 +150,6 @@ def test_opting_out_works_whatever_else_is_wrong(stage: Stage) -> None:
     assert paths(stage.ingress("shop") or {}) == PLAIN
     stage.annotate("shop", "false")
     stage.until("no Ingress", lambda: stage.ingress("shop") is None)
-
-
-@pytest.fixture(scope="module")
-def resyncing(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster that syncs every Service each second: otherwise changed settings take 4 to 6 minutes."""
-    with DevCluster(engine, resync=1) as running:
-        yield running
 
 
 def test_the_ingress_follows_the_settings_after_a_rollout(resyncing: DevCluster) -> None:

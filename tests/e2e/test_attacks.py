@@ -1,0 +1,152 @@
+"""The attacks of tests/attacks that are sequences of steps, played on a real API server.
+
+steps.yaml is a list; each step is one of these:
+
+settings: SETTINGS            the administrator changes the settings: the hook restarts with them
+without: POLICY               the administrator has left out an admission policy, until the attack is over
+create: {annotations, spec}   the tenant creates the Service shop; without a spec, it has a port for HTTP
+patch: PATCH                  the tenant patches it (RFC 7396)
+delete: OPTIONS               the tenant deletes it
+edit the ingress: PATCH       somebody who may edit Ingresses patches that one
+ingress: FIELDS               soon the Ingress has these fields, among others; null: there is none
+unchanged: true               after one more sync, the Ingress is the one last seen, with the same spec and annotations
+same: true                    the Ingress is the one first seen: it was never removed
+event: TEXT                   soon an Event on the Service says so
+
+`denied: TEXT` beside a write: the API server refuses it, and says so. The tenant may do everything to the Services of
+the namespace, and nothing else.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of
+from devcluster.cluster import DevCluster
+from devcluster.story import Stage
+from tests.e2e.tenant import said, tenant_of
+from tests.manifests import REPOSITORY
+
+ATTACKS = sorted(path.parent for path in (REPOSITORY / "tests" / "attacks").glob("*/steps.yaml"))
+NAME = "shop"
+
+
+class Attack:
+    """Plays the steps of one attack in a namespace of its own."""
+
+    def __init__(self, cluster: DevCluster, stage: Stage, tenant: Api) -> None:
+        self.cluster = cluster
+        self.stage = stage
+        self.tenant = tenant
+        self.seen: list[Object] = []
+        """The Ingress, as each step that waited for it has seen it."""
+
+        self.touches = 0
+        self.left_out = False
+        """Whether the admission policy of Services is left out."""
+
+    def play(self, step: Object) -> None:
+        """Play one step. Raises AssertionError, or NotReady, when something else comes of it."""
+        denied = step.pop("denied", None)
+        [(kind, value)] = step.items()
+        act: Callable[[Any], Any] = getattr(self, kind.replace(" ", "_"))
+        if denied is None:
+            act(value)
+        else:
+            assert denied in (said(lambda: act(value)) or "it was let through")
+
+    def settings(self, settings: Object) -> None:
+        if yaml.safe_load(self.cluster.settings_file.read_text()) != settings:
+            self.cluster.restart_hook(settings)
+
+    def without(self, policy: str) -> None:
+        self.left_out = True
+        self.cluster.kubectl("delete", "validatingadmissionpolicybinding", policy)
+        orphan = {"metadata": {"name": "probe", "annotations": {"ingress/http": "true"}, "finalizers": ["orphan"]}}
+        probe = {"apiVersion": "v1", "kind": "Service", **orphan, "spec": {"ports": [{"port": 80}]}}
+        path = path_of(SERVICES, self.stage.namespace)
+        dry = {"dryRun": "All"}
+        self.stage.until(
+            "no policy", lambda: said(lambda: self.tenant.request("POST", path, params=dry, body=probe)) is None
+        )
+
+    def create(self, service: Object) -> None:
+        metadata = {"name": NAME, "namespace": self.stage.namespace, "annotations": service["annotations"]}
+        spec = service.get("spec", {"ports": [{"name": "http", "port": 80}]})
+        self.tenant.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+
+    def patch(self, patch: Object) -> None:
+        self.tenant.patch(SERVICES, NAME, patch, self.stage.namespace)
+
+    def delete(self, options: Object) -> None:
+        self.tenant.request("DELETE", path_of(SERVICES, self.stage.namespace, NAME), body=options)
+
+    def edit_the_ingress(self, patch: Object) -> None:
+        self.stage.api.patch(INGRESSES, NAME, patch, self.stage.namespace)
+
+    def ingress(self, fields: Object | None) -> None:
+        if fields is None:
+            self.stage.until("no Ingress", lambda: self.stage.ingress(NAME) is None)
+        else:
+            found = self.stage.until_ingress(NAME, f"an Ingress with {fields}", lambda made: has(made, fields))
+            self.seen.append(found)
+
+    def unchanged(self, _: bool) -> None:
+        self.touches += 1
+        self.patch({"metadata": {"labels": {"touched": f"{self.touches}"}}})
+        # Services are synced in the order of their events: once another one, made now, is answered, this one has been.
+        later = f"later-{self.touches}"
+        self.stage.create_service(later, {"ingress/http": "true"})
+        self.stage.until("an answer for a later Service", lambda: self.stage.ingress(later) or self.is_refused(later))
+        now = self.stage.ingress(NAME)
+        assert now is not None, "it was removed"
+        before = self.seen[-1]
+        assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+        assert now["metadata"]["annotations"] == before["metadata"]["annotations"]
+
+    def is_refused(self, service: str) -> bool:
+        """Return whether the hook has refused the Service, by its log."""
+        lines = map(json.loads, self.cluster.hook.log_path.read_text().splitlines())
+        return any((line.get("namespace"), line.get("service")) == (self.stage.namespace, service) for line in lines)
+
+    def same(self, _: bool) -> None:
+        assert len({ingress["metadata"]["uid"] for ingress in self.seen}) == 1
+
+    def event(self, text: str) -> None:
+        self.stage.until_event(NAME, text)
+
+
+def has(found: Any, wanted: Any) -> bool:
+    """Return whether `found` has all that `wanted` names: fields of mappings, and items of lists by their places."""
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(key in found and has(found[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list):
+        return isinstance(found, list) and len(found) == len(wanted) and all(map(has, found, wanted))
+    return bool(found == wanted)
+
+
+@pytest.fixture
+def attack(resyncing: DevCluster, request: pytest.FixtureRequest) -> Iterator[Attack]:
+    """Yield an attack in a fresh namespace, under the default settings; afterwards, all is as it was."""
+    namespace = f"attacked-{ATTACKS.index(request.node.callspec.params['path'])}"
+    api = resyncing.api
+    api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    with contextlib.closing(tenant_of(resyncing.control_plane, namespace)) as tenant:
+        made = Attack(resyncing, Stage(api, namespace), tenant)
+        made.settings({})
+        yield made
+    api.delete(NAMESPACES, namespace)
+    if made.left_out:
+        resyncing.kubectl("apply", "--filename", str(REPOSITORY / "metacontroller/controller/service-guard.yaml"))
+        resyncing.wait_for_policies()
+
+
+@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)
+def test_the_attack_comes_to_nothing(attack: Attack, path: Path) -> None:
+    for step in yaml.safe_load((path / "steps.yaml").read_text(encoding="utf-8")):
+        attack.play(step)
