@@ -41,8 +41,9 @@ test-fast: $(bin)/.complete  ## only the tests that need no cluster
 	@$(bin)/coverage run -m pytest -m 'not e2e' $(PYTEST)
 	@$(if $(PYTEST),,$(bin)/coverage report)
 
-fuzz: $(bin)/.complete  ## let the fuzzer search for SECONDS=300 for what breaks the hook
+fuzz: $(bin)/.complete  ## let the fuzzer search for SECONDS=300, and Kubernetes' own validation for a fifth of that
 	@$(bin)/python -m tests.fuzz --seconds $(SECONDS)
+	@$(bin)/python -m tests.validation --seconds $$((($(SECONDS) + 4) / 5))
 
 lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
 	@$(bin)/ruff check .

@@ -13,7 +13,7 @@ from devcluster.console import Commands, end_on_signals, progress
 from devcluster.demo import tell
 from devcluster.engines import CHOICES
 from devcluster.errors import MissingProgram
-from devcluster.programs import find_metacontroller, find_programs
+from devcluster.programs import find_metacontroller, find_programs, find_validator
 
 engine_option = click.option(
     "--engine",
@@ -129,6 +129,7 @@ def build(if_possible: bool) -> None:
     """Find the programs of the control plane, build those that are missing, and list them all.
 
     Each is taken from $KUBEBUILDER_ASSETS, else from PATH if it is new enough, else built with Go into .build/.
+    So is the program with which the tests validate Ingresses; that one is always built.
 
     \b
     Examples:
@@ -137,14 +138,14 @@ def build(if_possible: bool) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     try:
         with progress() as report:
-            programs = find_programs(report)
+            programs = [*find_programs(report), find_validator(report)]
     except MissingProgram as error:
         if not if_possible:
             raise
         click.echo(str(error), err=True)
         return
     engine = find_metacontroller()
-    for program in (*programs, *([engine] if engine else [])):
+    for program in [*programs, *([engine] if engine else [])]:
         click.echo(program)
     if not engine:
         click.echo("metacontroller is not on PATH: the stand-in is used in its place")

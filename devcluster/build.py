@@ -27,8 +27,9 @@ PACKAGES = {
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     "loadgen": "./cmd/loadgen",
+    "ingressvalidator": "./cmd/ingressvalidator",
 }
-"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and one of our own."""
+"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and two of our own."""
 
 Progress = Callable[[str], None]
 """A function that shows a waiting person a line about what is being done."""
@@ -43,10 +44,15 @@ def built(name: str) -> Path | None:
 def folder(name: str) -> Path:
     """Return where a program is built to: another place for other sources, so nothing in it is ever out of date."""
     sources = [MODULE / "go.mod", MODULE / "go.sum"]
-    if PACKAGES[name].startswith("./"):
+    if is_own(name):
         sources += sorted((MODULE / PACKAGES[name]).glob("*.go"))
     content = b"".join(source.read_bytes() for source in sources) + platform.machine().encode()
     return BUILD / f"bin-{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def is_own(name: str) -> bool:
+    """Return whether a program's sources are here; nobody else distributes it."""
+    return PACKAGES[name].startswith("./")
 
 
 def pinned_version(module: str) -> str:
@@ -134,7 +140,8 @@ def find_go(names: Sequence[str]) -> str:
     needed = re.search(r"^go (\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
     wanted = needed[1] if needed else ""
     purpose = f"to build {', '.join(names)} for the development cluster"
-    advice = "Get it from https://go.dev/dl/ or a package manager; or let KUBEBUILDER_ASSETS name a folder with them."
+    advice = "Get it from https://go.dev/dl/ or a package manager"
+    advice += "." if any(map(is_own, names)) else "; or let KUBEBUILDER_ASSETS name a folder with them."
     go = shutil.which("go")
     if not go:
         raise MissingProgram(f"Go {wanted} or later is needed {purpose}, and there is no `go` on PATH.\n{advice}")

@@ -19,6 +19,9 @@ MODULES = {
 }
 """The programs of the control plane, and the Go module whose pinned version says which one is tested."""
 
+VALIDATOR = "ingressvalidator"
+"""The program that validates Ingresses as the API server does. A cluster doesn't need it; tests/validation.py does."""
+
 UNKNOWN = "of unknown version"
 
 
@@ -74,6 +77,16 @@ def find(name: str, progress: build.Progress) -> Program | None:
     if built := build.built(name):
         return Program(name, built, version_of(str(built)), "built")
     return None
+
+
+def find_validator(progress: build.Progress) -> Program:
+    """Return the program that validates Ingresses, and build it when it isn't there.
+
+    Raises MissingProgram when it can't be built here, and BuildFailed.
+    """
+    if not build.built(VALIDATOR):
+        build.build([VALIDATOR], progress)
+    return require_built(VALIDATOR)
 
 
 def require_built(name: str) -> Program:

@@ -173,6 +173,34 @@ def test_a_program_is_built_once(bare_machine: Callable[..., Path], tmp_path: Pa
     assert (build.BUILD / ".gitignore").read_text() == "*\n"
 
 
+def test_the_validator_of_ingresses_is_built_for_the_tests_and_not_for_a_cluster(
+    bare_machine: Callable[..., Path],
+) -> None:
+    go = bare_machine("path", "go", GO)
+
+    programs.find_programs(ignore)
+    assert not build.built("ingressvalidator")
+
+    result = CliRunner().invoke(main, ["build"])
+    assert f"(built: {build.built('ingressvalidator')})" in result.stdout
+    go.unlink()
+    assert CliRunner().invoke(main, ["build"]).exit_code == 0, "what is there already needs no Go"
+
+
+def test_without_go_the_message_names_the_validator_and_no_way_to_get_it_from_elsewhere(
+    bare_machine: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in programs.MODULES:
+        bare_machine("assets", name, "echo v1.36.3")
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path / "assets"))
+
+    result = CliRunner().invoke(main, ["build"])
+
+    assert result.exit_code == 2
+    assert "is needed to build ingressvalidator" in result.stderr
+    assert "KUBEBUILDER_ASSETS" not in result.stderr
+
+
 def test_a_build_that_fails_leaves_nothing_and_says_what_go_said(bare_machine: Callable[..., Path]) -> None:
     bare_machine("path", "go", GO + "exit 1")
 
@@ -201,9 +229,10 @@ def test_what_a_killed_build_left_is_never_used_and_is_removed_by_the_next(
 @pytest.mark.parametrize(
     ("edited", "built_anew"),
     [
-        ("go.mod", {"etcd", "kube-apiserver", "kube-controller-manager", "loadgen"}),
-        ("go.sum", {"etcd", "kube-apiserver", "kube-controller-manager", "loadgen"}),
+        ("go.mod", {"etcd", "kube-apiserver", "kube-controller-manager", "loadgen", "ingressvalidator"}),
+        ("go.sum", {"etcd", "kube-apiserver", "kube-controller-manager", "loadgen", "ingressvalidator"}),
         ("cmd/loadgen/main.go", {"loadgen"}),
+        ("cmd/ingressvalidator/main.go", {"ingressvalidator"}),
     ],
 )
 def test_an_edited_file_asks_for_another_build_of_the_programs_made_from_it(
