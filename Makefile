@@ -9,7 +9,7 @@ SECONDS ?= 300
 bin := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo cluster test test-fast fuzz lint format docs cases lock bench clean
+.PHONY: help run demo cluster test test-all test-fast fuzz lint format docs cases lock bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tes
 	@$(bin)/python -m devcluster build --if-possible
 	@$(bin)/coverage run -m pytest $(PYTEST)
 	@$(if $(PYTEST),,$(bin)/coverage report)
+
+test-all: $(bin)/.complete  ## every test, after getting Debian's nginx into .build/, which some of them need
+	@$(bin)/python -m tools.debian --if-possible
+	@$(MAKE) --no-print-directory test
 
 test-fast: $(bin)/.complete  ## only the tests that need no cluster
 	@$(bin)/coverage run -m pytest -m 'not e2e' $(PYTEST)

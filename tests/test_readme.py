@@ -52,7 +52,8 @@ def test_every_command_is_run_by_a_test() -> None:
     for command, where in RUN_BY.items():
         assert (REPOSITORY / where).exists()
         if where == ".ci/run":
-            assert f"\n{command}\n" in (REPOSITORY / where).read_text()
+            # `make test-all` runs `make test`.
+            assert {command, f"{command}-all"} & set((REPOSITORY / where).read_text().splitlines())
 
 
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "metacontroller/README.md", *sorted(REPOSITORY.glob("docs/**/*.md"))]

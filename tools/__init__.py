@@ -1,1 +1,1 @@
-"""Programs for developers: they write the parts of docs and tests that are made from the code."""
+"""Programs for developers: what writes the parts of docs and tests that are made from the code, and what gets nginx."""
