@@ -33,14 +33,6 @@ from devcluster.programs import find_validator
 from hooks import metacontroller, settings
 from tests.metacontroller import Object, as_created, body, service, sync_request
 
-POLICY = settings.parse("""
-host: "{service}.{namespace}.example.com"
-copyAnnotations:
-  - example.com/anything  # named in full, so its value may be any text
-  - example.org/*
-  - kubernetes.io/*
-""")
-
 LETTERS, DIGITS = string.ascii_lowercase, string.digits
 LABELS = (LETTERS, DIGITS, "0x123abcdef", f"{LETTERS}{DIGITS}-", "a0--")
 """What the labels of hosts and names are made of."""
@@ -48,9 +40,11 @@ LABELS = (LETTERS, DIGITS, "0x123abcdef", f"{LETTERS}{DIGITS}-", "a0--")
 NUMBER_LIKE = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)")
 """A host whose last label is a number for some programs, so that the hook takes it for an IP address."""
 
-PATH_CHARACTERS = dict.fromkeys(
-    ("Prefix", "Exact", "ImplementationSpecific"), f"{string.ascii_letters}{DIGITS}/._~!&()*+,=:@-"
-)
+PATH_CHARACTERS = {
+    "Prefix": f"{string.ascii_letters}{DIGITS}/._~!&()+,=:@-",
+    "Exact": f"{string.ascii_letters}{DIGITS}/._~!&()+,=:@-",
+    "ImplementationSpecific": f"{string.ascii_letters}{DIGITS}/_!&,=:@-",
+}
 """By path type, the characters that a path may hold."""
 
 ESCAPES = [
@@ -70,7 +64,23 @@ PATH_PIECES = {
 """By path type, what paths are made of; each piece is there as often as it is wanted."""
 
 KEY_CHARACTERS = f"{string.ascii_letters}{DIGITS}-_."
-HARMLESS = f"{string.ascii_letters}{DIGITS} !%&()*+,./:=?@[]^_|~-"
+COPIED = [
+    f"{domain}/a{middle * length}z"
+    for domain in ("example.org", "kubernetes.io", "a", "0-0.b")
+    for middle in KEY_CHARACTERS
+    for length in (0, 1, 61)
+]
+"""Keys of annotations that are copied, with any value."""
+
+POLICY = settings.parse(
+    msgspec.json.encode(
+        {
+            "host": "{service}.{namespace}.example.com",
+            "pathTypes": list(PATH_CHARACTERS),
+            "copyAnnotations": dict.fromkeys(["example.com/anything", *COPIED], "any"),
+        }
+    ).decode()
+)
 ANYTHING = f"{string.printable}\0\x7fü€😀\u2028\u202e"
 
 SPOILERS: tuple[str, ...] = (
@@ -233,9 +243,8 @@ class Maker:
 
     def others(self) -> dict[str, str]:
         """Return annotations for an ingress controller. All are copied but the last, which contradicts the class."""
-        key = f"a{self.text(KEY_CHARACTERS, self.number(61, usual=20))}a"
         return {
-            self.pick(["example.org/", "kubernetes.io/"]) + key: self.text(HARMLESS, self.number(1000, usual=20)),
+            self.pick(COPIED): self.text(ANYTHING, self.number(1000, usual=20)),
             "example.com/anything": self.text(ANYTHING, 10) * (self.number(10_000, usual=1) if self.one_in(3) else 1),
             "kubernetes.io/ingress.class": self.name(),
         }
