@@ -7,6 +7,8 @@ ENGINE ?= auto
 PYTEST ?=
 SECONDS ?= 300
 bin := .venv/bin
+# Two engines and two clusters: more processes than this would not make the tests faster.
+all_tests = $(bin)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --cov --cov-report term
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo cluster test test-all test-fast fuzz lint format docs cases lock bench clean
@@ -34,16 +36,14 @@ cluster: $(bin)/.complete  ## a real control plane with ingress-manager to play 
 
 test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tested here is said at the end
 	@$(bin)/python -m devcluster build --if-possible
-	@$(bin)/coverage run -m pytest $(PYTEST)
-	@$(if $(PYTEST),,$(bin)/coverage report)
+	@$(if $(PYTEST),$(bin)/python -m pytest $(PYTEST),$(all_tests))
 
 test-all: $(bin)/.complete  ## every test, after getting Debian's nginx into .build/, which some of them need
 	@$(bin)/python -m tools.debian --if-possible
 	@$(MAKE) --no-print-directory test
 
 test-fast: $(bin)/.complete  ## only the tests that need no cluster
-	@$(bin)/coverage run -m pytest -m 'not e2e' $(PYTEST)
-	@$(if $(PYTEST),,$(bin)/coverage report)
+	@$(if $(PYTEST),$(bin)/python -m pytest -m 'not e2e' $(PYTEST),$(all_tests) -m 'not e2e')
 
 fuzz: $(bin)/.complete  ## let the fuzzer search for SECONDS=300, and Kubernetes' own validation for a fifth of that
 	@$(bin)/python -m tests.fuzz --seconds $(SECONDS)

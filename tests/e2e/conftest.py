@@ -19,10 +19,15 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all that is in this folder, so that `-m 'not e2e'` leaves it out."""
+    """Mark all that is in this folder, so that `-m 'not e2e'` leaves it out.
+
+    When tests run in several processes, those of one engine stay in one of them: they share a cluster.
+    """
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+            parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+            item.add_marker(pytest.mark.xdist_group(str(parameters.get("engine", "no engine"))))
 
 
 def require(engine: str) -> None:
