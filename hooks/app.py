@@ -29,12 +29,14 @@ from hooks.metrics import Metrics
 from hooks.settings import SettingsFile
 from hooks.text import one_line
 
-LARGEST_BODY = 8 * 1024 * 1024
-"""Bytes. The API server takes objects of up to 3 MiB; a request holds a Service and what was made for it."""
+LARGEST_BODY = 16 * 1024 * 1024
+"""Bytes. etcd takes objects of up to 1.5 MiB, and a request holds a Service and what was made for it. But Go writes a <
+as six bytes: whoever may edit a Service can make 9.5 MiB of it, and a Service that is never answered keeps its Ingress.
+"""
 
 ORDINARY_BODY = 64 * 1024
-MOST_LARGE_BODIES = 8
-"""A larger body than the ordinary one is only read while fewer than eight others are: together they must not take more
+MOST_LARGE_BODIES = 4
+"""A larger body than the ordinary one is only read while fewer than four others are: together they must not take more
 memory than the container has. 1,200 connections with an ordinary body each take 75 MiB."""
 
 LONGEST_LOGGED = 200

@@ -44,6 +44,9 @@ class Answer(msgspec.Struct, frozen=True):
     """The Service that is refused, or whose Ingress is forbidden; None when the request holds none."""
 
 
+MARK = b'"metacontroller.k8s.io/decorator-controller"'
+"""The key of an annotation of each object that Metacontroller makes: where it is missing, there is no such object."""
+
 _requests = msgspec.json.Decoder(SyncRequest)
 
 
@@ -56,6 +59,8 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
         request = decode(body)
     except Refused as refused:
         return refusal(refused)
+    except RecursionError:
+        return too_deep(body)
     created = request.object.metadata.creation_timestamp
     age = (now - created).total_seconds() if now and created else 0
     decision = decide(request.object, request.attachments, policy, age)
@@ -67,14 +72,33 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
 
 
 def decode(body: bytes) -> SyncRequest:
-    """Return the typed request. Raises Refused (400), which names the field, when `body` is not the contract."""
+    """Return the typed request.
+
+    Raises Refused (400), which names the field, when `body` is not the contract, and RecursionError when it is nested
+    too deeply.
+    """
     try:
         return _requests.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        reason = str(error)
-    except RecursionError:
-        reason = "nested too deeply"
-    raise Refused(400, [Problem(f"not a request of Metacontroller's contract v2: {reason}", Reason.INVALID_REQUEST)])
+        raise not_the_contract(str(error)) from error
+
+
+def not_the_contract(reason: str) -> Refused:
+    """Return the refusal (400) of a body that is no request."""
+    problem = Problem(f"not a request of Metacontroller's contract v2: {reason}", Reason.INVALID_REQUEST)
+    return Refused(400, [problem])
+
+
+def too_deep(body: bytes) -> Answer:
+    """Return the answer to a request that is nested too deeply to be read: what was made for the Service is removed.
+
+    The API server takes 10,000 levels in metadata.managedFields, which whoever may edit a Service may write. With a
+    refusal, its Ingress would stay for ever, even if the settings forbid it, or the Service opts out.
+    """
+    if MARK in body:
+        problem = Problem("the Service is nested too deeply to be read", Reason.INVALID_REQUEST)
+        return Answer(200, encode(Decision(wanted=True)), forbidden=problem)
+    return refusal(not_the_contract("nested too deeply"))
 
 
 def encode(decision: Decision) -> bytes:

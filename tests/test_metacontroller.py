@@ -115,6 +115,27 @@ def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> N
     assert len(answered.body) <= 500
 
 
+DEEP_FIELDS = b'"managedFields":[{"fieldsV1":' + b'{"f:a":' * 5000 + b"{}" + b"}" * 5000 + b"}]"
+
+
+def test_a_service_that_is_nested_too_deeply_to_be_read_does_not_keep_its_ingress() -> None:
+    """Whoever may edit a Service may write its managedFields; a refusal would keep the Ingress for ever."""
+    deep = body(FULL).replace(b'"uid"', DEEP_FIELDS + b', "uid"', 1)
+    answered = answer(deep, Policy())
+    assert (answered.status, answered.body) == (200, b'{"attachments":[]}')
+    assert answered.forbidden is not None
+    assert answered.forbidden.sentence == "the Service is nested too deeply to be read"
+
+
+def test_a_service_that_is_nested_too_deeply_and_has_no_ingress_is_told() -> None:
+    deep = body(sync_request(OPTED_IN)).replace(b'"uid"', DEEP_FIELDS + b', "uid"', 1)
+    answered = answer(deep, Policy())
+    assert (answered.status, answered.body) == (
+        400,
+        b"not a request of Metacontroller's contract v2: nested too deeply\n",
+    )
+
+
 @pytest.mark.parametrize(
     ("now", "least", "most"),
     [(None, 4, 8), (datetime(2026, 11, 21, 10, 0, 1, tzinfo=UTC), 4, 8), (datetime(2027, 1, 1, tzinfo=UTC), 240, 360)],

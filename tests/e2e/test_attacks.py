@@ -7,6 +7,7 @@ without: POLICY               the administrator has left out an admission policy
 create: {annotations, spec}   the tenant creates the Service shop; without a spec, it has a port for HTTP
 patch: PATCH                  the tenant patches it (RFC 7396)
 delete: OPTIONS               the tenant deletes it
+manage fields: {depth, size}  the tenant writes a field of so many levels, or so many bytes, into its managedFields
 edit the ingress: PATCH       somebody who may edit Ingresses patches that one
 ingress: FIELDS               soon the Ingress has these fields, among others; null: there is none
 unchanged: true               after one more sync, the Ingress is the one last seen, with the same spec and annotations
@@ -23,6 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -45,6 +47,9 @@ class Attack:
         self.tenant = tenant
         self.seen: list[Object] = []
         """The Ingress, as each step that waited for it has seen it."""
+
+        self.service: Object = {}
+        """The Service as it was created."""
 
         self.touches = 0
         self.left_out = False
@@ -78,10 +83,25 @@ class Attack:
     def create(self, service: Object) -> None:
         metadata = {"name": NAME, "namespace": self.stage.namespace, "annotations": service["annotations"]}
         spec = service.get("spec", {"ports": [{"name": "http", "port": 80}]})
-        self.tenant.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+        self.service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+        self.tenant.create(SERVICES, self.service)
 
     def patch(self, patch: Object) -> None:
-        self.tenant.patch(SERVICES, NAME, patch, self.stage.namespace)
+        with as_deep_as_the_service():
+            self.tenant.patch(SERVICES, NAME, patch, self.stage.namespace)
+
+    def manage_fields(self, limits: Object) -> None:
+        depth, size = limits.get("depth", 1), limits.get("size", 0)
+        # Go writes each < as six bytes when Metacontroller sends the Service to the hook.
+        field = '{"f:' + "<" * size + '":'
+        fields = field + '{"f:a":' * (depth - 1) + "{}" + "}" * depth
+        entry = {"manager": "tenant", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+        # The API server ignores an update that changes nothing else.
+        labels = {"managed": f"{depth}-{size}"}
+        managed = {"labels": labels, "managedFields": [{**entry, "fieldsV1": msgspec.Raw(fields.encode())}]}
+        service = self.service | {"metadata": self.service["metadata"] | managed}
+        with as_deep_as_the_service():
+            self.tenant.request("PUT", path_of(SERVICES, self.stage.namespace, NAME), body=service)
 
     def delete(self, options: Object) -> None:
         self.tenant.request("DELETE", path_of(SERVICES, self.stage.namespace, NAME), body=options)
@@ -119,6 +139,11 @@ class Attack:
 
     def event(self, text: str) -> None:
         self.stage.until_event(NAME, text)
+
+
+def as_deep_as_the_service() -> contextlib.AbstractContextManager[None]:
+    """Return a context for a write that is done when its answer, which holds the Service, can't be read."""
+    return contextlib.suppress(RecursionError)
 
 
 def has(found: Any, wanted: Any) -> bool:
