@@ -63,7 +63,7 @@ format: $(bin)/.complete  ## let ruff put the code in order
 docs: $(bin)/.complete  ## write the parts of the docs that are made from the code
 	@$(bin)/python -m tools.docs
 
-cases: $(bin)/.complete  ## write what each case in tests/cases now becomes, and show what changes
+cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes; show what changes
 	@$(bin)/python -m tools.cases
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt

@@ -189,7 +189,12 @@ def not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> dict[
 
     It is {} when there are none.
     """
-    left = [key for key in annotations if key.startswith(CONTROLLER_PREFIXES) and ours.get(key) != annotations[key]]
+    left = [
+        key
+        for key in annotations
+        # In lower case, because Traefik reads its keys so.
+        if key.lower().startswith(CONTROLLER_PREFIXES) and ours.get(key) != annotations[key]
+    ]
     return {NOT_COPIED: listed(sorted(left))} if left else {}
 
 

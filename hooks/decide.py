@@ -10,7 +10,7 @@ from hooks.exposure import expose
 from hooks.kubernetes import Object, Observed, Service
 from hooks.outputs import OUTPUTS
 from hooks.policy import NamespacePolicy, Policy, in_namespace
-from hooks.standing import find_forbidden
+from hooks.standing import check_standing
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""
@@ -76,8 +76,12 @@ def unchanged(
 
     Once it is removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
-    found = (find_forbidden(service, ingress, policy) for ingress in observed.ingresses.values())
-    return Decision(wanted=wanted, refused=refused, forbidden=next(filter(None, found), None))
+    try:
+        for ingress in observed.ingresses.values():
+            check_standing(service, ingress, policy)
+    except Problem as forbidden:
+        return Decision(wanted=wanted, refused=refused, forbidden=forbidden)
+    return Decision(wanted=wanted, refused=refused)
 
 
 def pause(service: Service) -> Refused:

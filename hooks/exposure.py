@@ -10,7 +10,7 @@ from hooks.copying import ADDED, NOT_COPIED, copied_annotations, not_copied
 from hooks.errors import Problem, Problems, Refused
 from hooks.kubernetes import Service, ServicePort
 from hooks.policy import NamespacePolicy
-from hooks.syntax import check_host, check_literal_path
+from hooks.syntax import check_host, check_path
 from hooks.text import quoted
 
 MOST_PATHS = 1000
@@ -163,7 +163,7 @@ def choose_path(route: Route, wishes: Wishes, policy: NamespacePolicy, problems:
         problems.add(refusals.path_type_not_allowed(origin, annotation, path_type, policy.path_types))
     elif path_type == "ImplementationSpecific":
         try:
-            check_literal_path(path)
+            check_path(path, path_type)
         except Problem as problem:
             origin, annotation = origin_of("path" if route.path else None, "ingress/path")
             problems.add(problem.about(f"{origin} {quoted(path)}", annotation))

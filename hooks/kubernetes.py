@@ -54,6 +54,7 @@ class IngressMeta(msgspec.Struct, frozen=True, gc=False):
 
 class IngressPath(msgspec.Struct, rename="camel", frozen=True, gc=False):
     path_type: str
+    path: str = "/"
 
 
 class IngressPaths(msgspec.Struct, frozen=True, gc=False):

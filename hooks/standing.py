@@ -11,8 +11,10 @@ import msgspec
 from hooks import refusals
 from hooks.copying import ADDED, OTHERS_PREFIXES, check_copied
 from hooks.errors import Problem
-from hooks.kubernetes import Ingress, Service
+from hooks.kubernetes import Ingress, IngressPath, Service
 from hooks.policy import NamespacePolicy
+from hooks.syntax import check_path
+from hooks.text import quoted
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 """An annotation that Metacontroller adds: the Ingress as the hook answered with it, as JSON."""
@@ -28,25 +30,25 @@ class Applied(msgspec.Struct, frozen=True, gc=False):
     metadata: AppliedMeta
 
 
-def find_forbidden(service: Service, ingress: Ingress, policy: NamespacePolicy) -> Problem | None:
-    """Return why `ingress`, which was made for `service`, may not stay; None when it may."""
+def check_standing(service: Service, ingress: Ingress, policy: NamespacePolicy) -> None:
+    """Raise Problem when `ingress`, which was made for `service`, may not stay."""
     if service.spec.type == "ExternalName":
-        return refusals.external_name()
+        raise refusals.external_name()
     for host in hosts(ingress):
         if not policy.allows_host(host):
-            return refusals.host_not_allowed("its host", "", [host], policy.namespace, policy.hosts or ())
+            raise refusals.host_not_allowed("its host", "", [host], policy.namespace, policy.hosts or ())
     ingress_class = ingress.spec.ingress_class_name
     if not policy.allows_class(ingress_class):
-        return refusals.class_not_allowed("its class", ingress_class or "", policy.namespace, policy.classes or ())
-    for path_type in path_types(ingress):
-        if path_type not in policy.path_types:
-            return refusals.path_type_not_allowed("its path type", "", path_type, policy.path_types)
-    for key, value in copied(ingress).items():
+        raise refusals.class_not_allowed("its class", ingress_class or "", policy.namespace, policy.classes or ())
+    for path in paths(ingress):
+        if path.path_type not in policy.path_types:
+            raise refusals.path_type_not_allowed("its path type", "", path.path_type, policy.path_types)
         try:
-            check_copied(key, value, policy.copied)
+            check_path(path.path, path.path_type)
         except Problem as problem:
-            return problem
-    return None
+            raise problem.about(f"its path {quoted(path.path)}") from None
+    for key, value in copied(ingress).items():
+        check_copied(key, value, policy.copied)
 
 
 def hosts(ingress: Ingress) -> Iterator[str]:
@@ -57,12 +59,11 @@ def hosts(ingress: Ingress) -> Iterator[str]:
         yield from entry.hosts or ()
 
 
-def path_types(ingress: Ingress) -> Iterator[str]:
-    """Yield the path types of an Ingress."""
+def paths(ingress: Ingress) -> Iterator[IngressPath]:
+    """Yield the paths of an Ingress."""
     for rule in ingress.spec.rules or ():
         if rule.http is not None:
-            for path in rule.http.paths:
-                yield path.path_type
+            yield from rule.http.paths
 
 
 def copied(ingress: Ingress) -> dict[str, str]:

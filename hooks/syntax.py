@@ -23,6 +23,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 _LABEL_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&()+,=:@-]|%[0-9A-Fa-f]{2})*")
 _OF_PATTERNS = re.compile(r"[.()+~]")
+_SIMPLE_PATH = re.compile(r"/(?:[A-Za-z0-9_-]{1,99}(?:/[A-Za-z0-9_-]{1,99}){0,5})?")
 # A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
 _DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
@@ -89,14 +90,15 @@ def check_host(host: str) -> str:
     return _checked(host, HOST_RULES)
 
 
-def check_path(path: str) -> str:
-    """Return a path of a rule: absolute, of RFC 3986's characters, and the same to every reader. Raises Problem."""
-    return _checked(path, PATH_RULES)
+def check_path(path: str, path_type: str = "") -> str:
+    """Return a path of a rule: absolute, of RFC 3986's characters, and the same to every reader. Raises Problem.
 
-
-def check_literal_path(path: str) -> str:
-    """Return a path, as `check_path` returns it, that no controller can take for a pattern. Raises Problem."""
-    return _checked(path, LITERAL_PATH_RULES)
+    With the path type ImplementationSpecific, it can't be a pattern to any controller either.
+    """
+    # Nearly every path is as simple as this one, and one expression is enough to know it.
+    if not _SIMPLE_PATH.fullmatch(path):
+        _checked(path, PATH_RULES)
+    return _checked(path, LITERAL_PATH_RULES) if path_type == "ImplementationSpecific" else path
 
 
 def check_name(name: str) -> str:

@@ -1,11 +1,12 @@
 """Every folder of tests/cases is a Service and what becomes of it; a new case needs no code.
 
-service.yaml    the Service; its first line is a comment that says why the case exists
-settings.yaml   the administrator's settings, if they aren't the defaults
-ingress.yaml    the Ingress it gets, whole; `null`: none
-refusal.txt     if it is refused: the status and the refusal, in place of ingress.yaml
+service.yaml           the Service; its first line is a comment that says why the case exists
+settings.yaml          the administrator's settings, if they aren't the defaults
+ingress.yaml           the Ingress it gets, whole; `null`: none
+refusal.txt            if it is refused: the status and the refusal, in place of ingress.yaml
+settings-refused.txt   if the hook doesn't start with the settings: the sentence that says why, in place of both
 
-`make cases` writes the last two.
+`make cases` writes the last three.
 """
 
 import shutil
@@ -15,8 +16,14 @@ import pytest
 
 from tools import cases
 
-CASES = sorted(cases.FOLDER.iterdir())
-FILES = {"service.yaml", "settings.yaml", cases.INGRESS, cases.REFUSAL}
+CASES = cases.cases_in(cases.CASES)
+
+
+def check_files(case: Path, more: set[str]) -> None:
+    """Raise AssertionError unless the folder has a Service, one outcome, perhaps settings, `more`, and nothing else."""
+    files = {path.name for path in case.iterdir()} - {"settings.yaml"}
+    assert len(files & set(cases.OUTCOMES)) == 1, f"{case.name}: an Ingress, a refusal, or refused settings"
+    assert files - set(cases.OUTCOMES) == {"service.yaml"} | more, case.name
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
@@ -27,10 +34,7 @@ def test_the_service_becomes_what_the_case_says(case: Path) -> None:
 def test_every_case_is_complete_and_says_why_it_exists() -> None:
     assert len(CASES) > 150
     for case in CASES:
-        files = {path.name for path in case.iterdir()}
-        assert "service.yaml" in files, case.name
-        assert len(files & {cases.INGRESS, cases.REFUSAL}) == 1, f"{case.name}: either an Ingress or a refusal"
-        assert files <= FILES, case.name
+        check_files(case, set())
         assert (case / "service.yaml").read_text(encoding="utf-8").startswith("# "), case.name
 
 
@@ -38,7 +42,7 @@ def test_make_cases_writes_what_is_missing_and_shows_what_changes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("http-true", "http-false", "http-yes-refused"):
-        shutil.copytree(cases.FOLDER / name, tmp_path / name)
+        shutil.copytree(cases.CASES / name, tmp_path / name)
     cases.main(tmp_path)
     assert capsys.readouterr().out == "3 cases, 0 changed\n"
 
@@ -52,5 +56,5 @@ def test_make_cases_writes_what_is_missing_and_shows_what_changes(
     assert f"removed http-true/{cases.REFUSAL}\n" in shown
     assert "-kind: Ingress\n+null\n" in shown
     for name in ("http-true", "http-false", "http-yes-refused"):
-        assert cases.stated(tmp_path / name) == cases.stated(cases.FOLDER / name)
+        assert cases.stated(tmp_path / name) == cases.stated(cases.CASES / name)
     assert (tmp_path / "http-false" / cases.INGRESS).read_text() == "# No Ingress.\nnull\n"

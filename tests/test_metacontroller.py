@@ -1,6 +1,7 @@
 """The contract: whatever the body is, the answer is one of the contract's, and a wrong field is named."""
 
 import copy
+import gzip
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -98,10 +99,14 @@ NOT_REQUESTS = {
     "not UTF-8": body(FULL).replace(b"shop", b"sh\xffp"),
     "a lone surrogate": body(FULL).replace(b"shop", b"\\ud800"),
     "a NUL byte": body(FULL) + b"\0",
-    "deep lists where an object should be": b'{"object":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    "deep lists in a field that is skipped": b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    "deep objects": b'{"x":' * 100_000 + b"1" + b"}" * 100_000,
+    "UTF-16": body(FULL).decode().encode("utf-16"),
+    "a byte order mark": b"\xef\xbb\xbf" + body(FULL),
+    "gzip": gzip.compress(body(FULL)),
+    "deep lists where an object should be": b'{"object":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}",
+    "deep lists in a field that is skipped": b'{"x":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}",
+    "deep objects": b'{"x":' * 1_000_000 + b"1" + b"}" * 1_000_000,
     "NaN": body(FULL).replace(b"80", b"NaN"),
+    "a number beyond all floats": body(FULL).replace(b"80", b"1e400"),
     "a number too large for any port": body(FULL).replace(b"80", b"1" + b"0" * 5000),
 }
 
@@ -115,7 +120,7 @@ def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> N
     assert len(answered.body) <= 500
 
 
-DEEP_FIELDS = b'"managedFields":[{"fieldsV1":' + b'{"f:a":' * 5000 + b"{}" + b"}" * 5000 + b"}]"
+DEEP_FIELDS = b'"managedFields":[{"fieldsV1":' + b'{"f:a":' * 100_000 + b"{}" + b"}" * 100_000 + b"}]"
 
 
 def test_a_service_that_is_nested_too_deeply_to_be_read_does_not_keep_its_ingress() -> None:
@@ -134,6 +139,15 @@ def test_a_service_that_is_nested_too_deeply_and_has_no_ingress_is_told() -> Non
         400,
         b"not a request of Metacontroller's contract v2: nested too deeply\n",
     )
+
+
+def test_of_a_key_that_is_stated_twice_the_last_counts() -> None:
+    """As in Go, so that nobody reads another Service than the API server does."""
+    off, on = b'"ingress/http": "false"', b'"ingress/http": "true"'
+    text = body(sync_request(OPTED_IN))
+    assert json.loads(answer(text.replace(on, off + b", " + on), Policy()).body)["attachments"]
+    assert not json.loads(answer(text.replace(on, on + b", " + off), Policy()).body)["attachments"]
+    assert not json.loads(answer(text[:-1] + b', "object": ' + body(service()) + b"}", Policy()).body)["attachments"]
 
 
 @pytest.mark.parametrize(

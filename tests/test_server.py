@@ -131,6 +131,7 @@ def test_a_connection_serves_many_requests(server: Server) -> None:
         ("a header without a name", b": x\r\n\r\n"),
         ("a header that goes on in the next line", b"X-A: b\r\n c\r\nContent-Length: 1\r\n\r\nx"),
         ("lines that end in LF alone", b"X-A: b\nContent-Length: 1\n\nx"),
+        ("an unknown expectation", b"Expect: x\r\nContent-Length: 1\r\n\r\nx"),
         ("no body at all", b"\r\n"),
     ],
 )
@@ -145,6 +146,17 @@ def test_no_header_can_change_which_path_is_asked_for(server: Server) -> None:
     """By default gunicorn takes SCRIPT_NAME from clients on loopback, and answers 500 when the path is outside."""
     answer = server.answer_to(b"GET /healthz HTTP/1.1\r\nHost: hook\r\nConnection: close\r\nSCRIPT_NAME: /x\r\n\r\n")
     assert int(answer.split(b" ", 2)[1]) < 500
+
+
+@pytest.mark.parametrize(
+    ("reason", "sent"),
+    [
+        ("HTTP/2 without having agreed on it", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        ("the line of a proxy", b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET /healthz HTTP/1.1\r\nHost: hook\r\n\r\n"),
+    ],
+)
+def test_the_first_line_of_another_protocol_is_answered_400(server: Server, reason: str, sent: bytes) -> None:
+    assert server.answer_to(sent).startswith(b"HTTP/1.1 400 "), reason
 
 
 def test_a_large_body_is_refused_without_being_read_whole(server: Server) -> None:

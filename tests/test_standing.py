@@ -34,6 +34,30 @@ def removes(answer: Answer) -> bool:
     return answer.status == 200 and json.loads(answer.body) == {"attachments": []}
 
 
+def edited(standing: Object, change: Any) -> Object:
+    """Return the Ingress with a hand-made change."""
+    copied: Object = json.loads(json.dumps(standing))
+    change(copied)
+    return copied
+
+
+def with_annotations(more: dict[str, str | None]) -> Any:
+    def change(ingress: Object) -> None:
+        ingress["metadata"]["annotations"] |= more
+        ingress["metadata"]["annotations"] = {
+            key: value for key, value in ingress["metadata"]["annotations"].items() if value is not None
+        }
+
+    return change
+
+
+def with_path(**fields: str) -> Any:
+    def change(ingress: Object) -> None:
+        ingress["spec"]["rules"][0]["http"]["paths"][0] |= fields
+
+    return change
+
+
 FORBIDDEN = [
     (
         "a host that was taken away",
@@ -64,6 +88,18 @@ FORBIDDEN = [
         made({"ingress/path-type": "Exact"}),
         "pathTypes: [Prefix]",
         Reason.PATH_TYPE_NOT_ALLOWED,
+    ),
+    (
+        "a path that an earlier version let through",
+        edited(made({}), with_path(path="/*")),
+        "",
+        Reason.INVALID_VALUE,
+    ),
+    (
+        "a pattern that an earlier version let through",
+        edited(made({}), with_path(path="/~/(.*", pathType="ImplementationSpecific")),
+        "pathTypes: [Prefix, ImplementationSpecific]",
+        Reason.INVALID_VALUE,
     ),
     (
         "an annotation that isn't copied any more",
@@ -134,23 +170,6 @@ def test_the_ingress_of_a_service_that_became_an_external_name_is_removed(paused
 def answer_without(annotations: dict[str, str], **spec: Any) -> Answer:
     """Return the answer when nothing stands."""
     return answer(body(sync_request(service(annotations, **spec))), parse(""))
-
-
-def edited(standing: Object, change: Any) -> Object:
-    """Return the Ingress with a hand-made change."""
-    copied: Object = json.loads(json.dumps(standing))
-    change(copied)
-    return copied
-
-
-def with_annotations(more: dict[str, str | None]) -> Any:
-    def change(ingress: Object) -> None:
-        ingress["metadata"]["annotations"] |= more
-        ingress["metadata"]["annotations"] = {
-            key: value for key, value in ingress["metadata"]["annotations"].items() if value is not None
-        }
-
-    return change
 
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"

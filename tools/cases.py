@@ -1,4 +1,4 @@
-"""The cases: `make cases` writes what each Service in tests/cases now becomes, and shows what that changes.
+"""The cases: `make cases` writes what each Service in tests/cases and tests/attacks now becomes, and shows the changes.
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it.
@@ -13,24 +13,35 @@ from typing import Any
 
 import yaml
 
+from hooks.errors import SettingsError
 from hooks.metacontroller import answer
 from hooks.policy import Policy
-from hooks.settings import load
+from hooks.settings import parse
 from tests.metacontroller import body, sync_request
 
-FOLDER = Path(__file__).parent.parent / "tests" / "cases"
-INGRESS, REFUSAL = "ingress.yaml", "refusal.txt"
+TESTS = Path(__file__).parent.parent / "tests"
+CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
+INGRESS, REFUSAL, SETTINGS_REFUSED = OUTCOMES = ("ingress.yaml", "refusal.txt", "settings-refused.txt")
+
+
+def cases_in(folder: Path) -> list[Path]:
+    """Return the cases in a folder, sorted. An attack with steps.yaml is none: it is played on a cluster."""
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not (path / "steps.yaml").exists())
 
 
 def outcome(case: Path) -> tuple[str, Any]:
     """Return the name of the file that holds what the Service of a case becomes, and what should be in it.
 
-    That is ("ingress.yaml", the Ingress), ("ingress.yaml", None) for no Ingress, or ("refusal.txt", the status and the
-    sentence).
+    That is ("ingress.yaml", the Ingress), ("ingress.yaml", None) for no Ingress, ("refusal.txt", the status and the
+    sentence), or ("settings-refused.txt", the sentence) when the hook doesn't start with the settings.
     """
     settings = case / "settings.yaml"
+    try:
+        policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
+    except SettingsError as error:
+        return SETTINGS_REFUSED, f"{error}\n"
     request = sync_request(yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8")))
-    answered = answer(body(request), load(settings).policy if settings.exists() else Policy())
+    answered = answer(body(request), policy)
     if answered.status != 200:
         return REFUSAL, f"{answered.status} {answered.body.decode()}"
     attachments = json.loads(answered.body)["attachments"]
@@ -39,8 +50,9 @@ def outcome(case: Path) -> tuple[str, Any]:
 
 def stated(case: Path) -> tuple[str, Any]:
     """Return the same, as the files of the case have it; ("", None) when there is no such file."""
-    if (case / REFUSAL).exists():
-        return REFUSAL, (case / REFUSAL).read_text(encoding="utf-8")
+    for name in (REFUSAL, SETTINGS_REFUSED):
+        if (case / name).exists():
+            return name, (case / name).read_text(encoding="utf-8")
     if (case / INGRESS).exists():
         return INGRESS, yaml.safe_load((case / INGRESS).read_text(encoding="utf-8"))
     return "", None
@@ -51,13 +63,13 @@ def update(case: Path) -> Iterator[str]:
     name, content = outcome(case)
     if (name, content) == stated(case):
         return
-    for other in {INGRESS, REFUSAL} - {name}:
-        if (case / other).exists():
+    for other in OUTCOMES:
+        if other != name and (case / other).exists():
             yield f"removed {case.name}/{other}\n"
             (case / other).unlink()
     path = case / name
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    after = content if name == REFUSAL else comments(before) + written(content)
+    after = comments(before) + written(content) if name == INGRESS else content
     path.write_text(after, encoding="utf-8")
     label = f"{case.name}/{name}"
     yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), label, label)
@@ -75,10 +87,10 @@ def written(ingress: Any) -> str:
     return yaml.safe_dump(ingress, sort_keys=False).removesuffix("...\n")
 
 
-def main(folder: Path = FOLDER) -> None:
-    """Update every case and print what changed."""
+def main(*folders: Path) -> None:
+    """Update every case in the folders and print what changed."""
     changed = 0
-    cases = sorted(folder.iterdir())
+    cases = [case for folder in folders for case in cases_in(folder)]
     for case in cases:
         lines = list(update(case))
         changed += bool(lines)
@@ -87,4 +99,4 @@ def main(folder: Path = FOLDER) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(CASES, ATTACKS)

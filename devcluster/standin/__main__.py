@@ -89,6 +89,8 @@ class Manager:
 @click.option("--workers", default=20, show_default=True, help="Syncs at once, for each DecoratorController.")
 def main(kubeconfig: Path, workers: int) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    # Go reads JSON of 10,000 levels, which the API server can hold.
+    sys.setrecursionlimit(20_000)
     log.info("this is the stand-in for Metacontroller, a development tool (%s)", __package__)
     # Blocked before any thread is started, so that all inherit it and only sigwait sees them.
     ends = {signal.SIGTERM, signal.SIGINT}
