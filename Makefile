@@ -5,10 +5,12 @@ PORT ?= 8080
 SETTINGS ?=
 ENGINE ?= auto
 PYTEST ?=
+THOROUGH ?=
 SECONDS ?= 300
 bin := .venv/bin
 # Two engines and two clusters: more processes than this would not make the tests faster.
-all_tests = $(bin)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --cov --cov-report term
+all_tests = $(bin)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --cov --cov-report term \
+	$(THOROUGH)
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo cluster test test-all test-fast fuzz lint format docs cases lock bench clean
@@ -38,9 +40,9 @@ test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tes
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## every test, after getting Debian's nginx into .build/, which some of them need
+test-all: $(bin)/.complete  ## every test, and trying more in each; first gets Debian's nginx, which some need, into .build/
 	@$(bin)/python -m tools.debian --if-possible
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test THOROUGH=--thorough
 
 test-fast: $(bin)/.complete  ## only the tests that need no cluster
 	@$(if $(PYTEST),$(bin)/python -m pytest -m 'not e2e' $(PYTEST),$(all_tests) -m 'not e2e')

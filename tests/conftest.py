@@ -5,9 +5,18 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No deadline and no complaint about slow input: machines that run tests are noisy, and the benchmark measures speed.
-settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("here")
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="Try more, and everything on both engines: make test-all.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # No deadline and no complaint about slow input: machines that run tests are noisy, and the benchmark measures speed.
+    examples = 300 if config.getoption("--thorough") else 50
+    settings.register_profile(
+        "here", max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("here")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

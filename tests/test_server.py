@@ -168,7 +168,7 @@ def test_a_large_body_is_refused_without_being_read_whole(server: Server) -> Non
 
 def test_a_large_body_in_chunks_is_refused(server: Server) -> None:
     mebibyte = b" " * 1024 * 1024
-    response = requests.post(server.url + "/sync", data=iter([mebibyte] * 9), timeout=30)
+    response = requests.post(server.url + "/sync", data=iter([mebibyte] * 17), timeout=30)
     assert response.status_code == 413
 
 

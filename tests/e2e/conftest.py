@@ -18,6 +18,7 @@ ENGINES = ("metacontroller", "standin")
 HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all that is in this folder, so that `-m 'not e2e'` leaves it out.
 

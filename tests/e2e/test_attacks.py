@@ -30,6 +30,7 @@ import yaml
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of
 from devcluster.cluster import DevCluster
+from devcluster.programs import find_metacontroller
 from devcluster.story import Stage
 from tests.e2e.tenant import said, tenant_of
 from tests.manifests import REPOSITORY
@@ -153,6 +154,13 @@ def has(found: Any, wanted: Any) -> bool:
     if isinstance(wanted, list):
         return isinstance(found, list) and len(found) == len(wanted) and all(map(has, found, wanted))
     return bool(found == wanted)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_engine_is_enough(engine: str, pytestconfig: pytest.Config) -> None:
+    """Skip the attacks on the stand-in where they are played on the real Metacontroller."""
+    if engine == "standin" and find_metacontroller() is not None and not pytestconfig.getoption("--thorough"):
+        pytest.skip("The attacks were played on Metacontroller alone; `make test-all` plays them on the stand-in, too.")
 
 
 @pytest.fixture
