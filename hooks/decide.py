@@ -6,7 +6,7 @@ import msgspec
 
 from hooks import annotations, refusals
 from hooks.errors import Problem, Reason, Refused
-from hooks.exposure import expose
+from hooks.exposure import Exposure, expose
 from hooks.kubernetes import Object, Observed, Service
 from hooks.outputs import OUTPUTS
 from hooks.policy import NamespacePolicy, Policy, in_namespace
@@ -60,13 +60,25 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     if wishes is None or policy.paused:
         return unchanged(service, observed, here, pause(service), wanted=wishes is not None)
     try:
-        exposure = expose(service, wishes, here)
+        exposure = with_class(expose(service, wishes, here), observed)
         objects = tuple([made for output in here.outputs for made in OUTPUTS[output](exposure)])
         for made in objects:
             refuse_too_large(made)
     except Refused as refused:
         return unchanged(service, observed, here, refused, wanted=True)
     return Decision(wanted=True, objects=objects, resync_after=resync_after(service, objects, observed, age))
+
+
+def with_class(exposure: Exposure, observed: Observed) -> Exposure:
+    """Return the exposure with the class that its Ingress has, where neither the Service nor the settings state one.
+
+    The API server gives the cluster's default class to an Ingress only when it is created. One that lost its class
+    later would be served by nobody.
+    """
+    ingress = observed.ingresses.get(f"{exposure.namespace}/{exposure.name}")
+    if exposure.ingress_class is not None or ingress is None:
+        return exposure
+    return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name)
 
 
 def unchanged(

@@ -11,7 +11,7 @@ from hooks.errors import Problem, Problems, Refused
 from hooks.kubernetes import Service
 from hooks.policy import NamespacePolicy
 from hooks.ports import choose_ports
-from hooks.syntax import check_host, check_path
+from hooks.syntax import check_host, check_path_of_type
 from hooks.text import quoted
 
 MOST_PATHS = 1000
@@ -162,12 +162,12 @@ def choose_path(route: Route, wishes: Wishes, policy: NamespacePolicy, problems:
     if path_type not in policy.path_types:
         origin, annotation = origin_of("pathType" if route.path_type else None, "ingress/path-type")
         problems.add(refusals.path_type_not_allowed(origin, annotation, path_type, policy.path_types))
-    elif path_type == "ImplementationSpecific":
-        try:
-            check_path(path, path_type)
-        except Problem as problem:
-            origin, annotation = origin_of("path" if route.path else None, "ingress/path")
-            problems.add(problem.about(f"{origin} {quoted(path)}", annotation))
+        return path, path_type
+    try:
+        check_path_of_type(path, path_type)
+    except Problem as problem:
+        origin, annotation = origin_of("path" if route.path else None, "ingress/path")
+        problems.add(problem.about(f"{origin} {quoted(path)}", annotation))
     return path, path_type
 
 

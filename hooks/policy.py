@@ -85,7 +85,9 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = "example.com"
     ingress_class: Annotated[
         str | None,
-        Meta(description="The default IngressClass; null: the cluster's default."),
+        Meta(
+            description="The default IngressClass; null: the cluster's default, for new Ingresses; others keep theirs.",
+        ),
     ] = msgspec.field(name="class", default="nginx")
     tls: Annotated[Tls, Meta(description="TLS, where annotations say nothing about it.")] = Tls()
     annotations: Annotated[

@@ -4,7 +4,8 @@ A check is a table of rules: what is wrong with a text, and what would be right.
 makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of
 Ingresses (1.36), the CVEs of controllers that write what they read into their configuration (CVE-2021-25745), and the
 sources of controllers that take some paths for patterns: AWS Load Balancer Controller (*), Cilium and Contour (regular
-expressions), Kong (regular expressions after /~).
+expressions), Kong (the same after /~, and of every path with its classic routers), ingress-nginx (of every path of a
+host, if one Ingress of that host asks for it).
 """
 
 import re
@@ -21,8 +22,8 @@ _NUMBER_LIKE = r"(?:[0-9]+|0x[0-9a-f]*)"
 _HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*(?!{_NUMBER_LIKE}$){_LABEL}")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&()+,=:@-]|%[0-9A-Fa-f]{2})*")
-_OF_PATTERNS = re.compile(r"[.()+~]")
+_PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&,=:@-]|%[0-9A-Fa-f]{2})*")
+_OF_PATTERNS = re.compile(r"[*()+]")
 _SIMPLE_PATH = re.compile(r"/(?:[A-Za-z0-9_-]{1,99}(?:/[A-Za-z0-9_-]{1,99}){0,5})?")
 # A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
@@ -59,13 +60,16 @@ PATH_RULES: Rules = (
     (lambda path: "//" in path, "must not hold //"),
     (_DOT_SEGMENT.search, "must not hold . or .. as a segment"),
     (_DISGUISE.search, "must not disguise a slash, dot, percent sign, backslash or control character as %…"),
-    (lambda path: "*" in path, "must not hold *, which is a wildcard to some controllers"),
-    (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&()+,=:@- or %…"),
+    (
+        _OF_PATTERNS.search,
+        "must not hold * ( ) or +, which are a wildcard or a regular expression to some controllers",
+    ),
+    (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&,=:@- or %…"),
 )
 LITERAL_PATH_RULES: Rules = (
     (
-        _OF_PATTERNS.search,
-        "must not hold . ( ) + or ~ as ImplementationSpecific: some controllers would read a regular expression",
+        lambda path: "." in path or "~" in path,
+        "must not hold . or ~ as ImplementationSpecific: some controllers would read a regular expression",
     ),
 )
 NAMESPACE_RULES: Rules = (
@@ -90,14 +94,17 @@ def check_host(host: str) -> str:
     return _checked(host, HOST_RULES)
 
 
-def check_path(path: str, path_type: str = "") -> str:
-    """Return a path of a rule: absolute, of RFC 3986's characters, and the same to every reader. Raises Problem.
-
-    With the path type ImplementationSpecific, it can't be a pattern to any controller either.
-    """
+def check_path(path: str) -> str:
+    """Return a path of a rule: absolute, of RFC 3986's characters, and the same to every reader. Raises Problem."""
     # Nearly every path is as simple as this one, and one expression is enough to know it.
-    if not _SIMPLE_PATH.fullmatch(path):
-        _checked(path, PATH_RULES)
+    return path if _SIMPLE_PATH.fullmatch(path) else _checked(path, PATH_RULES)
+
+
+def check_path_of_type(path: str, path_type: str) -> str:
+    """Return a path, as `check_path` returns it, that may have this path type. Raises Problem.
+
+    With ImplementationSpecific it can't be a regular expression to any controller, not even by a dot.
+    """
     return _checked(path, LITERAL_PATH_RULES) if path_type == "ImplementationSpecific" else path
 
 

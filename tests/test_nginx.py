@@ -81,8 +81,8 @@ def named(name: str, annotations: dict[str, str]) -> Object:
 
 # Services made up at random: the seed is fixed, so they are the same each time.
 
-CHARACTERS = [*"abzABZ019-_", *"!&,=:@", *".~()+", "%20", "%22", "%24", "%3B", "%7B", "%C3%A9"]
-OF_PATTERNS = set(".~()+")
+CHARACTERS = [*"abzABZ019-_", *"!&,=:@", *".~", "%20", "%22", "%24", "%3B", "%7B", "%C3%A9"]
+OF_PATTERNS = set(".~")
 """Characters that a path can have, but perhaps not one that is ImplementationSpecific."""
 
 

@@ -13,6 +13,7 @@ from tests.metacontroller import Object, as_created, body, service, sync_request
 ON = {"ingress/http": "true"}
 OOPS = {"ingress/oops": "a mistake"}
 SNIPPET = "nginx.ingress.kubernetes.io/configuration-snippet"
+LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 TIMEOUT = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 ISSUER = "cert-manager.io/cluster-issuer"
 
@@ -58,6 +59,12 @@ def with_path(**fields: str) -> Any:
     return change
 
 
+def with_record(standing: Object, change: Any) -> Object:
+    """Return the Ingress as if the hook had answered with the change in it."""
+    record = edited(json.loads(standing["metadata"]["annotations"][LAST_APPLIED]), change)
+    return edited(standing, with_annotations({LAST_APPLIED: json.dumps(record)}))
+
+
 FORBIDDEN = [
     (
         "a host that was taken away",
@@ -91,13 +98,13 @@ FORBIDDEN = [
     ),
     (
         "a path that an earlier version let through",
-        edited(made({}), with_path(path="/*")),
+        with_record(made({}), with_path(path="/*")),
         "",
         Reason.INVALID_VALUE,
     ),
     (
         "a pattern that an earlier version let through",
-        edited(made({}), with_path(path="/~/(.*", pathType="ImplementationSpecific")),
+        with_record(made({}), with_path(path="/~/.a", pathType="ImplementationSpecific")),
         "pathTypes: [Prefix, ImplementationSpecific]",
         Reason.INVALID_VALUE,
     ),
@@ -111,6 +118,12 @@ FORBIDDEN = [
         "a value that isn't allowed any more",
         made({TIMEOUT: "999"}),
         f"copyAnnotations: {{{TIMEOUT}: ['60']}}",
+        Reason.ANNOTATION_NOT_ALLOWED,
+    ),
+    (
+        "a copied annotation that is now the administrator's, though it may still be copied",
+        made({TIMEOUT: "999999"}),
+        f"annotations: {{{TIMEOUT}: '60'}}",
         Reason.ANNOTATION_NOT_ALLOWED,
     ),
     (
@@ -172,7 +185,6 @@ def answer_without(annotations: dict[str, str], **spec: Any) -> Answer:
     return answer(body(sync_request(service(annotations, **spec))), parse(""))
 
 
-LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 ADDED = made({"ingress/tls": "true"}, f"tls: {{annotations: {{{ISSUER}: letsencrypt}}}}")
 
 
@@ -203,9 +215,9 @@ ADDED = made({"ingress/tls": "true"}, f"tls: {{annotations: {{{ISSUER}: letsencr
         ),
         ("no record of what was applied", edited(made({}), with_annotations({LAST_APPLIED: None})), ""),
         ("no annotations", edited(made({}), lambda ingress: ingress["metadata"].pop("annotations")), ""),
-        ("no rules", edited(made({}), lambda ingress: ingress["spec"].pop("rules")), ""),
-        ("a rule without paths", edited(made({}), lambda ingress: ingress["spec"]["rules"][0].pop("http")), ""),
-        ("TLS without hosts", edited(made({}), lambda ingress: ingress["spec"].update(tls=[{}])), ""),
+        ("no rules", with_record(made({}), lambda ingress: ingress["spec"].pop("rules")), ""),
+        ("a rule without paths", with_record(made({}), lambda ingress: ingress["spec"]["rules"][0].pop("http")), ""),
+        ("TLS without hosts", with_record(made({}), lambda ingress: ingress["spec"].update(tls=[{}])), ""),
     ],
 )
 def test_what_is_not_forbidden_stays(reason: str, standing: Object, settings: str) -> None:
@@ -213,10 +225,38 @@ def test_what_is_not_forbidden_stays(reason: str, standing: Object, settings: st
     assert answered(standing, ON, f"{settings}\npaused: true").status == 429, reason
 
 
-def test_a_host_that_a_person_added_is_judged_as_any_other() -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda ingress: ingress["spec"]["rules"].append({}),
+        lambda ingress: ingress["spec"].update(tls=[{"hosts": ["b.example.com"]}]),
+        with_path(path="/.well-known/acme-challenge/x", pathType="ImplementationSpecific"),
+        with_annotations({TIMEOUT: "60s"}),
+    ],
+    ids=["a rule for every host", "TLS for a host", "the path of a certificate's challenge", "a value"],
+)
+def test_what_others_have_changed_is_theirs_and_repaired_when_an_answer_can_be_given(change: Any) -> None:
     settings = "namespaces: {team-a: {hosts: [example.com]}}"
-    everywhere = edited(made({}), lambda ingress: ingress["spec"]["rules"].append({}))
-    by_tls = edited(made({}), lambda ingress: ingress["spec"].update(tls=[{"hosts": ["b.example.com"]}]))
-    for standing in (everywhere, by_tls):
-        assert removes(answered(standing, ON | OOPS, settings))
-        assert answered(standing, ON, settings).status == 200
+    standing = edited(made({TIMEOUT: "60"}), change)
+    assert answered(standing, ON | OOPS, settings).status == 422
+    assert answered(standing, ON, f"{settings}\npaused: true").status == 429
+    assert answered(standing, ON, settings).status == 200
+
+
+def test_without_a_record_what_is_there_is_judged() -> None:
+    standing = edited(made({"ingress/host": "a.example.com"}), with_annotations({LAST_APPLIED: None}))
+    assert removes(answered(standing, ON | OOPS, "namespaces: {'*': {hosts: [b.example.com]}}"))
+
+
+@pytest.mark.parametrize("observed", ["nginx", None])
+def test_an_ingress_keeps_its_class_when_none_is_stated_any_more(observed: str | None) -> None:
+    """The API server gives the cluster's default only to a new Ingress."""
+    standing = edited(made({}), lambda ingress: ingress["spec"].update(ingressClassName=observed))
+    answer = answered(standing, ON, "class: null")
+    assert json.loads(answer.body)["attachments"][0]["spec"].get("ingressClassName") == observed
+
+
+def test_a_record_without_a_class_leaves_that_of_the_cluster_to_be_judged() -> None:
+    standing = edited(made({}, "class: null"), lambda ingress: ingress["spec"].update(ingressClassName="public"))
+    assert removes(answered(standing, ON | OOPS, "namespaces: {'*': {classes: [nginx]}}"))
+    assert answered(standing, ON | OOPS, "namespaces: {'*': {classes: [nginx, public]}}").status == 422

@@ -41,8 +41,8 @@ NUMBER_LIKE = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)")
 """A host whose last label is a number for some programs, so that the hook takes it for an IP address."""
 
 PATH_CHARACTERS = {
-    "Prefix": f"{string.ascii_letters}{DIGITS}/._~!&()+,=:@-",
-    "Exact": f"{string.ascii_letters}{DIGITS}/._~!&()+,=:@-",
+    "Prefix": f"{string.ascii_letters}{DIGITS}/._~!&,=:@-",
+    "Exact": f"{string.ascii_letters}{DIGITS}/._~!&,=:@-",
     "ImplementationSpecific": f"{string.ascii_letters}{DIGITS}/_!&,=:@-",
 }
 """By path type, the characters that a path may hold."""
