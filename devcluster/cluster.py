@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from devcluster import engines, overlay
-from devcluster.api import CRDS, EVENTS, INGRESSES, LEASES, SERVICES, Api, ApiError, Object, Resource, path_of, wait_for
+from devcluster.api import CRDS, EVENTS, INGRESSES, LEASES, SERVICES, Api, ApiError, Object, path_of, wait_for
 from devcluster.build import REPOSITORY, Progress
 from devcluster.control_plane import ControlPlane, kubectl
 from devcluster.ports import ReservedPort
@@ -137,32 +137,59 @@ class DevCluster:
     def wait_for_policies(self) -> None:
         """Return once the API server enforces the admission policies; it takes a moment to load them.
 
-        For each, a create that it must deny is tried, as a dry run, until it is denied.
+        For each, a write that it must deny is tried, as a dry run, until it is denied.
         """
-        metadata = {"name": "policy-probe", "namespace": "default"}
-        in_the_way = {
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "Ingress",
-            "metadata": metadata,
-            "spec": {"rules": [{"host": "example.com"}]},
-        }
         annotations = {"metacontroller.k8s.io/decorator-controller": overlay.CONTROLLER}
-        ours = in_the_way | {"metadata": metadata | {"annotations": annotations}}
+        kubernetes = self.api.get(SERVICES, "kubernetes", "default") or {}
+        owner = {"apiVersion": "v1", "kind": "Service", "name": "kubernetes", "uid": kubernetes["metadata"]["uid"]}
+        self.api.create(INGRESSES, probe_ingress("policy-probe"))
+        self.api.create(
+            INGRESSES, probe_ingress("policy-probe-owned", annotations=annotations, ownerReferences=[owner])
+        )
+        orphan = {"annotations": {"ingress/http": "true"}, "finalizers": ["orphan"]}
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "policy-probe"} | orphan}
+        deep: Object = {}
+        for _ in range(9):
+            deep = {"f:a": deep}
+        entry = {
+            "manager": "probe",
+            "operation": "Update",
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": deep,
+        }
+        for what, method, path, body in (
+            (
+                "names that are taken",
+                "POST",
+                path_of(INGRESSES, "default"),
+                probe_ingress("policy-probe", annotations=annotations),
+            ),
+            ("Services", "POST", path_of(SERVICES, "default"), service | {"spec": {"ports": [{"port": 80}]}}),
+            (
+                "the depth of Services",
+                "PATCH",
+                path_of(SERVICES, "default", "kubernetes"),
+                {"metadata": {"labels": {"probe": "deep"}, "managedFields": [entry | {"fieldsV1": deep}]}},
+            ),
+            (
+                "the owners of Ingresses",
+                "PATCH",
+                path_of(INGRESSES, "default", "policy-probe-owned"),
+                {"metadata": {"ownerReferences": None}},
+            ),
+        ):
+            denied = functools.partial(self._is_denied, method, path, body)
+            wait_for(denied, 30, what=f"the policy of {what}")
+        self.api.delete(INGRESSES, "policy-probe", "default")
+        self.api.delete(INGRESSES, "policy-probe-owned", "default")
 
-        orphan = metadata | {"annotations": {"ingress/http": "true"}, "finalizers": ["orphan"]}
-        service = {"apiVersion": "v1", "kind": "Service", "metadata": orphan, "spec": {"ports": [{"port": 80}]}}
-
-        def denied(resource: Resource, obj: Object) -> bool:
-            try:
-                self.api.request("POST", path_of(resource, "default"), params={"dryRun": "All"}, body=obj)
-            except ApiError as error:
-                return error.status == 403  # 409, AlreadyExists, while the policy of taken names is not enforced
-            return False
-
-        self.api.create(INGRESSES, in_the_way)
-        wait_for(lambda: denied(INGRESSES, ours), 30, what="the policy of names that are taken")
-        self.api.delete(INGRESSES, metadata["name"], metadata["namespace"])
-        wait_for(lambda: denied(SERVICES, service), 30, what="the policy of Services")
+    def _is_denied(self, method: str, path: str, body: Object) -> bool:
+        try:
+            self.api.request(method, path, params={"dryRun": "All"}, body=body)
+        except ApiError as error:
+            return error.status == 403  # 409, AlreadyExists, while the policy of taken names is not enforced
+        return False
 
     def _hook(self, port: int) -> Process:
         return self.processes.add(
@@ -216,6 +243,16 @@ class DevCluster:
     def audit_events(self) -> Iterator[dict[str, Any]]:
         """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
         return self.control_plane.audit_events()
+
+
+def probe_ingress(name: str, **metadata: Any) -> Object:
+    """Return an Ingress with which it is tried whether a policy is enforced."""
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": name, "namespace": "default"} | metadata,
+        "spec": {"rules": [{"host": "example.com"}]},
+    }
 
 
 def tells_of_the_start(event: dict[str, Any]) -> bool:

@@ -194,6 +194,13 @@ def test_the_policy_of_services_concerns_those_that_carry_the_annotation() -> No
     assert "paramRef" not in binding["spec"]
 
 
+def test_the_policy_of_owners_knows_our_ingresses_as_metacontroller_marks_them() -> None:
+    controller = find("metacontroller", "DecoratorController")["metadata"]["name"]
+    policy, _ = policy_and_binding("ingress-manager-owner-guard")
+    marked = policy["spec"]["matchConditions"][0]["expression"]
+    assert f"annotations[?'metacontroller.k8s.io/decorator-controller'].orValue('') == '{controller}'" in marked
+
+
 def test_the_policy_of_names_that_are_taken_knows_our_ingresses_as_the_hook_and_metacontroller_mark_them() -> None:
     name = find("metacontroller", "DecoratorController")["metadata"]["name"]
     policy, binding = policy_and_binding("ingress-manager-name-taken")
@@ -216,18 +223,17 @@ def test_the_folder_with_the_decoratorcontroller_alone_is_part_of_the_whole_inst
         "ClusterRole",
         "ClusterRoleBinding",
         "DecoratorController",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "ValidatingAdmissionPolicyBinding",
+        *(4 * ["ValidatingAdmissionPolicy"]),
+        *(4 * ["ValidatingAdmissionPolicyBinding"]),
     ]
     assert all(item in whole for item in alone)
 
 
 @pytest.mark.parametrize("folder", ["metacontroller", "metacontroller/controller"])
-@pytest.mark.parametrize("name", ["ingress-manager-name-taken", "ingress-manager-service-guard"])
+@pytest.mark.parametrize("name", ["name-taken", "owner-guard", "service-depth", "service-guard"])
 def test_each_policy_can_be_left_out_with_one_line_of_the_readme(folder: str, name: str, tmp_path: Path) -> None:
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
+    name = f"ingress-manager-{name}"
     [line] = re.findall(rf"^- {{target: {{name: {name}}}.*$", readme, re.MULTILINE)
     base = os.path.relpath(REPOSITORY / folder, tmp_path.resolve())
     (tmp_path / "kustomization.yaml").write_text(f"resources: [{base}]\npatches:\n{line}\n", encoding="utf-8")
