@@ -6,9 +6,10 @@ only when the settings name its full key and allow its value.
 
 import re
 from collections.abc import Container, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from hooks import refusals
 from hooks.annotations import PREFIX
@@ -21,8 +22,11 @@ NOT_COPIED = "ingress/not-copied"
 ADDED = "ingress/added-by-settings"
 """An annotation of our Ingress. It lists those that the administrator's settings have added."""
 
-Allowed = Literal["any"] | tuple[str, ...]
-"""The values that an annotation may have; any other is refused."""
+ANY: Literal["any"] = "any"
+"""The word that lifts a limit."""
+
+Limit = Literal["any"] | Annotated[tuple[str, ...], Meta(min_length=1)]
+"""The values that are allowed. A list is never empty: a list that somebody has yet to write must not lift a limit."""
 
 
 class KnownKey(msgspec.Struct, frozen=True):
@@ -110,7 +114,7 @@ KNOWN = {
 """The keys that we know. The patterns follow from what each controller's source does with a value: many are written
 into the configuration as they are, and nginx refuses the whole of it for a number that is too large (-1, too)."""
 
-DEFAULT_COPIED: dict[str, Allowed] = {key: "any" for key, known in KNOWN.items() if known.by_default}
+DEFAULT_COPIED: dict[str, Limit] = {key: ANY for key, known in KNOWN.items() if known.by_default}
 """What is copied where the settings say nothing: keys that can harm nobody, whichever controller reads them."""
 
 _PATTERNS = {key: re.compile(known.pattern) for key, known in KNOWN.items()}
@@ -148,7 +152,7 @@ CONTROLLER_PREFIXES = (
 
 def copied_annotations(
     annotations: Mapping[str, str],
-    copied: Mapping[str, Allowed],
+    copied: Mapping[str, Limit],
     administrators: Container[str],
     problems: Problems,
 ) -> dict[str, str]:
@@ -165,7 +169,7 @@ def copied_annotations(
     return found
 
 
-def check_copied(key: str, value: str, copied: Mapping[str, Allowed]) -> None:
+def check_copied(key: str, value: str, copied: Mapping[str, Limit]) -> None:
     """Raise Problem unless the setting copyAnnotations, `copied`, allows the annotation."""
     if key not in copied:
         raise refusals.annotation_not_copied(key)
@@ -173,8 +177,9 @@ def check_copied(key: str, value: str, copied: Mapping[str, Allowed]) -> None:
         check_value(key, value)
     except Problem as problem:
         raise problem.about(f"{key}: {quoted(value)}", key) from None
-    if copied[key] != "any" and value not in copied[key]:
-        raise refusals.value_not_allowed(key, value, copied[key])
+    limit = copied[key]
+    if isinstance(limit, tuple) and value not in limit:
+        raise refusals.value_not_allowed(key, value, limit)
 
 
 def check_value(key: str, value: str) -> str:

@@ -4,22 +4,16 @@
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from hooks.annotations import PATH_TYPES
-from hooks.copying import DEFAULT_COPIED
-
-ANY = "any"
-"""The word that lifts a limit."""
+from hooks.copying import DEFAULT_COPIED, Limit
 
 ALL_OTHERS = "*"
 PLACEHOLDERS = ("{service}", "{namespace}")
-
-Limit = Literal["any"] | Annotated[tuple[str, ...], Meta(min_length=1)]
-"""The values that are allowed. A list is never empty: a list that somebody has yet to write must not lift a limit."""
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,7 +167,7 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
     # that of "*".
     hosts = allowed(stated.hosts, others.hosts)
     if hosts is not None:
-        hosts = tuple([pattern.replace("{namespace}", namespace) for pattern in hosts])
+        hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
     return NamespacePolicy(
         namespace=namespace,
         hosts=hosts,

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hooks.annotations import parse_path_type
-from hooks.copying import check_key, check_value
+from hooks.copying import ANY, DEFAULT_COPIED, Limit, check_key, check_value
 from hooks.errors import Problem, SettingsError
-from hooks.policy import ALL_OTHERS, ANY, PLACEHOLDERS, Limit, NamespaceSettings, Policy, in_namespace
+from hooks.policy import ALL_OTHERS, PLACEHOLDERS, NamespaceSettings, Policy, in_namespace
 from hooks.strict_yaml import load_text, load_typed
 from hooks.syntax import LONGEST_LABEL, check_host, check_name, check_namespace
 from hooks.text import did_you_mean, listed, one_line, quoted
@@ -91,9 +91,9 @@ def refuse_old(stated: Any) -> None:
     copied = stated.get("copyAnnotations")
     if isinstance(copied, list) and all(isinstance(key, str) for key in copied):
         named = [key for key in copied if "*" not in key]
-        instead = "{" + ", ".join(f"{key}: any" for key in named) + "}"
+        instead = ", ".join(f"{key}: {ANY if key in DEFAULT_COPIED else '[VALUES]'}" for key in named)
         full = "" if len(named) == len(copied) else "; a key that ends in * has to be written as the full keys you need"
-        raise Problem(f"copyAnnotations: must be a mapping, no longer a list: write {one_line(instead)}{full}")
+        raise Problem(f"copyAnnotations: must be a mapping, no longer a list: write {{{one_line(instead)}}}{full}")
     namespaces = stated.get("namespaces")
     for name, entry in namespaces.items() if isinstance(namespaces, dict) else ():
         if isinstance(entry, dict) and "hosts" in entry and entry["hosts"] is None:
@@ -244,5 +244,5 @@ def _wrong_type(stated: Any, written: Any, problem: str) -> str:
         return f"must be {wanted}, not {KINDS['array' if isinstance(stated, list) else 'object']}"
     if isinstance(stated, str):
         return f"{quoted(stated)} must be {wanted}"
-    value = one_line(written[:60]) or "nothing"
+    value = one_line(written[:60]) or "is empty, and"
     return f"{value} must be {wanted}{'; put it in quotes' if 'str' in types and stated is not None else ''}"

@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from hooks.copying import KNOWN
-from hooks.policy import ANY, NamespaceSettings, NamespaceTls, Policy, Tls
+from hooks.copying import ANY, KNOWN
+from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import find_problems
 from tests.metacontroller import Object, service
 

@@ -93,7 +93,7 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
         ("a number in the place of text", "class: 7", "class: 7 must be text or null; put it in quotes"),
         ("a value is shown as it stands in the file", "class: 0x1F", "class: 0x1F must be text or null"),
         ("true in the place of a mapping", "tls: yes", "tls: yes must be a mapping"),
-        ("nothing in the place of a mapping", "tls:", "tls: nothing must be a mapping"),
+        ("nothing in the place of a mapping", "tls:", "tls: is empty, and must be a mapping"),
         ("nothing in the place of text", "host: ~", "host: ~ must be text"),
         ("a wrong type in a list", "pathTypes: [Exact, 7]", "pathTypes[1]: 7 must be text; put it in"),
         ("a wrong type in a mapping", "annotations: {a.b/c: yes}", "annotations.a.b/c: yes must be text; put it in"),
@@ -101,7 +101,7 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
         (
             "nothing is no limit",
             "namespaces: {a: {classes: }}",
-            "namespaces.a.classes: nothing must be a list of what is allowed, or the word any",
+            "namespaces.a.classes: is empty, and must be a list of what is allowed, or the word any",
         ),
         ("an empty limit", "namespaces: {a: {classes: []}}", "namespaces.a.classes: must list what is allowed, and"),
         (
@@ -138,12 +138,12 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
         (
             "a list, as in version 0.1",
             "copyAnnotations: [a.b/c, d.e/f]",
-            "copyAnnotations: must be a mapping, no longer a list: write {a.b/c: any, d.e/f: any}",
+            "copyAnnotations: must be a mapping, no longer a list: write {a.b/c: [VALUES], d.e/f: [VALUES]}",
         ),
         (
             "a wildcard, as in version 0.1",
             "copyAnnotations: [a.b/c, d.e/*]",
-            "write {a.b/c: any}; a key that ends in * has to be written as the full keys you need",
+            "write {a.b/c: [VALUES]}; a key that ends in * has to be written as the full keys you need",
         ),
         ("a list of no keys", "copyAnnotations: [[]]", "copyAnnotations: must be a mapping, not a list"),
         (
