@@ -75,10 +75,10 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
     The API server gives the cluster's default class to an Ingress only when it is created. One that lost its class
     later would be served by nobody.
     """
-    ingress = observed.ingresses.get(f"{exposure.namespace}/{exposure.name}")
-    if exposure.ingress_class is not None or ingress is None:
+    if exposure.ingress_class is not None:
         return exposure
-    return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name)
+    ingress = observed.ingresses.get(f"{exposure.namespace}/{exposure.name}")
+    return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name) if ingress else exposure
 
 
 def unchanged(
