@@ -64,10 +64,10 @@ KNOWN = {
         "how long the Service may be silent while it answers", *SECONDS, by_default=True
     ),
     "nginx.ingress.kubernetes.io/proxy-send-timeout": KnownKey(
-        "how long the Service may take nothing of a request", *SECONDS, by_default=True
+        "how long the Service may read nothing of a request", *SECONDS, by_default=True
     ),
     "nginx.ingress.kubernetes.io/proxy-connect-timeout": KnownKey(
-        "how long a connection to the Service may take to stand", *SECONDS, by_default=True
+        "how long connecting to the Service may take", *SECONDS, by_default=True
     ),
     "nginx.ingress.kubernetes.io/proxy-body-size": KnownKey(
         "how large an upload may be; uploads wait on the controller's disk, which all share", *SIZE
@@ -91,11 +91,15 @@ KNOWN = {
         "whether a client keeps coming to the same pod", "cookie", 'must be "cookie"'
     ),
     "nginx.ingress.kubernetes.io/limit-rps": KnownKey(
-        "requests a second from one address; each limit takes 5 MB of the controller's memory", *RATE
+        "requests a second from one address; takes 5 MB of the controller's memory", *RATE
     ),
-    "nginx.ingress.kubernetes.io/limit-rpm": KnownKey("requests a minute from one address; the same", *RATE),
+    "nginx.ingress.kubernetes.io/limit-rpm": KnownKey(
+        "requests a minute from one address; takes as much memory", *RATE
+    ),
     "nginx.ingress.kubernetes.io/limit-connections": KnownKey(
-        "connections at once from one address; the same", "[1-9][0-9]{0,3}", "must be a number from 1 to 9999"
+        "connections at once from one address; takes as much memory",
+        "[1-9][0-9]{0,3}",
+        "must be a number from 1 to 9999",
     ),
     "cert-manager.io/cluster-issuer": KnownKey("which ClusterIssuer makes the certificate", *NAME),
     "cert-manager.io/issuer": KnownKey("which Issuer of the namespace makes the certificate", *NAME),
