@@ -31,7 +31,8 @@ def check_standing(service: Service, ingress: Ingress, policy: NamespacePolicy) 
         raise refusals.external_name()
     try:
         made = _records.decode((ingress.metadata.annotations or {}).get(LAST_APPLIED, ""))
-    except msgspec.DecodeError:  # Somebody has edited the record. Which annotations were copied can't be known.
+    except (msgspec.DecodeError, RecursionError):
+        # Somebody has edited the record. Which annotations were copied can't be known.
         made = ingress
     else:
         check_annotations(made, ingress, policy)

@@ -213,6 +213,7 @@ ADDED = made({"ingress/tls": "true"}, f"tls: {{annotations: {{{ISSUER}: letsencr
             edited(made({}), with_annotations({LAST_APPLIED: "{"})),
             "",
         ),
+        ("a record that is too deep", edited(made({}), with_annotations({LAST_APPLIED: "[" * 100_000})), ""),
         ("no record of what was applied", edited(made({}), with_annotations({LAST_APPLIED: None})), ""),
         ("no annotations", edited(made({}), lambda ingress: ingress["metadata"].pop("annotations")), ""),
         ("no rules", with_record(made({}), lambda ingress: ingress["spec"].pop("rules")), ""),
