@@ -138,6 +138,11 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     outputs: tuple[str, ...] = ("ingress",)
     """Which objects are made, by their names in hooks.outputs."""
 
+    @property
+    def administrators(self) -> Mapping[str, str]:
+        """Return the annotations that an Ingress with TLS is given. Their keys are never copied from a Service."""
+        return {**self.annotations, **self.tls.annotations}
+
     def default_host(self, service: str) -> str:
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
         return fill_in(self.host, service, self.namespace)

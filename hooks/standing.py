@@ -66,7 +66,7 @@ def check_annotations(made: Ingress, ingress: Ingress, policy: NamespacePolicy) 
     added = annotations.get(ADDED, "").split(", ")
     for key, value in annotations.items():
         if key in present and key not in added and not key.startswith(OTHERS_PREFIXES):
-            if key in policy.annotations or key in policy.tls.annotations:
+            if key in policy.administrators:
                 raise refusals.annotation_not_copied(key)
             check_copied(key, value, policy.copied)
 

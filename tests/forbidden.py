@@ -41,11 +41,14 @@ def forbidden(ingress: Object, settings: Object, parent: Object) -> Iterator[str
     for path in (path for rule in spec["rules"] for path in rule["http"]["paths"]):
         if path["pathType"] not in settings.get("pathTypes", ["Prefix", "Exact"]):
             yield f"path type {path['pathType']}"
-    yield from forbidden_annotations(ingress["metadata"].get("annotations", {}), settings)
+    every = own.get("annotations", settings.get("annotations", {}))
+    with_tls = own.get("tls", {}).get("annotations", settings.get("tls", {}).get("annotations", {}))
+    annotations = ingress["metadata"].get("annotations", {})
+    yield from forbidden_annotations(annotations, settings, {*every, *with_tls})
 
 
-def forbidden_annotations(annotations: dict[str, str], settings: Object) -> Iterator[str]:
-    """Yield the annotations that are neither the administrator's nor allowed to be copied."""
+def forbidden_annotations(annotations: dict[str, str], settings: Object, administrators: set[str]) -> Iterator[str]:
+    """Yield the annotations that the settings haven't added, and don't let a Service have copied."""
     from hooks.copying import KNOWN  # noqa: PLC0415 - the fuzzer imports hooks itself, instrumented
 
     added = annotations.get("ingress/added-by-settings", "").split(", ")
@@ -55,7 +58,7 @@ def forbidden_annotations(annotations: dict[str, str], settings: Object) -> Iter
     for key, value in annotations.items():
         if key in OURS or key in added:
             continue
-        if key not in copied or (copied[key] != "any" and value not in copied[key]):
+        if key in administrators or key not in copied or (copied[key] != "any" and value not in copied[key]):
             yield f"annotation {key}"
         elif key in KNOWN and not re.fullmatch(KNOWN[key].pattern, value):
             yield f"value of {key}"
