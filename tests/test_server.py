@@ -166,6 +166,18 @@ def test_a_large_body_is_refused_without_being_read_whole(server: Server) -> Non
     assert answer.startswith(b"HTTP/1.1 413 ")
 
 
+def test_a_client_that_is_still_sending_gets_its_answer(server: Server) -> None:
+    """To close with something unread resets the connection; the answer is then lost."""
+    for more in (b"", b"Connection: close\r\n"):
+        with server.connect() as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: hook\r\n" + more + b"Content-Length: 99999999\r\n\r\n")
+            for _ in range(4):
+                connection.sendall(b" " * 1024 * 1024)
+                time.sleep(0.05)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+            connection.sendall(b" ")
+
+
 def test_a_large_body_in_chunks_is_refused(server: Server) -> None:
     mebibyte = b" " * 1024 * 1024
     response = requests.post(server.url + "/sync", data=iter([mebibyte] * 17), timeout=30)
