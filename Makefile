@@ -13,7 +13,7 @@ all_tests = $(bin)/python -m pytest --numprocesses auto --maxprocesses 4 --dist 
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs cases lock bench clean
+.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs cases screenshot lock bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,7 +44,7 @@ test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tes
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## every test, and trying more in each; first gets Debian's nginx, which some need, into .build/
+test-all: $(bin)/.complete  ## every test, and trying more in each; first gets Debian's nginx and Chromium, which some need, into .build/
 	@$(bin)/python -m tools.debian --if-possible
 	@$(MAKE) --no-print-directory test THOROUGH=--thorough
 
@@ -71,6 +71,10 @@ docs: $(bin)/.complete  ## write the parts of the docs that are made from the co
 
 cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, and the 404 page; show what changes
 	@$(bin)/python -m tools.cases
+
+screenshot: $(bin)/.complete  ## take the picture of the 404 page in the docs, in Chromium
+	@$(bin)/python -m tools.debian
+	@$(bin)/python -m pytest --quiet tests/test_browser.py --screenshot
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \

@@ -41,14 +41,12 @@ footer { margin-top: 2.5rem; border-top: 1px solid var(--box); color: var(--soft
 footer h2 { margin-top: 1.25rem; font-size: 1em }
 """
 
-# The icon is empty: without one, the browser would ask for /favicon.ico.
 HTML = Template("""<!DOCTYPE html>
 <html lang="$language">
 <head>
 <meta charset="utf-8"/>
 <meta name="viewport" content="width=device-width, initial-scale=1"/>
 <title>404: $title</title>
-<link rel="icon" href="data:,"/>
 <style>$style</style>
 </head>
 <body>
