@@ -21,6 +21,9 @@ from tests.test_not_found_served import Pages, serving_pages
 from tests.test_readme import REPOSITORY
 from tools.debian import CHROMIUM, Program, find
 
+# One browser for all: the processes of pytest-xdist share none.
+pytestmark = pytest.mark.xdist_group("chromium")
+
 HOST = "shop.example.com"
 BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}
 WIDTHS = (320, 1280)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -153,3 +154,8 @@ def test_make_not_found_shows_it() -> None:
     finally:
         os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
         process.wait(30)
+
+
+def test_the_docs_state_the_command() -> None:
+    [block] = re.findall(r"^```sh\n(.*?)\n```$", (REPOSITORY / "docs/404.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert shlex.split(block) == PROGRAM
