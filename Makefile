@@ -13,7 +13,7 @@ all_tests = $(bin)/python -m pytest --numprocesses auto --maxprocesses 4 --dist 
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo cluster test test-all test-fast fuzz lint format docs cases lock bench clean
+.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs cases screenshot lock bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTING
 	@INGRESS_MANAGER_SETTINGS='$(SETTINGS)' exec $(bin)/gunicorn --config python:hooks.gunicorn_conf \
 		--bind 127.0.0.1:$(PORT) 'hooks.app:create_app()'
 
+not-found: $(bin)/.complete  ## the 404 page on 127.0.0.1:8080, or PORT=…; its probes and metrics on the next port
+	@exec $(bin)/gunicorn --config python:hooks.not_found.conf --bind 127.0.0.1:$(PORT) \
+		--bind 127.0.0.1:$$(($(PORT) + 1)) "hooks.not_found.app:create_app($$(($(PORT) + 1)))"
+
 demo: $(bin)/.complete  ## the whole story on a real control plane, told step by step; ENGINE=standin|metacontroller
 	@exec $(bin)/python -m devcluster demo --engine $(ENGINE)
 
@@ -40,7 +44,7 @@ test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tes
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## every test, and trying more in each; first gets Debian's nginx, which some need, into .build/
+test-all: $(bin)/.complete  ## every test, and trying more in each; first gets Debian's nginx and Chromium, which some need, into .build/
 	@$(bin)/python -m tools.debian --if-possible
 	@$(MAKE) --no-print-directory test THOROUGH=--thorough
 
@@ -65,8 +69,12 @@ format: $(bin)/.complete  ## let ruff put the code in order
 docs: $(bin)/.complete  ## write the parts of the docs that are made from the code
 	@$(bin)/python -m tools.docs
 
-cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes; show what changes
+cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, and the 404 page; show what changes
 	@$(bin)/python -m tools.cases
+
+screenshot: $(bin)/.complete  ## take the picture of the 404 page in the docs, in Chromium
+	@$(bin)/python -m tools.debian
+	@$(bin)/python -m pytest --quiet tests/test_browser.py --screenshot
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \

@@ -12,4 +12,6 @@ Start reading at `decide`: it holds the whole flow on one page. Data moves one w
 These modules, and those that they import, are pure: the same input gives the same output, and nothing else happens.
 The shell is the rest: `app` answers HTTP, `settings` reads the settings file and the environment, `logs` and `metrics`
 report, `gunicorn_conf` and `worker` say how the hook is served.
+
+`not_found` is another program: the page for visitors where nothing is served.
 """

@@ -1,4 +1,10 @@
-"""The metrics of the hook, in Prometheus' text format. No label grows with the number of Services."""
+"""The metrics of the hook and of the 404 page, in Prometheus' text format.
+
+No label grows with the number of Services, nor with the hosts and paths that are asked for.
+"""
+
+from collections.abc import Iterable
+from itertools import product
 
 from prometheus_client import (
     CollectorRegistry,
@@ -20,15 +26,19 @@ STATUSES = (200, 400, 413, 422, 429, 500)
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
+def registry_of(version: str) -> CollectorRegistry:
+    """Return a registry with what every program of ingress-manager tells: its version, and what the process takes."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    Info("ingress_manager_build", "The version of ingress-manager.", registry=registry).info({"version": version})
+    return registry
+
+
 class Metrics:
-    """The metrics of one process."""
+    """The metrics of one process that serves the hook."""
 
     def __init__(self, version: str, settings_sha256: str) -> None:
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        Info("ingress_manager_build", "The version of ingress-manager.", registry=self._registry).info(
-            {"version": version}
-        )
+        self._registry = registry_of(version)
         Info("ingress_manager_settings", "The SHA-256 of the settings file.", registry=self._registry).info(
             {"sha256": settings_sha256}
         )
@@ -70,6 +80,31 @@ class Metrics:
     def count_removal(self, reason: Reason) -> None:
         """Count one answer that removes an Ingress which the settings forbid."""
         self._removals_by_reason[reason].inc()
+
+    def text(self) -> bytes:
+        """Return all metrics in Prometheus' text format, version 0.0.4."""
+        return generate_latest(self._registry)
+
+
+class NotFoundMetrics:
+    """The metrics of one process that serves the 404 page."""
+
+    METHODS = ("GET", "HEAD", "POST", "other")
+
+    def __init__(self, version: str, formats: Iterable[str], languages: Iterable[str]) -> None:
+        self._registry = registry_of(version)
+        self._pages = Counter(
+            "ingress_manager_not_found_pages",
+            "404 pages that were answered, by method, format and language.",
+            ["method", "format", "language"],
+            registry=self._registry,
+        )
+        # Here, too, each counter is there from the start; there are no others.
+        self._by_labels = {labels: self._pages.labels(*labels) for labels in product(self.METHODS, formats, languages)}
+
+    def count_page(self, method: str, format_: str, language: str) -> None:
+        """Count one answer. Methods of which there can be any number count as one."""
+        self._by_labels[method if method in self.METHODS else "other", format_, language].inc()
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format, version 0.0.4."""

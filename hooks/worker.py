@@ -1,8 +1,9 @@
 """gunicorn's gevent worker, which also closes idle connections when it stops, and lets no client hold up the others."""
 
 import gc
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import gevent
@@ -16,6 +17,12 @@ five seconds."""
 
 MOST_UNREAD = 1024 * 1024
 """Bytes of a body that nobody asked for, which are read so that the connection can serve another request."""
+
+LINGER_SECONDS = 2
+"""How long a client that is still sending may take to read its answer before the connection is closed."""
+
+PIECE = 64 * 1024
+"""Bytes that are read at once of what is thrown away. Every connection may hold as many."""
 
 
 class Worker(GeventWorker):  # type: ignore[misc]
@@ -60,16 +67,44 @@ class Worker(GeventWorker):  # type: ignore[misc]
         A client that takes longer than REQUEST_SECONDS is given up. Raises StopIteration to close the connection, as
         gunicorn's does.
         """
-        answered = False
+        answered = keeps_open = goes_on = False
         with gevent.Timeout(REQUEST_SECONDS, False):  # type: ignore[arg-type]
-            super().handle_request(listener_name, req, sock, addr)
+            with suppress(StopIteration):
+                super().handle_request(listener_name, req, sock, addr)
+                keeps_open = True
+            answered = True
             # gunicorn would read the rest before the next request, however much it is.
-            answered = len(req.body.read(MOST_UNREAD + 1)) <= MOST_UNREAD
-        if not answered:
+            goes_on = keeps_open and throw_away(req.body)
+        if not goes_on:
+            if answered:
+                linger(sock)
             raise StopIteration
         # While a connection always has something to read, gevent never waits for it, and nobody else is served.
         gevent.sleep(0)
         return True
+
+
+def throw_away(body: Any) -> bool:
+    """Read what is left of a body; return whether that was no more than MOST_UNREAD, and came to its end."""
+    left = MOST_UNREAD + 1
+    try:
+        while left and (piece := body.read(min(left, PIECE))):
+            left -= len(piece)
+    except Exception:  # noqa: BLE001 - a client can break off in many ways, and gunicorn would answer it once more
+        return False
+    return left > 0
+
+
+def linger(sock: Any) -> None:
+    """Say that nothing more will be answered, and throw away what still comes (RFC 9112, section 9.6).
+
+    To close with something unread would reset the connection. The reset can take the answer with it: Go's proxies, of
+    which Traefik is one, would now and then answer 502 in its place.
+    """
+    with suppress(OSError), gevent.Timeout(LINGER_SECONDS, False):  # type: ignore[arg-type]
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(PIECE):
+            gevent.sleep(0)  # or else nobody else would be served
 
 
 def log_exception(_context: object, type_: Any, value: Any, traceback: Any) -> None:

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, settings
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--screenshot", action="store_true", help="Write docs/404.webp: make screenshot.")
     parser.addoption("--thorough", action="store_true", help="Try more, and everything on both engines: make test-all.")
 
 

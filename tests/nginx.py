@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.metacontroller import Object
-from tools.debian import Nginx
+from tools.debian import Program
 
 PREFIX = "nginx.ingress.kubernetes.io/"
 
@@ -32,7 +32,7 @@ class Location(NamedTuple):
     """Whether it only stands for the default backend, with which every server begins."""
 
 
-def complaints(ingresses: Sequence[Object], nginx: Nginx, folder: Path) -> str:
+def complaints(ingresses: Sequence[Object], nginx: Program, folder: Path) -> str:
     """Return what nginx says against one configuration for all `ingresses`, oldest first; "" when it takes it.
 
     `folder` is where it may write. A test of a configuration starts no server.

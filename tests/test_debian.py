@@ -1,4 +1,4 @@
-"""Getting Debian's nginx: what is found first, what is unpacked, and what is said where that can't be done."""
+"""Getting Debian's programs: what is found first, what is unpacked, and what is said where that can't be done."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -46,20 +46,28 @@ def ignore(_line: str) -> None: ...
 
 def test_an_nginx_on_path_is_taken_and_nothing_is_downloaded(tool: Callable[[str, str], Path]) -> None:
     tool("apt-get", "exit 1")
-    on_path = debian.Nginx(tool("nginx", "exit 0"))
-    assert debian.get_nginx(ignore) == on_path
+    on_path = debian.Program(tool("nginx", "exit 0"))
+    assert debian.get(debian.NGINX, ignore) == on_path
+    assert on_path.environment() == {}
 
 
 def test_debians_is_unpacked_once_with_its_libraries(tool: Callable[[str, str], Path], tmp_path: Path) -> None:
     tool("apt-get", DOWNLOADS)
     tool("dpkg-deb", EXTRACTS)
-    root = tmp_path / "build/debian"
-    unpacked = debian.Nginx(root / "usr/sbin/nginx", (root / "usr/lib/here",))
-    assert debian.get_nginx(ignore) == unpacked
+    root = tmp_path / "build/debian-nginx"
+    unpacked = debian.Program(root / "usr/sbin/nginx", root)
+    assert debian.get(debian.NGINX, ignore) == unpacked
     tool("apt-get", "exit 1")
-    assert debian.get_nginx(ignore) == debian.find_nginx() == unpacked
-    assert sorted(path.name for path in (tmp_path / "build").iterdir()) == [".gitignore", "debian", "lock"]
-    assert CliRunner().invoke(debian.main).output == f"nginx/1.22.1 ({root}/usr/sbin/nginx)\n"
+    assert debian.get(debian.NGINX, ignore) == debian.find(debian.NGINX) == unpacked
+    assert sorted(path.name for path in (tmp_path / "build").iterdir()) == [".gitignore", "debian-nginx", "lock"]
+    assert unpacked.environment() == {
+        "LD_LIBRARY_PATH": str(root / "usr/lib/here"),
+        "XDG_DATA_HOME": str(root / "usr/share"),
+    }
+    chromium = tool("chromium", "echo Chromium 150.0")
+    assert CliRunner().invoke(debian.main).output == (
+        f"nginx/1.22.1 ({root}/usr/sbin/nginx)\nChromium 150.0 ({chromium})\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,8 +86,8 @@ def test_a_failure_says_why_and_leaves_nothing(
     tool("apt-get", apt_get)
     tool("dpkg-deb", dpkg_deb)
     with pytest.raises(CommandFailed, match=says):
-        debian.get_nginx(ignore)
-    assert debian.find_nginx() is None
+        debian.get(debian.NGINX, ignore)
+    assert debian.find(debian.NGINX) is None
     ended = CliRunner().invoke(debian.main, ["--if-possible"])
     assert ended.exit_code == 1, "it could have been installed"
     assert says in ended.output
@@ -88,8 +96,9 @@ def test_a_failure_says_why_and_leaves_nothing(
 @pytest.mark.usefixtures("tool")
 def test_a_machine_without_debians_tools_is_told_so() -> None:
     with pytest.raises(MissingProgram, match="without apt-get and dpkg-deb"):
-        debian.get_nginx(ignore)
+        debian.get(debian.NGINX, ignore)
     assert CliRunner().invoke(debian.main).exit_code == 2
     told = CliRunner().invoke(debian.main, ["--if-possible"])
     assert told.exit_code == 0
     assert "NOT CHECKED WITH NGINX" in told.output
+    assert "NOT CHECKED WITH CHROMIUM" in told.output

@@ -426,6 +426,7 @@ class Missing:
 MISSING = set(sys.argv[1:])
 sys.meta_path.insert(0, Missing())
 from hooks import app, gunicorn_conf, worker
+from hooks.not_found import app, conf
 """
 
 
@@ -443,6 +444,11 @@ def test_the_hook_starts_with_nothing_but_what_is_pinned() -> None:
     command = [sys.executable, "-c", IMPORT_WITHOUT_THE_MISSING, *missing]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
+
+
+def test_the_image_gets_every_package() -> None:
+    packages = {".".join(path.parent.relative_to(REPOSITORY).parts) for path in REPOSITORY.glob("hooks/**/__init__.py")}
+    assert set(SETUP["options"]["packages"].split()) == packages
 
 
 def test_hadolint_finds_nothing_in_the_dockerfile() -> None:

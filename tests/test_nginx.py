@@ -18,7 +18,7 @@ from hooks.metacontroller import answer
 from hooks.settings import parse
 from tests.metacontroller import Object, body, service, sync_request
 from tests.nginx import PREFIX, complaints
-from tools.debian import Nginx, find_nginx
+from tools.debian import NGINX, Program, find
 
 BOOLEANS = ["true", "false"]
 SWITCH = ["on", "off"]
@@ -59,9 +59,9 @@ POLICY = parse(json.dumps({"copyAnnotations": {PREFIX + name: "any" for name in 
 
 
 @pytest.fixture(scope="module")
-def nginx() -> Nginx:
+def nginx() -> Program:
     """Return the nginx that checks, or skip the test, saying how to get one."""
-    if found := find_nginx():
+    if found := find(NGINX):
         return found
     pytest.skip("NOT CHECKED WITH NGINX: there is none on PATH or in .build/. `make test-all` gets Debian's.")
 
@@ -135,14 +135,14 @@ def made_up_path(chance: random.Random, *, few: bool) -> str:
         pytest.param({"shared": True}, id="shared hosts"),
     ],
 )
-def test_nginx_takes_hundreds_of_made_up_services(asked_for: dict[str, bool], nginx: Nginx, tmp_path: Path) -> None:
+def test_nginx_takes_hundreds_of_made_up_services(asked_for: dict[str, bool], nginx: Program, tmp_path: Path) -> None:
     ingresses = ingresses_of(made_up_services(600, **asked_for))
     assert len(ingresses) >= 500, "hardly any is accepted, so hardly anything is checked"
     assert complaints(ingresses, nginx, tmp_path) == ""
 
 
 @pytest.mark.parametrize("values", [pytest.param([], id="right"), pytest.param(NEARLY_RIGHT, id="any")])
-def test_nginx_takes_every_value_that_the_hook_accepts(values: list[str], nginx: Nginx, tmp_path: Path) -> None:
+def test_nginx_takes_every_value_that_the_hook_accepts(values: list[str], nginx: Program, tmp_path: Path) -> None:
     pairs = [(PREFIX + name, value) for name, right in RIGHT.items() for value in [*right, *values]]
     ingresses = ingresses_of(
         named(f"s{number}", {key: value, "ingress/host": f"s{number}.example.com"})
@@ -237,12 +237,12 @@ def as_stated(known: Known) -> list[Object]:
 
 
 @pytest.mark.parametrize("known", [*VALUES, *ONE_SERVICE, *SPELLINGS, *TWO_SERVICES], ids=str)
-def test_nginx_refuses_what_is_known_to_be_wrong(known: Known, nginx: Nginx, tmp_path: Path) -> None:
+def test_nginx_refuses_what_is_known_to_be_wrong(known: Known, nginx: Program, tmp_path: Path) -> None:
     assert known.says in complaints(as_stated(known), nginx, tmp_path)
 
 
 @pytest.mark.parametrize("known", [*VALUES, *ONE_SERVICE, *SPELLINGS], ids=str)
-def test_the_hook_lets_nothing_through_that_is_known_to_be_wrong(known: Known, nginx: Nginx, tmp_path: Path) -> None:
+def test_the_hook_lets_nothing_through_that_is_known_to_be_wrong(known: Known, nginx: Program, tmp_path: Path) -> None:
     asking = [
         named(
             f"s{number}",

@@ -53,52 +53,64 @@ class Server:
         return [json.loads(line) for line in (self.home / "log").read_text().splitlines()]
 
 
+def free_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
 @contextlib.contextmanager
 def serving(home: Path, host: str = "127.0.0.1") -> Iterator[Server]:
     """Start the hook, with a HOME of its own; it is stopped, and must stop, at the end."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
+    with started([*GUNICORN, "--bind", f"{host}:{port}"], home, port) as server:
+        until_ready(server)
+        yield server
+
+
+@contextlib.contextmanager
+def started(command: list[str], home: Path, port: int) -> Iterator[Server]:
+    """Start a program that is to serve on a port; it is stopped, and must stop, at the end."""
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
-            [*GUNICORN, "--bind", f"{host}:{port}"],
+            command,
             cwd=REPOSITORY,
             env={**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home)},
             stdout=log,
             stderr=log,
         )
-        started = Server(process, port, home)
         try:
-            until_ready(started)
-            yield started
+            yield Server(process, port, home)
         finally:
             process.terminate()
             process.wait(30)
 
 
-def until_ready(server: Server) -> None:
+def until_ready(server: Server, probe: str = "") -> None:
     for _ in range(300):
         try:
-            requests.get(server.url + "/readyz", timeout=5).raise_for_status()
+            requests.get(probe or f"{server.url}/readyz", timeout=5).raise_for_status()
         except requests.ConnectionError:
             assert server.process.poll() is None, (server.home / "log").read_text()
             time.sleep(0.1)
         else:
             return
-    raise AssertionError("the hook did not become ready in 30 s")
+    raise AssertionError("it did not become ready in 30 s")
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a running hook that the tests share; none of them may stop it."""
-    with serving(tmp_path_factory.mktemp("shared")) as started:
-        yield started
+    with serving(tmp_path_factory.mktemp("shared")) as running:
+        yield running
 
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[Server]:
     """Yield a running hook that a test may stop."""
-    with serving(tmp_path) as started:
-        yield started
+    with serving(tmp_path) as running:
+        yield running
 
 
 def test_a_connection_serves_many_requests(server: Server) -> None:
@@ -164,6 +176,18 @@ def test_a_large_body_is_refused_without_being_read_whole(server: Server) -> Non
         b"POST /sync HTTP/1.1\r\nHost: hook\r\nConnection: close\r\nContent-Length: 999999999\r\n\r\nx"
     )
     assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_client_that_is_still_sending_gets_its_answer(server: Server) -> None:
+    """To close with something unread resets the connection; the answer is then lost."""
+    for more in (b"", b"Connection: close\r\n"):
+        with server.connect() as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: hook\r\n" + more + b"Content-Length: 99999999\r\n\r\n")
+            for _ in range(4):
+                connection.sendall(b" " * 1024 * 1024)
+                time.sleep(0.05)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+            connection.sendall(b" ")
 
 
 def test_a_large_body_in_chunks_is_refused(server: Server) -> None:

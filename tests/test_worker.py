@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import gevent
+import gevent.socket
 import pytest
+from gunicorn.http.errors import ChunkMissingTerminator
 from gunicorn.workers.ggevent import GeventWorker
 
 from hooks import worker as workers
-from hooks.worker import MOST_UNREAD, Worker, log_exception
+from hooks.worker import MOST_UNREAD, PIECE, Worker, linger, log_exception
 
 
 class Config:
@@ -68,16 +70,19 @@ def test_when_it_stops_it_ends_every_wait_for_another_request(worker: Worker) ->
     assert worker.connections == 0
 
 
-def answer(worker: Worker, request: Request) -> object:
-    """Return what the worker does with a request; "closed" when it closes the connection."""
+def answer(worker: Worker, request: Any) -> object:
+    """Return what the worker does with a request of a client that is gone; "closed" when it closes the connection."""
+    ours, client = gevent.socket.socketpair()
+    client.close()
 
     def handle() -> object:
         try:
-            return worker.handle_request("listener", request, "socket", "address")
+            return worker.handle_request("listener", request, ours, "address")
         except StopIteration:
             return "closed"
 
-    return gevent.spawn(handle).get(timeout=10)
+    with ours:
+        return gevent.spawn(handle).get(timeout=10)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +93,64 @@ def test_a_connection_is_closed_when_too_much_of_a_body_was_not_read(
 ) -> None:
     monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: True)
     assert answer(worker, Request(unread)) == done
+
+
+class Slow:
+    """A request whose body never comes."""
+
+    def __init__(self) -> None:
+        self.body = self
+
+    def read(self, _size: int) -> bytes:
+        gevent.sleep(60)
+        return b""
+
+
+def test_a_client_that_never_sends_its_body_is_given_up(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: True)
+    assert answer(worker, Slow()) == "closed"
+
+
+class BrokenOff:
+    """A request whose body isn't what was announced."""
+
+    def __init__(self) -> None:
+        self.body = self
+
+    def read(self, size: int) -> bytes:
+        assert size <= PIECE, "every connection may hold as many bytes"
+        raise ChunkMissingTerminator(b"xx")
+
+
+def test_a_body_that_breaks_off_after_the_answer_is_not_answered_once_more(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: True)
+    assert answer(worker, BrokenOff()) == "closed"
+
+
+def test_a_connection_that_gunicorn_closes_is_closed(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closes(*_arguments: object) -> None:
+        raise StopIteration
+
+    monkeypatch.setattr(GeventWorker, "handle_request", closes)
+    assert answer(worker, Request()) == "closed"
+
+
+def test_a_client_that_goes_on_sending_is_closed_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LINGER_SECONDS", 0.2)
+    ours, client = gevent.socket.socketpair()
+
+    def send_for_ever() -> None:
+        while True:
+            client.sendall(b" " * PIECE)
+
+    sender = gevent.spawn(send_for_ever)
+    with ours, client:
+        gevent.spawn(linger, ours).get(timeout=10)
+        assert client.recv(1) == b"", "it was told at once that there is no more"
+        sender.kill()
 
 
 def test_a_client_that_takes_too_long_is_given_up(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:

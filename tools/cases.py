@@ -1,7 +1,7 @@
 """The cases: `make cases` writes what each Service in tests/cases and tests/attacks now becomes, and shows the changes.
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
-the tests compare every later answer with it.
+the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
 """
 
 import difflib
@@ -15,12 +15,16 @@ import yaml
 
 from hooks.errors import SettingsError
 from hooks.metacontroller import answer
+from hooks.not_found.page import page
+from hooks.not_found.texts import LANGUAGES
 from hooks.policy import Policy
 from hooks.settings import parse
 from tests.metacontroller import body, sync_request
 
 TESTS = Path(__file__).parent.parent / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
+PAGES = TESTS / "not_found"
+SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
 INGRESS, REFUSAL, SETTINGS_REFUSED = OUTCOMES = ("ingress.yaml", "refusal.txt", "settings-refused.txt")
 
 
@@ -87,6 +91,15 @@ def written(ingress: Any) -> str:
     return yaml.safe_dump(ingress, sort_keys=False).removesuffix("...\n")
 
 
+def pages() -> dict[Path, str]:
+    """Return the 404 page in every language and format, and the file that it is written to."""
+    return {
+        PAGES / f"{language}.{suffix}": page("shop.example.com", "/cart", media_type, language).body.decode()
+        for language in LANGUAGES
+        for suffix, media_type in SUFFIXES.items()
+    }
+
+
 def main(*folders: Path) -> None:
     """Update every case in the folders and print what changed."""
     changed = 0
@@ -100,3 +113,5 @@ def main(*folders: Path) -> None:
 
 if __name__ == "__main__":
     main(CASES, ATTACKS)
+    for path, content in pages().items():
+        path.write_text(content, encoding="utf-8")

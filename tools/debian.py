@@ -1,4 +1,4 @@
-"""Debian's nginx without root: `python -m tools.debian` unpacks it, and the libraries it needs, into .build/debian/.
+"""Debian's nginx and Chromium without root: `python -m tools.debian` unpacks them, and what they need, into .build/.
 
 apt-get finds and verifies the packages, from wherever this machine gets its own, with state and cache of their own.
 Nothing is installed, and nothing outside .build/ is written.
@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,68 +19,113 @@ from devcluster.console import Command, progress
 from devcluster.errors import CommandFailed, MissingProgram
 
 SUPERUSERS = "/usr/sbin"
-"""Where Debian's package has nginx: a folder that is not on everybody's PATH."""
+"""Where Debian's packages have programs of the superuser: a folder that is not on everybody's PATH."""
 
 
-class Nginx(NamedTuple):
-    """An nginx, and the folders of the libraries that were unpacked with it."""
+class Package(NamedTuple):
+    """A program that the tests use, and how Debian's packages bring it."""
+
+    name: str
+    """The name of the program on PATH, and of the first package."""
+
+    path: str
+    """Where the package has the program. It may differ from what is on PATH: a script there may know only /usr."""
+
+    version: str
+    """The option with which it prints its version."""
+
+    use: str
+    """What can't be tested without it."""
+
+    more: tuple[str, ...] = ()
+    """Other packages that are wanted, too."""
+
+
+NGINX = Package("nginx", "usr/sbin/nginx", "-v", "what nginx says to the Ingresses")
+CHROMIUM = Package(
+    "chromium",
+    "usr/lib/chromium/chromium",
+    "--version",
+    "how the 404 page looks",
+    # The driver speaks WebDriver; the font has Chinese characters, in less than 3 MB.
+    ("chromium-driver", "fonts-droid-fallback"),
+)
+PACKAGES = (NGINX, CHROMIUM)
+
+
+class Program(NamedTuple):
+    """A program, and the folder that its package was unpacked to; None if it is installed."""
 
     path: Path
-    libraries: tuple[Path, ...] = ()
+    root: Path | None = None
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables with which it finds the libraries and the fonts that were unpacked with it."""
+        if self.root is None:
+            return {}
+        libraries = sorted({str(library.parent) for library in self.root.rglob("lib*.so*")})
+        return {"LD_LIBRARY_PATH": os.pathsep.join(libraries), "XDG_DATA_HOME": str(self.root / "usr/share")}
 
     def run(self, *arguments: str, folder: Path | None = None) -> "subprocess.CompletedProcess[str]":
-        """Return what nginx did with these arguments in a folder, whether it failed or not."""
-        found = {"LD_LIBRARY_PATH": os.pathsep.join(map(str, self.libraries))} if self.libraries else {}
-        command = [str(self.path), *arguments]
+        """Return what the program did with these arguments in a folder, whether it failed or not."""
+        command, environment = [str(self.path), *arguments], os.environ | self.environment()
         return subprocess.run(
-            command, cwd=folder, env=os.environ | found, capture_output=True, text=True, timeout=60, check=False
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
         )
 
-    def runs(self) -> bool:
-        """Return whether it is there, with all libraries that it needs."""
-        return self.path.exists() and self.run("-v").returncode == 0
 
-
-def find_nginx() -> Nginx | None:
-    """Return the nginx on PATH, else the one that was unpacked; None where there is neither."""
-    if path := shutil.which("nginx", path=os.pathsep.join((os.environ["PATH"], SUPERUSERS))):
-        return Nginx(Path(path))
-    unpacked = nginx_in(build.BUILD / "debian")
+def find(package: Package) -> Program | None:
+    """Return the program on PATH, else the one that was unpacked; None where there is neither."""
+    if path := shutil.which(package.name, path=os.pathsep.join((os.environ["PATH"], SUPERUSERS))):
+        return Program(Path(path))
+    unpacked = program_in(root_of(package), package)
     return unpacked if unpacked.path.exists() else None
 
 
-def nginx_in(root: Path) -> Nginx:
-    """Return the nginx that a package has brought into `root`, and every folder there that holds libraries."""
-    return Nginx(root / "usr/sbin/nginx", tuple(sorted({library.parent for library in root.rglob("lib*.so.*")})))
+def root_of(package: Package) -> Path:
+    """Return the folder that a package is unpacked to."""
+    return build.BUILD / f"debian-{package.name}"
 
 
-def get_nginx(report: build.Progress) -> Nginx:
-    """Return an nginx; unpack Debian's, which takes some seconds once, where there is none.
+def program_in(root: Path, package: Package) -> Program:
+    """Return the program that a package brings into `root`."""
+    return Program(root / package.path, root)
+
+
+def version_of(program: Program, package: Package) -> str:
+    """Return the version that a program prints. Raises CommandFailed if it doesn't run."""
+    ended = program.run(package.version) if program.path.exists() else None
+    if ended is None or ended.returncode:
+        raise CommandFailed(f"Debian's package {package.name} has brought no {package.name} that runs here")
+    return (ended.stdout or ended.stderr).strip().removeprefix("nginx version: ")
+
+
+def get(package: Package, report: build.Progress) -> Program:
+    """Return a program; unpack Debian's, which takes some seconds once, where there is none.
 
     Raises MissingProgram where Debian's tools are missing, and CommandFailed when they fail.
     """
-    if found := find_nginx():
+    if found := find(package):
         return found
     if missing := [tool for tool in ("apt-get", "dpkg-deb") if shutil.which(tool) is None]:
         raise MissingProgram(
-            "NOT CHECKED WITH NGINX: there is none on PATH, and Debian's can't be had without "
-            f"{' and '.join(missing)}.\nInstall nginx in this machine's own way to have the Ingresses checked."
+            f"NOT CHECKED WITH {package.name.upper()}: there is none on PATH, and Debian's can't be had without "
+            f"{' and '.join(missing)}.\nInstall {package.name} in this machine's own way to have {package.use} tested."
         )
     build.BUILD.mkdir(exist_ok=True)
     (build.BUILD / ".gitignore").write_text("*\n")
     # The prefix is that of what devcluster.build removes if it was left by a program that was killed.
     with build.lock(build.BUILD / "lock", report), tempfile.TemporaryDirectory(dir=build.BUILD, prefix="tmp-") as new:
-        if found := find_nginx():  # by now another process has unpacked it
+        if found := find(package):  # by now another process has unpacked it
             return found
         root = Path(new) / "root"
-        unpack("nginx", Path(new), report)
-        if not nginx_in(root).runs():
-            raise CommandFailed("Debian's package nginx has brought no nginx that runs here")
-        return nginx_in(root.rename(build.BUILD / "debian"))
+        unpack((package.name, *package.more), Path(new), report)
+        version_of(program_in(root, package), package)
+        return program_in(root.rename(root_of(package)), package)
 
 
-def unpack(package: str, folder: Path, report: build.Progress) -> None:
-    """Unpack a package and those that it needs and that aren't installed into `folder`/root. Raises CommandFailed."""
+def unpack(packages: Sequence[str], folder: Path, report: build.Progress) -> None:
+    """Unpack packages and those that they need and that aren't installed into `folder`/root. Raises CommandFailed."""
     (folder / "state").mkdir()
     (folder / "cache").mkdir()
     # NoLocking: the lock of the installed packages is root's, and they are only read.
@@ -87,8 +133,8 @@ def unpack(package: str, folder: Path, report: build.Progress) -> None:
     apt = "apt-get", "-qq", *(argument for option in options for argument in ("-o", option))
     report("asking Debian's archive which packages there are")
     run(*apt, "update")
-    report(f"downloading {package} and what it needs")
-    run(*apt, "install", "--yes", "--no-install-recommends", "--download-only", package)
+    report(f"downloading {packages[0]} and what it needs")
+    run(*apt, "install", "--yes", "--no-install-recommends", "--download-only", *packages)
     for archive in sorted(folder.glob("cache/archives/*.deb")):
         run("dpkg-deb", "--extract", str(archive), str(folder / "root"))
 
@@ -103,17 +149,17 @@ def run(*command: str) -> None:
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, where Debian's tools are missing.")
 def main(if_possible: bool) -> None:
-    """Find nginx, or unpack Debian's into .build/debian/, and say which it is."""
-    try:
-        with progress() as report:
-            nginx = get_nginx(report)
-    except MissingProgram as error:
-        if not if_possible:
-            raise
-        click.echo(str(error), err=True)
-        return
-    version = nginx.run("-v").stderr.strip().removeprefix("nginx version: ")
-    click.echo(f"{version} ({nginx.path})")
+    """Find nginx and Chromium, or unpack Debian's into .build/, and say which they are."""
+    for package in PACKAGES:
+        try:
+            with progress() as report:
+                program = get(package, report)
+        except MissingProgram as error:
+            if not if_possible:
+                raise
+            click.echo(str(error), err=True)
+        else:
+            click.echo(f"{version_of(program, package)} ({program.path})")
 
 
 if __name__ == "__main__":
