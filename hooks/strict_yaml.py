@@ -48,11 +48,13 @@ def _load(text: str, loader: type[_Typed | _Text], most: int | None) -> Any:
     try:
         _refuse_traps(text, most)
         return yaml.load(text, loader)  # noqa: S506 - both build plain values only
-    except ValueError as error:  # a number of more digits than Python reads
-        raise Problem(f"holds a number that can't be read: {error}") from error
+    except ValueError as error:
+        raise Problem("holds a number of more digits than can be read") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        if error.problem == "found unhashable key":  # as Python calls it
+            raise Problem(f"must not use a list or a mapping as a key{where}") from error
         raise Problem(f"is not YAML: {error.problem}{where}") from error
     except yaml.YAMLError as error:
         raise Problem(f"is not YAML: {str(error).splitlines()[0]}") from error
