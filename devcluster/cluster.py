@@ -170,7 +170,7 @@ class DevCluster:
                 "the depth of Services",
                 "PATCH",
                 path_of(SERVICES, "default", "kubernetes"),
-                {"metadata": {"labels": {"probe": "deep"}, "managedFields": [entry | {"fieldsV1": deep}]}},
+                {"metadata": {"labels": {"probe": "deep"}, "managedFields": [entry]}},
             ),
             (
                 "the owners of Ingresses",

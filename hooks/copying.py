@@ -14,6 +14,7 @@ from msgspec import Meta
 from hooks import refusals
 from hooks.annotations import PREFIX
 from hooks.errors import Problem, Problems
+from hooks.syntax import check_annotation_key
 from hooks.text import listed, quoted
 
 NOT_COPIED = "ingress/not-copied"
@@ -122,9 +123,6 @@ DEFAULT_COPIED: dict[str, Limit] = {key: ANY for key, known in KNOWN.items() if 
 """What is copied where the settings say nothing: keys that can harm nobody, whichever controller reads them."""
 
 _PATTERNS = {key: re.compile(known.pattern) for key, known in KNOWN.items()}
-_QUALIFIED = re.compile(
-    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-)
 
 OTHERS_PREFIXES = (PREFIX, "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 """How keys begin that belong to ingress-manager, Metacontroller or kubectl."""
@@ -217,6 +215,4 @@ def check_key(key: str) -> str:
         raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
     if key == OLD_CLASS:
         raise Problem("can't stand beside an IngressClass; class and ingress/class say the same")
-    if not _QUALIFIED.fullmatch(key):
-        raise Problem("must be the key of an annotation, as in cert-manager.io/issuer")
-    return key
+    return check_annotation_key(key)

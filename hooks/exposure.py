@@ -115,8 +115,9 @@ def choose_annotations(service: Service, policy: NamespacePolicy, tls: bool, pro
     Adds what is wrong with a copied value to `problems`.
     """
     stated = service.metadata.annotations or {}
-    added = policy.administrators if tls else policy.annotations
-    made = copied_annotations(stated, policy.copied, policy.administrators, problems)
+    administrators = policy.administrators
+    added = administrators if tls else policy.annotations
+    made = copied_annotations(stated, policy.copied, administrators, problems)
     if added:
         made |= added
     made |= not_copied(stated, made)

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 from hooks.annotations import parse_path_type
 from hooks.copying import ANY, DEFAULT_COPIED, Limit, check_key, check_value
 from hooks.errors import Problem, SettingsError
-from hooks.policy import ALL_OTHERS, PLACEHOLDERS, NamespaceSettings, Policy, in_namespace
+from hooks.policy import ALL_OTHERS, PLACEHOLDERS, NamespaceSettings, Policy, fill_in, in_namespace
 from hooks.strict_yaml import load_text, load_typed
 from hooks.syntax import LONGEST_LABEL, check_host, check_name, check_namespace
 from hooks.text import did_you_mean, listed, one_line, quoted
@@ -141,23 +141,23 @@ def _check_namespace(policy: Policy, name: str, entry: NamespaceSettings) -> Ite
 
 def check_template(template: str) -> str:
     """Return a host template that makes a valid host for short names. Raises Problem."""
-    return _check_filled_in(template, PLACEHOLDERS, check_host, "a")
+    return _check_filled_in(template, fill_in(template, "a", "a"), PLACEHOLDERS, check_host)
 
 
 def check_secret(template: str) -> str:
     """Return a template that makes the name of a Secret for the longest names, too. Raises Problem."""
-    return _check_filled_in(template, PLACEHOLDERS, check_name, "a" * LONGEST_LABEL)
+    longest = "a" * LONGEST_LABEL
+    return _check_filled_in(template, fill_in(template, longest, longest), PLACEHOLDERS, check_name)
 
 
 def check_pattern(pattern: str) -> str:
     """Return a pattern of hosts, in which {namespace} may stand. Raises Problem."""
-    return _check_filled_in(pattern, PLACEHOLDERS[1:], check_host, "a")
+    service, namespace = PLACEHOLDERS
+    return _check_filled_in(pattern, fill_in(pattern, service, "a"), [namespace], check_host)
 
 
-def _check_filled_in(template: str, placeholders: Sequence[str], check: Callable[[str], str], name: str) -> str:
-    filled_in = template
-    for placeholder in placeholders:
-        filled_in = filled_in.replace(placeholder, name)
+def _check_filled_in(template: str, filled_in: str, placeholders: Sequence[str], check: Callable[[str], str]) -> str:
+    """Return `template` if `check` returns what it makes. Raises Problem, which names the placeholders."""
     try:
         check(filled_in)
     except Problem:
@@ -225,11 +225,17 @@ def _type_inside(type_: Any, key: Any, written: str, path: str) -> Any:
         if not isinstance(key, str):
             raise Problem(f"{path}: a key must be text; put it in quotes")
         return get_args(type_)[1]
-    hints = get_type_hints(type_, include_extras=True)
-    known = {field.encode_name: hints[field.name] for field in msgspec.structs.fields(type_)}
+    known = _fields(type_)
     if key not in known:
         raise Problem(f"{path} is not a setting{did_you_mean(written, known)}")
     return known[key]
+
+
+@cache
+def _fields(type_: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the type of each field, by its name in the file. There is an entry of one type for each namespace."""
+    hints = get_type_hints(type_, include_extras=True)
+    return {field.encode_name: hints[field.name] for field in msgspec.structs.fields(type_)}
 
 
 def _wrong_type(stated: Any, written: Any, problem: str) -> str:

@@ -63,10 +63,10 @@ def check_annotations(made: Ingress, ingress: Ingress, policy: NamespacePolicy) 
     `made` is the Ingress as the hook answered with it, `ingress` as it is now.
     """
     annotations, present = made.metadata.annotations or {}, ingress.metadata.annotations or {}
-    added = annotations.get(ADDED, "").split(", ")
+    added, administrators = annotations.get(ADDED, "").split(", "), policy.administrators
     for key, value in annotations.items():
         if key in present and key not in added and not key.startswith(OTHERS_PREFIXES):
-            if key in policy.administrators:
+            if key in administrators:
                 raise refusals.annotation_not_copied(key)
             check_copied(key, value, policy.copied)
 

@@ -1,4 +1,4 @@
-"""The syntax of hosts, paths and names. Each check returns the text, or raises Problem.
+"""The syntax of hosts, paths, names and keys. Each check returns the text, or raises Problem.
 
 A check is a table of rules: what is wrong with a text, and what would be right. The first rule that is broken
 makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of
@@ -20,8 +20,10 @@ LONGEST_PATH = 1024
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _NUMBER_LIKE = r"(?:[0-9]+|0x[0-9a-f]*)"
 _HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*(?!{_NUMBER_LIKE}$){_LABEL}")
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_NAME = re.compile(_SUBDOMAIN)
+_NAMESPACE = re.compile(_LABEL)
+_KEY = re.compile(rf"{_SUBDOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&,=:@-]|%[0-9A-Fa-f]{2})*")
 _OF_PATTERNS = re.compile(r"[*()+]")
 _SIMPLE_PATH = re.compile(r"/(?:[A-Za-z0-9_-]{1,99}(?:/[A-Za-z0-9_-]{1,99}){0,5})?")
@@ -74,9 +76,12 @@ LITERAL_PATH_RULES: Rules = (
 )
 NAMESPACE_RULES: Rules = (
     (
-        lambda name: not _LABEL_NAME.fullmatch(name),
+        lambda name: not _NAMESPACE.fullmatch(name),
         f"must be a namespace's name: at most {LONGEST_LABEL} lower-case letters, digits and -",
     ),
+)
+KEY_RULES: Rules = (
+    (lambda key: not _KEY.fullmatch(key), "must be the key of an annotation, as in cert-manager.io/issuer"),
 )
 NAME_RULES: Rules = (
     (
@@ -111,6 +116,11 @@ def check_path_of_type(path: str, path_type: str) -> str:
 def check_name(name: str) -> str:
     """Return the name of an IngressClass or a Secret: a DNS-1123 subdomain. Raises Problem."""
     return _checked(name, NAME_RULES)
+
+
+def check_annotation_key(key: str) -> str:
+    """Return the key of an annotation: a domain, a slash and a name, as Kubernetes has them. Raises Problem."""
+    return _checked(key, KEY_RULES)
 
 
 def check_namespace(name: str) -> str:

@@ -20,14 +20,12 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from hooks import logs
 from hooks.metrics import NotFoundMetrics
 from hooks.not_found.negotiation import Format
-from hooks.not_found.page import page
+from hooks.not_found.page import CONTENT_TYPES, page
 from hooks.not_found.texts import LANGUAGES
 
 PROBES_PORT = 8081
 
 VERSION = version("ingress-manager")
-
-TEXT = "text/plain; charset=utf-8"
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 """A WSGI application."""
@@ -60,7 +58,7 @@ def create_app(probes_port: int = PROBES_PORT) -> Wsgi:
 
 def probe(path: str, metrics: NotFoundMetrics) -> tuple[int, dict[str, str], bytes]:
     """Return the status, the headers and the body for a request from the cluster."""
-    status, type_, body = 404, TEXT, b"there are /healthz and /metrics\n"
+    status, type_, body = 404, CONTENT_TYPES[Format.TEXT], b"there are /healthz and /metrics\n"
     if path == "/healthz":
         status, body = 200, b"ok\n"
     elif path == "/metrics":

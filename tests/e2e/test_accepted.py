@@ -48,11 +48,11 @@ def test_the_service_of_an_attack_is_stored_as_it_was_sent(attack: Path, empty_c
     assert accepted(empty_cluster, SERVICES, sent)["metadata"]["annotations"] == sent["metadata"]["annotations"]
 
 
-def test_50_ingresses_made_up_at_random_are_accepted(empty_cluster: ControlPlane) -> None:
-    count = 0
+def test_ingresses_made_up_at_random_are_accepted(empty_cluster: ControlPlane, pytestconfig: pytest.Config) -> None:
+    count, enough = 0, 200 if pytestconfig.getoption("--thorough") else 50
 
     @settings(
-        max_examples=50,
+        max_examples=enough,
         derandomize=True,
         database=None,
         phases=[Phase.generate],
@@ -66,4 +66,4 @@ def test_50_ingresses_made_up_at_random_are_accepted(empty_cluster: ControlPlane
             count += 1
 
     accept()
-    assert count >= 50
+    assert count >= enough
