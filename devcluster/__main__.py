@@ -8,12 +8,13 @@ import time
 import click
 from rich.console import Console
 
+from devcluster import gateway_api
 from devcluster.cluster import DevCluster
 from devcluster.console import Commands, end_on_signals, progress
 from devcluster.demo import tell
 from devcluster.engines import CHOICES
 from devcluster.errors import MissingProgram
-from devcluster.programs import find_metacontroller, find_programs, find_validator
+from devcluster.programs import find_metacontroller, find_programs, find_traefik, find_validator
 
 engine_option = click.option(
     "--engine",
@@ -129,7 +130,8 @@ def build(if_possible: bool) -> None:
     """Find the programs of the control plane, build those that are missing, and list them all.
 
     Each is taken from $KUBEBUILDER_ASSETS, else from PATH if it is new enough, else built with Go into .build/.
-    So is the program with which the tests validate Ingresses; that one is always built.
+    So is the program with which the tests validate Ingresses; that one is always built. The CRDs of the Gateway API are
+    downloaded with Go, too.
 
     \b
     Examples:
@@ -138,7 +140,8 @@ def build(if_possible: bool) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     try:
         with progress() as report:
-            programs = [*find_programs(report), find_validator(report)]
+            programs = [*find_programs(report), find_validator(report), find_traefik()]
+            gateway_api.crds(report)
     except MissingProgram as error:
         if not if_possible:
             raise
@@ -147,6 +150,7 @@ def build(if_possible: bool) -> None:
     engine = find_metacontroller()
     for program in [*programs, *([engine] if engine else [])]:
         click.echo(program)
+    click.echo(f"CRDs of the Gateway API {gateway_api.version()} ({gateway_api.folder()})")
     if not engine:
         click.echo("metacontroller is not on PATH: the stand-in is used in its place")
 

@@ -55,11 +55,12 @@ def is_own(name: str) -> bool:
     return PACKAGES[name].startswith("./")
 
 
-def pinned_version(module: str) -> str:
+def pinned_version(module: str, folder: Path = MODULE) -> str:
     """Return the version that go.mod pins a module to, for example v1.36.3; raises ValueError if it doesn't name it."""
-    if found := re.search(rf"^\s*{re.escape(module)} (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE):
+    required = rf"^\s*(?:require )?{re.escape(module)} (v\S+)"
+    if found := re.search(required, (folder / "go.mod").read_text(), re.MULTILINE):
         return found[1]
-    raise ValueError(f"{MODULE.name}/go.mod does not name {module}")
+    raise ValueError(f"{folder.name}/go.mod does not name {module}")
 
 
 def build(names: Sequence[str], progress: Progress) -> None:
@@ -68,7 +69,8 @@ def build(names: Sequence[str], progress: Progress) -> None:
     The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing or
     too old, and BuildFailed when it fails.
     """
-    go = find_go(names)
+    advice = "" if any(map(is_own, names)) else "; or let KUBEBUILDER_ASSETS name a folder with them"
+    go = find_go(f"to build {', '.join(names)} for the development cluster", advice)
     BUILD.mkdir(exist_ok=True)
     (BUILD / ".gitignore").write_text("*\n")
     with lock(BUILD / "lock", progress):
@@ -135,18 +137,20 @@ def follow(process: subprocess.Popen[str], name: str, progress: Progress, every:
     return [line.rstrip() for line in lines]
 
 
-def find_go(names: Sequence[str]) -> str:
-    """Return the path of a Go that can build what go.mod asks for; raises MissingProgram."""
-    needed = re.search(r"^go (\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
+def find_go(purpose: str, advice: str = "", module: Path | None = None) -> str:
+    """Return the path of a Go that can work with a go.mod: that of `module`, else the control plane's.
+
+    Raises MissingProgram, which says the purpose and, beside how to get Go, the advice.
+    """
+    module = module or MODULE
+    needed = re.search(r"^go (\S+)", (module / "go.mod").read_text(), re.MULTILINE)
     wanted = needed[1] if needed else ""
-    purpose = f"to build {', '.join(names)} for the development cluster"
-    advice = "Get it from https://go.dev/dl/ or a package manager"
-    advice += "." if any(map(is_own, names)) else "; or let KUBEBUILDER_ASSETS name a folder with them."
+    advice = f"Get it from https://go.dev/dl/ or a package manager{advice}."
     go = shutil.which("go")
     if not go:
         raise MissingProgram(f"Go {wanted} or later is needed {purpose}, and there is no `go` on PATH.\n{advice}")
     # Asked in the module's folder, Go may answer as the newer toolchain that it fetches for this go.mod.
-    answer = subprocess.run([go, "version"], cwd=MODULE, capture_output=True, text=True, check=False)
+    answer = subprocess.run([go, "version"], cwd=module, capture_output=True, text=True, check=False)
     found = re.search(r"\bgo(\d+(?:\.\d+)+)", answer.stdout)
     if not found or numbers(found[1]) < numbers(wanted):
         says = found[0] if found else answer.stderr.strip() or "nothing"

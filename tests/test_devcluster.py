@@ -16,7 +16,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from devcluster import build, credentials, engines, overlay, programs
+from devcluster import build, credentials, engines, gateway_api, overlay, programs
 from devcluster.__main__ import main
 from devcluster.api import wait_for
 from devcluster.cluster import CRD_FILE, tells_of_the_start
@@ -150,14 +150,19 @@ def test_metacontroller_is_the_engine_where_it_is_on_path_unless_the_stand_in_is
     assert engines.find_engine("standin", {}).name("") == "the stand-in for Metacontroller"
 
 
-# Building them. `go` is a script here: it answers `go version`, and writes the file that -o names.
+# Building them. `go` is a script here: it answers `go version` and `go mod download`, and writes the file that -o names.
 
 GO = """
 [ "$1" = version ] && { echo go version go1.99.0 linux/amd64; exit; }
+[ "$1" = mod ] && { echo "{\\"Dir\\": \\"$0.module\\"}"; exit; }
 while [ "$1" != -o ]; do shift; done
 echo compiling >&2
 echo half-made > "$2"
 """
+
+
+CRD_FOLDER = "path/go.module/config/crd/standard"
+"""Where the module that the script downloads has its CRDs."""
 
 
 def test_a_program_is_built_once(bare_machine: Callable[..., Path], tmp_path: Path) -> None:
@@ -177,6 +182,7 @@ def test_the_validator_of_ingresses_is_built_for_the_tests_and_not_for_a_cluster
     bare_machine: Callable[..., Path],
 ) -> None:
     go = bare_machine("path", "go", GO)
+    bare_machine(CRD_FOLDER, "crd.yaml", "kind: CustomResourceDefinition")
 
     programs.find_programs(ignore)
     assert not build.built("ingressvalidator")
@@ -255,6 +261,31 @@ def test_programs_that_are_still_of_use_are_kept_by_a_build(bare_machine: Callab
     build.build(["etcd"], ignore)
 
     assert kept.exists()
+
+
+def test_the_crds_of_the_gateway_api_are_downloaded_once_and_are_crds_alone(bare_machine: Callable[..., Path]) -> None:
+    go = bare_machine("path", "go", GO)
+    bare_machine(CRD_FOLDER, "crd.yaml", "kind: CustomResourceDefinition")
+    bare_machine(CRD_FOLDER, "policy.yaml", "kind: ValidatingAdmissionPolicy\n---\nkind: Binding")
+
+    assert gateway_api.crds(ignore) == [{"kind": "CustomResourceDefinition"}]
+    go.unlink()
+    assert gateway_api.crds(ignore) == [{"kind": "CustomResourceDefinition"}], "what is there already needs no Go"
+
+
+def test_crds_that_cannot_be_downloaded_are_an_error_that_says_what_go_said(bare_machine: Callable[..., Path]) -> None:
+    bare_machine("path", "go", 'if [ "$1" = version ]; then echo go1.99.0; else echo no such host >&2; exit 1; fi')
+
+    with pytest.raises(BuildFailed, match=r"go could not download sigs.k8s.io/gateway-api v1.*:\n.*no such host"):
+        gateway_api.crds(ignore)
+
+    assert not gateway_api.folder().exists()
+
+
+@pytest.mark.usefixtures("bare_machine")
+def test_without_go_the_message_says_that_the_crds_need_it() -> None:
+    with pytest.raises(MissingProgram, match=r"Go 1.26.0 or later is needed to download the CRDs of the Gateway API, "):
+        gateway_api.crds(ignore)
 
 
 def test_two_processes_do_not_build_at_once(bare_machine: Callable[..., Path]) -> None:

@@ -1,0 +1,52 @@
+"""A backend: what listens on a Service's ClusterIP and port in place of its Pods, and answers with what it got."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from devcluster.api import Object
+from devcluster.errors import DevClusterError
+
+
+class Backend:
+    """A server on a Service's ClusterIP and its first port. Use it as a context manager.
+
+    It answers every GET with 200 and, as JSON, the Service's `namespace/name`, the method, the path and the headers.
+    Raises DevClusterError when it can't listen there.
+    """
+
+    def __init__(self, service: Object) -> None:
+        name = f"{service['metadata']['namespace']}/{service['metadata']['name']}"
+        address, port = service["spec"]["clusterIP"], service["spec"]["ports"][0]["port"]
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            # Otherwise the body, which is sent after the headers, waits 40 ms for their acknowledgement.
+            disable_nagle_algorithm = True
+
+            def do_GET(self) -> None:
+                got = {"service": name, "method": self.command, "path": self.path, "headers": dict(self.headers)}
+                body = json.dumps(got).encode() + b"\n"
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as its base calls it
+                pass
+
+        try:
+            self._server = ThreadingHTTPServer((address, port), Handler)
+        except OSError as error:
+            raise DevClusterError(f"nothing can listen on {address}:{port}, for the Service {name}: {error}") from error
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "Backend":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

@@ -1,0 +1,191 @@
+"""The gateway: Traefik and the 404 page as the folder gateway/ installs them, but with addresses of this machine.
+
+Traefik runs with the committed configuration, and with the rights of the committed ServiceAccount. All instances listen
+on the same two ports (SO_REUSEPORT), so a client finds one as long as one runs.
+"""
+
+import contextlib
+import http.client
+import platform
+import ssl
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from devcluster.api import SERVICES
+from devcluster.build import REPOSITORY
+from devcluster.control_plane import ControlPlane
+from devcluster.errors import DevClusterError
+from devcluster.overlay import Rendered
+from devcluster.ports import ReservedPort
+from devcluster.processes import Process, Processes
+from devcluster.programs import Program
+
+NAME = "ingress-manager-gateway"
+"""The name of the gateway's namespace, Deployment, Service and ServiceAccount."""
+
+PAGE = "not-found"
+"""The name of the 404 page's Deployment and Service."""
+
+USER = f"system:serviceaccount:{NAME}:{NAME}"
+"""The user that the API server takes Traefik for."""
+
+LOOPBACK = "127.0.0.1"
+
+
+def lacking() -> str | None:
+    """Return why there can be no gateway on this machine, or None. That Traefik is missing is find_traefik's to say."""
+    if platform.system() == "Linux":
+        return None
+    return "Requests can't be served here: only on Linux is each address of 127.0.0.0/8 the machine's own."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a request was answered with."""
+
+    status: int
+    headers: dict[str, str]
+    """By their names in small letters."""
+    body: str
+
+    @property
+    def is_the_404_page(self) -> bool:
+        """Whether it is the 404 page's: Traefik's own 404 has no such header."""
+        return self.status == 404 and "content-security-policy" in self.headers
+
+
+class Gateway:
+    """`count` instances of Traefik, and the 404 page. Call `start` when the manifests are applied, then `wait_ready`.
+
+    Both raise ProcessDied, and `wait_ready` NotReady.
+    """
+
+    def __init__(self, count: int, program: Program, processes: Processes) -> None:
+        self._program = program
+        self._processes = processes
+        self._exits = contextlib.ExitStack()
+        self.http_port, self.https_port, self.page_port, self._probes_port = (self._reserved() for _ in range(4))
+        self.internal_ports = [self._reserved() for _ in range(count)]
+        """Where each instance answers /ping and /metrics."""
+        self.traefiks: list[Process] = []
+        self.page: Process
+
+    @property
+    def url(self) -> str:
+        """Where visitors reach it."""
+        return f"http://{LOOPBACK}:{self.http_port}"
+
+    def _reserved(self) -> int:
+        return self._exits.enter_context(contextlib.closing(ReservedPort())).number
+
+    def start(self, plane: ControlPlane, rendered: Rendered) -> None:
+        """Start the page and Traefik, with what the manifests mount into their containers."""
+        service = plane.api.get(SERVICES, PAGE, NAME)
+        if service is None:
+            raise DevClusterError(f"the manifests hold no Service {NAME}/{PAGE}")
+        self.page = self._page(service["spec"]["clusterIP"], rendered)
+        self.page.start()
+        kubeconfig = plane.folder / "gateway.kubeconfig"
+        plane.write_kubeconfig(kubeconfig, NAME, plane.api.service_account_token(NAME, NAME))
+        page_url = f"http://{service['spec']['clusterIP']}:{self.page_port}"
+        for number, internal_port in enumerate(self.internal_ports, start=1):
+            folder = plane.folder / f"traefik-{number}"
+            command = [
+                str(self._program.path),
+                f"--configFile={self._configure(folder, rendered, page_url, internal_port)}",
+            ]
+            process = self._processes.add(folder.name, command, env={"KUBECONFIG": str(kubeconfig)})
+            self.traefiks.append(process)
+            process.start()
+
+    def _page(self, address: str, rendered: Rendered) -> Process:
+        # The committed command, but for the addresses that it listens on.
+        program, *arguments, application = rendered.container(PAGE)["command"]
+        application = application.replace("()", f"({self._probes_port})")
+        binds = [f"{address}:{self.page_port}", f"{LOOPBACK}:{self._probes_port}"]
+        options = [word for bind in binds for word in ("--bind", bind)]
+        command = [sys.executable, "-m", program, *arguments, *options, "--reuse-port", application]
+        return self._processes.add(PAGE, command, cwd=REPOSITORY)
+
+    def _configure(self, folder: Path, rendered: Rendered, page_url: str, internal_port: int) -> Path:
+        """Write the files of one instance into a new folder, and return the static one's path."""
+        own = folder / "own"
+        own.mkdir(parents=True)
+        [static] = [
+            word.partition("=")[2] for word in rendered.container(NAME)["args"] if word.startswith("--configFile=")
+        ]
+        mounted = rendered.mounted(NAME)
+        static_content = adapted(
+            yaml.safe_load(mounted.pop(static)),
+            {
+                "web": f"{LOOPBACK}:{self.http_port}",
+                "websecure": f"{LOOPBACK}:{self.https_port}",
+                "traefik": f"{LOOPBACK}:{internal_port}",
+            },
+            own,
+        )
+        for path, text in mounted.items():
+            content = yaml.safe_load(text)
+            for balancer in content["http"].get("services", {}).values():
+                balancer["loadBalancer"]["servers"] = [{"url": page_url}]
+            (own / Path(path).name).write_text(yaml.safe_dump(content))
+        path_of_static = folder / "traefik.yaml"
+        path_of_static.write_text(yaml.safe_dump(static_content))
+        return path_of_static
+
+    def wait_ready(self) -> None:
+        """Return when the page answers, and each instance of Traefik."""
+        self.page.wait_ready(lambda: answers(self._probes_port, "/healthz"))
+        for process, port in zip(self.traefiks, self.internal_ports, strict=True):
+            process.wait_ready(lambda port=port: answers(port, "/ping"))  # type: ignore[misc]
+        self.traefiks[0].wait_ready(lambda: self.ask("nobody.example").is_the_404_page)
+
+    def ask(self, host: str, path: str = "/", *, method: str = "GET", tls: bool = False, **headers: str) -> Answer:
+        """Send a request on a connection of its own and return the answer; raises OSError or HTTPException."""
+        connection: http.client.HTTPConnection
+        if tls:
+            context = ssl._create_unverified_context()  # noqa: S323 - Traefik's own certificate is signed by nobody
+            connection = http.client.HTTPSConnection(LOOPBACK, self.https_port, timeout=10, context=context)
+        else:
+            connection = http.client.HTTPConnection(LOOPBACK, self.http_port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request(method, path, headers={"Host": host} | headers)
+            answer = connection.getresponse()
+            body = answer.read().decode(errors="replace")
+            return Answer(answer.status, {key.lower(): value for key, value in answer.getheaders()}, body)
+
+    def close(self) -> None:
+        """End Traefik at once, which would serve on for a while if it were asked to end, and give the ports back."""
+        for process in self.traefiks:
+            process.kill()
+        self._exits.close()
+
+
+def adapted(static: dict[str, Any], addresses: dict[str, str], own: Path) -> dict[str, Any]:
+    """Return Traefik's static configuration with other addresses and another folder; raises DevClusterError.
+
+    All else is as it is committed.
+    """
+    if static["entryPoints"].keys() != addresses.keys():
+        raise DevClusterError(f"the entry points are {', '.join(static['entryPoints'])}, not {', '.join(addresses)}")
+    entry_points = {
+        # See ReservedPort.
+        name: entry_point | {"address": addresses[name], "reusePort": True}
+        for name, entry_point in static["entryPoints"].items()
+    }
+    providers = static["providers"] | {"file": static["providers"]["file"] | {"directory": str(own)}}
+    return static | {"entryPoints": entry_points, "providers": providers}
+
+
+def answers(port: int, path: str) -> bool:
+    """Return whether a GET on loopback is answered with 200."""
+    with contextlib.closing(http.client.HTTPConnection(LOOPBACK, port, timeout=5)) as connection:
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status == 200
+        except OSError:
+            return False

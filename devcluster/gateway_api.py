@@ -1,0 +1,75 @@
+"""The CRDs of the Gateway API, from its published Go module, as devcluster/gatewayapi/go.mod pins it.
+
+They are kept in .build/, so Go is needed once, and the network with it.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from devcluster import build
+from devcluster.api import Object
+from devcluster.errors import BuildFailed
+
+MODULE = build.REPOSITORY / "devcluster" / "gatewayapi"
+GO_MODULE = "sigs.k8s.io/gateway-api"
+
+
+def crds(progress: build.Progress) -> list[Object]:
+    """Return the CustomResourceDefinitions of the standard channel, getting them when they aren't there.
+
+    Raises MissingProgram when Go is missing or too old, and BuildFailed when it can't download the module.
+    """
+    if not folder().exists():
+        get(progress)
+    # The folder also holds an admission policy, for upgrades.
+    return [
+        crd for path in sorted(folder().glob("*.yaml")) if (crd := read(path))["kind"] == "CustomResourceDefinition"
+    ]
+
+
+def read(path: Path) -> Object:
+    """Return the first object of a YAML file."""
+    found: Object = next(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+    return found
+
+
+def version() -> str:
+    """Return the version that go.mod pins, for example v1.6.3."""
+    return build.pinned_version(GO_MODULE, MODULE)
+
+
+def folder() -> Path:
+    """Return where the files are kept: another place for another version."""
+    return build.BUILD / f"gateway-api-{version()}"
+
+
+def get(progress: build.Progress) -> None:
+    """Download the module, and copy what is needed of it into `folder`."""
+    go = build.find_go("to download the CRDs of the Gateway API", module=MODULE)
+    build.BUILD.mkdir(exist_ok=True)
+    with build.lock(build.BUILD / "lock", progress):
+        if folder().exists():
+            return
+        progress(f"downloading the CRDs of the Gateway API {version()}")
+        answer = subprocess.run(
+            [go, "mod", "download", "-json", GO_MODULE],
+            cwd=MODULE,
+            env=os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if answer.returncode:
+            raise BuildFailed(f"go could not download {GO_MODULE} {version()}:\n{answer.stdout}{answer.stderr}")
+        source = Path(json.loads(answer.stdout)["Dir"]) / "config/crd/standard"
+        with tempfile.TemporaryDirectory(dir=build.BUILD, prefix="tmp-") as temporary:
+            copied = Path(temporary) / "crds"
+            shutil.copytree(source, copied, copy_function=shutil.copyfile)
+            copied.chmod(0o755)  # Go's cache is read-only
+            copied.rename(folder())
