@@ -14,8 +14,11 @@ from devcluster.errors import DevClusterError
 BASES = ("manifests", "metacontroller")
 """The folders that are applied: the hook's, and Metacontroller's with the DecoratorController."""
 
-HTTPROUTE = ("gateway/gateway-api",)
-"""The components that are added for HTTPRoutes."""
+HTTPROUTE_BASES = ("manifests", "metacontroller/install", "metacontroller/httproute")
+"""The same, with what makes HTTPRoutes."""
+
+HTTPROUTE_COMPONENTS = ("gateway/gateway-api",)
+"""The components of the gateway that serve HTTPRoutes."""
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController."""
@@ -97,7 +100,8 @@ def render(
         patches.append(patch("Service", "not-found", [port("/spec/ports/0/port", serving.page_port)]))
     if serving and serving.httproute:
         # Traefik finds the entry point of a listener by its port.
-        components += HTTPROUTE
+        bases[: len(BASES)] = HTTPROUTE_BASES
+        components += HTTPROUTE_COMPONENTS
         patches.append(patch("Gateway", CLASS, [port("/spec/listeners/0/port", serving.http_port)]))
     kustomization = {
         # kustomize takes no absolute path for a base.

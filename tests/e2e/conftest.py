@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from devcluster import gateway, gateway_api, overlay
 from devcluster.api import NAMESPACES
-from devcluster.cluster import DevCluster
+from devcluster.cluster import DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import MissingProgram
 from devcluster.processes import Processes
@@ -63,14 +64,34 @@ def resyncing(engine: str) -> Iterator[DevCluster]:
         yield running
 
 
+SERVING_SETTINGS = {
+    "class": overlay.CLASS,
+    "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME},
+    "namespaces": {"httproute": {"outputs": ["httproute"]}, "both": {"outputs": ["ingress", "httproute"]}},
+}
+
+
+@pytest.fixture(scope="session")
+def serving(engine: str) -> Iterator[DevCluster]:
+    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute` and `both`.
+
+    What a Service is given there is what the namespace's name says.
+    """
+    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True) as running:
+        for name in ("ingress", "httproute", "both"):
+            running.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        yield running
+
+
 @pytest.fixture(scope="session")
 def empty_cluster() -> Iterator[ControlPlane]:
-    """Yield an API server with nothing installed."""
+    """Yield an API server with nothing installed but the CRDs of the Gateway API."""
     require("standin")
     with Processes() as processes:
         plane = ControlPlane(find_programs(print), processes)
         plane.start()
         plane.wait_ready()
+        install_crds(plane.api, gateway_api.crds(print))
         yield plane
         plane.close()
 
