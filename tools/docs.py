@@ -12,7 +12,7 @@ import yaml
 from hooks.annotations import TABLE
 from hooks.copying import KNOWN
 from hooks.errors import REASONS
-from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
+from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
@@ -38,13 +38,18 @@ def settings(type_: type[msgspec.Struct]) -> str:
     described = msgspec.json.schema(type_)["$defs"][type_.__name__]["properties"]
     rows = []
     for field in msgspec.structs.fields(type_):
-        default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
-        if field.name == "copied":
-            shown = "the list below"
-        else:
-            shown = "" if default is msgspec.UNSET else f"`{yaml_of(msgspec.to_builtins(default))}`"
-        rows.append((f"`{field.encode_name}`", described[field.encode_name]["description"], shown))
+        rows.append((f"`{field.encode_name}`", described[field.encode_name]["description"], default_of(field)))
     return table(("field", "what it decides", "default"), rows)
+
+
+def default_of(field: msgspec.structs.FieldInfo) -> str:
+    """Return what the table says of a field that is left out."""
+    if field.name == "copied":
+        return "the list below"
+    if field.required:
+        return "none: must be stated"
+    default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+    return "" if default is msgspec.UNSET else f"`{yaml_of(msgspec.to_builtins(default))}`"
 
 
 def yaml_of(value: Any) -> str:
@@ -78,6 +83,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "settings": lambda: settings(Policy),
     "tls": lambda: settings(Tls),
     "namespaces": lambda: settings(NamespaceSettings),
+    "gateway": lambda: settings(Gateway),
     "namespaces_tls": lambda: settings(NamespaceTls),
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
