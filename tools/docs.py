@@ -36,9 +36,10 @@ def annotations() -> str:
 def settings(type_: type[msgspec.Struct]) -> str:
     """Return the table of the fields of one of the settings' types."""
     described = msgspec.json.schema(type_)["$defs"][type_.__name__]["properties"]
-    rows = []
-    for field in msgspec.structs.fields(type_):
-        rows.append((f"`{field.encode_name}`", described[field.encode_name]["description"], default_of(field)))
+    rows = (
+        (f"`{field.encode_name}`", described[field.encode_name]["description"], default_of(field))
+        for field in msgspec.structs.fields(type_)
+    )
     return table(("field", "what it decides", "default"), rows)
 
 
