@@ -152,9 +152,9 @@ def test_metacontroller_is_the_engine_where_it_is_on_path_unless_the_stand_in_is
 
 # Building them. `go` is a script here: it answers `go version` and `go mod download`, and writes the file that -o names.
 
-GO = """
+GO = r"""
 [ "$1" = version ] && { echo go version go1.99.0 linux/amd64; exit; }
-[ "$1" = mod ] && { echo "{\\"Dir\\": \\"$0.module\\"}"; exit; }
+[ "$1" = mod ] && { echo "{\"Dir\": \"$0.module\"}"; exit; }
 while [ "$1" != -o ]; do shift; done
 echo compiling >&2
 echo half-made > "$2"
