@@ -109,13 +109,17 @@ class Stage:
             raise Failed(seen)
 
 
+Play = Callable[[Stage], str]
+"""A function that plays a step and returns what to show."""
+
+
 @dataclass(frozen=True)
 class Step:
-    """What is done, what happens then, and the function that does and checks it; it returns what to show."""
+    """What is done, what happens then, and the function that does and checks it."""
 
     done: str
     happens: str
-    play: Callable[[Stage], str]
+    play: Play
     traffic: bool = False
     """Whether it sends requests, and so needs a gateway."""
 
@@ -129,12 +133,10 @@ PORT, OTHER_PORT = 8083, 8084
 """The ports of the Service. Anybody may listen on them, unlike on 80."""
 
 
-def step(
-    done: str, happens: str, *, traffic: bool = False
-) -> Callable[[Callable[[Stage], str]], Callable[[Stage], str]]:
+def step(done: str, happens: str, *, traffic: bool = False) -> Callable[[Play], Play]:
     """Return a decorator that adds the function to the story as a step."""
 
-    def add(play: Callable[[Stage], str]) -> Callable[[Stage], str]:
+    def add(play: Play) -> Play:
         STORY.append(Step(done, happens, play, traffic))
         return play
 

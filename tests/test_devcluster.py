@@ -150,7 +150,7 @@ def test_metacontroller_is_the_engine_where_it_is_on_path_unless_the_stand_in_is
     assert engines.find_engine("standin", {}).name("") == "the stand-in for Metacontroller"
 
 
-# Building them. `go` is a script here: it answers `go version` and `go mod download`, and writes the file that -o names.
+# Building them. `go` is a script here: it answers `version` and `mod download`, and writes the file that -o names.
 
 GO = r"""
 [ "$1" = version ] && { echo go version go1.99.0 linux/amd64; exit; }
