@@ -1,4 +1,4 @@
-"""Copying: which of a Service's annotations reach its Ingress, and with which values.
+"""Copying: which of a Service's annotations reach its Ingress and HTTPRoutes, and with which values.
 
 An Ingress can tell its controller far more than the owner of a Service should be able to. So an annotation is copied
 only when the settings name its full key and allow its value.
@@ -18,10 +18,10 @@ from hooks.syntax import check_annotation_key
 from hooks.text import listed, quoted
 
 NOT_COPIED = "ingress/not-copied"
-"""An annotation of our Ingress. It lists those of the Service that look meant for a controller and weren't copied."""
+"""An annotation of what we make. It lists those of the Service that look meant for a controller and weren't copied."""
 
 ADDED = "ingress/added-by-settings"
-"""An annotation of our Ingress. It lists those that the administrator's settings have added."""
+"""An annotation of what we make. It lists those that the administrator's settings have added."""
 
 ANY: Literal["any"] = "any"
 """The word that lifts a limit."""
@@ -129,18 +129,16 @@ OTHERS_PREFIXES = (PREFIX, "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 
 OLD_CLASS = "kubernetes.io/ingress.class"
 
-CONTROLLER_PREFIXES = (
+INGRESS_PREFIXES = (
     "acme.cert-manager.io/",
     "alb.ingress.kubernetes.io/",
     "appgw.ingress.kubernetes.io/",
     "cert-manager.io/",
-    "external-dns.alpha.kubernetes.io/",
     "haproxy-ingress.github.io/",
     "haproxy.org/",
     "ingress.cilium.io/",
     "ingress.gcp.kubernetes.io/",
     "ingress.kubernetes.io/",
-    "konghq.com/",
     "kubernetes.io/ingress.",
     "kubernetes.io/tls-acme",
     "nginx.com/",
@@ -149,7 +147,10 @@ CONTROLLER_PREFIXES = (
     "projectcontour.io/",
     "traefik.ingress.kubernetes.io/router.",
 )
-"""How keys begin that controllers read from an Ingress. (Traefik reads `…/service.*` from the Service itself.)"""
+"""How keys begin that controllers read from an Ingress alone. (Traefik reads `…/service.*` from the Service itself.)"""
+
+CONTROLLER_PREFIXES = (*INGRESS_PREFIXES, "external-dns.alpha.kubernetes.io/", "konghq.com/")
+"""How all keys begin that controllers read. The last two are read from an HTTPRoute as well."""
 
 
 def copied_annotations(
@@ -191,8 +192,13 @@ def check_value(key: str, value: str) -> str:
     return value
 
 
+def read_from_routes(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations that have a meaning in an HTTPRoute: all but those that are read from an Ingress alone."""
+    return {key: value for key, value in annotations.items() if not key.lower().startswith(INGRESS_PREFIXES)}
+
+
 def not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotation that names the keys meant for a controller that `ours`, the Ingress's, lack or overrule.
+    """Return the annotation that names the keys meant for a controller that `ours`, the object's, lack or overrule.
 
     It is {} when there are none.
     """
@@ -206,7 +212,7 @@ def not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> dict[
 
 
 def check_key(key: str) -> str:
-    """Return `key`, which may be an annotation of our Ingresses. Raises Problem when it may not."""
+    """Return `key`, which may be an annotation of what we make. Raises Problem when it may not."""
     if "*" in key:
         raise Problem("must be the full key of an annotation, without *")
     if "/" not in key:

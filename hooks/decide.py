@@ -54,12 +54,14 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     seconds; only `resync_after` depends on it.
     """
     wishes = annotations.read(service.metadata.annotations or {})
-    if wishes is None and not (policy.paused and observed.ingresses):
+    if wishes is None and not (policy.paused and observed.all()):
         return Decision(wanted=False)
     here = in_namespace(policy, service.metadata.namespace)
     if wishes is None or policy.paused:
         return unchanged(service, observed, here, pause(service), wanted=wishes is not None)
     try:
+        if here.gateway is not None and observed.httproutes is None:
+            raise Refused(422, [refusals.no_httproutes()])
         exposure = with_class(expose(service, wishes, here), observed)
         objects = tuple([made for output in here.outputs for made in OUTPUTS[output](exposure)])
         for made in objects:
@@ -89,8 +91,8 @@ def unchanged(
     Once it is removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
     try:
-        for ingress in observed.ingresses.values():
-            check_standing(service, ingress, policy)
+        for standing in observed.all():
+            check_standing(service, standing, policy)
     except Problem as forbidden:
         return Decision(wanted=wanted, refused=refused, forbidden=forbidden)
     return Decision(wanted=wanted, refused=refused)
@@ -111,13 +113,8 @@ def resync_after(service: Service, objects: tuple[Object, ...], observed: Observ
     longer the next try waits: many that fail must not hold up the others.
     """
     some_minutes = spread(service, RESYNC_SECONDS)
-    missing = [made for made in objects if not is_observed(made, observed)]
+    missing = [made for made in objects if not observed.has(made)]
     return max(spread(service, RECHECK_SECONDS), min(int(age / 4), some_minutes)) if missing else some_minutes
-
-
-def is_observed(made: Object, observed: Observed) -> bool:
-    """Return whether an object of that name is there now."""
-    return f"{made['metadata']['namespace']}/{made['metadata']['name']}" in observed.ingresses
 
 
 def spread(service: Service, seconds: range) -> int:

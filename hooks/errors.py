@@ -30,7 +30,9 @@ class Reason(StrEnum):
     INVALID_DEFAULT_HOST = "invalid-default-host"
     INVALID_REQUEST = "invalid-request"
     INVALID_VALUE = "invalid-value"
+    NO_HTTPROUTES = "no-httproutes"
     NO_PORT = "no-port"
+    NOT_IN_HTTPROUTE = "not-in-httproute"
     PATH_TYPE_NOT_ALLOWED = "path-type-not-allowed"
     PAUSED = "paused"
     TOO_LARGE = "too-large"
@@ -50,7 +52,9 @@ REASONS = {
     Reason.INVALID_DEFAULT_HOST: "The settings' template of the default host makes no valid host for this Service.",
     Reason.INVALID_REQUEST: "The request is not one of Metacontroller's contract.",
     Reason.INVALID_VALUE: "An annotation has a value that it can't have.",
+    Reason.NO_HTTPROUTES: "The settings ask for HTTPRoutes, and Metacontroller was not told to look after them.",
     Reason.NO_PORT: "The Service has no TCP port.",
+    Reason.NOT_IN_HTTPROUTE: "The annotations ask for something that an HTTPRoute, or its Gateway, can't do.",
     Reason.PATH_TYPE_NOT_ALLOWED: "The settings don't allow the path type.",
     Reason.PAUSED: "The settings pause ingress-manager.",
     Reason.TOO_LARGE: "The Ingress would be larger than Kubernetes can store.",

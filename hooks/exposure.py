@@ -6,10 +6,10 @@ import msgspec
 
 from hooks import refusals
 from hooks.annotations import Route, Wishes
-from hooks.copying import ADDED, NOT_COPIED, copied_annotations, not_copied
+from hooks.copying import ADDED, NOT_COPIED, copied_annotations, not_copied, read_from_routes
 from hooks.errors import Problem, Problems, Refused
 from hooks.kubernetes import Service
-from hooks.policy import NamespacePolicy
+from hooks.policy import INGRESS, NamespacePolicy
 from hooks.ports import choose_ports
 from hooks.syntax import check_host, check_path_of_type
 from hooks.text import quoted
@@ -33,12 +33,22 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
     paths: tuple[Path, ...]
 
 
+class Parent(msgspec.Struct, frozen=True, gc=False):
+    """The listener of a Gateway that HTTPRoutes attach to, by its section name."""
+
+    name: str
+    namespace: str
+    section: str
+
+
 class Exposure(msgspec.Struct, frozen=True, gc=False):
     """How a Service is reached."""
 
     name: str
     namespace: str
-    annotations: dict[str, str]
+    annotations: dict[str, dict[str, str]]
+    """Those of the objects of each output."""
+
     ingress_class: str | None
     rules: tuple[Rule, ...]
     """One for each host, in the order in which the hosts were first stated."""
@@ -46,6 +56,9 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     tls: bool
     tls_secret: str | None
     """The Secret with the certificate; None: the ingress controller's own certificate."""
+
+    parent: Parent | None
+    """What HTTPRoutes attach to; None: no HTTPRoute is made."""
 
 
 def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposure:
@@ -60,13 +73,15 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
     problems.extend(contradictions(wishes))
     ingress_class = choose_class(wishes, policy, problems)
     tls = (wishes.tls_secret is not None or policy.tls.enabled) if wishes.tls is None else wishes.tls
-    annotations = choose_annotations(service, policy, tls, problems)
+    parent = choose_parent(wishes, policy, tls, problems)
+    annotations = {output: choose_annotations(service, policy, output, tls, problems) for output in policy.outputs}
     rules = choose_rules(service, wishes, policy, problems)
     if problems.kept:
-        if NOT_COPIED in annotations:
+        of_ingress = annotations.get(INGRESS) or choose_annotations(service, policy, INGRESS, tls, problems)
+        if NOT_COPIED in of_ingress:
             # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
             # more is forbidden in an Ingress that stands.
-            problems.add(refusals.annotation_not_copied(annotations[NOT_COPIED]))
+            problems.add(refusals.annotation_not_copied(of_ingress[NOT_COPIED]))
         raise Refused(422, problems.kept, more=problems.more)
     return Exposure(
         name=service.metadata.name,
@@ -76,6 +91,7 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
         rules=rules,
         tls=tls,
         tls_secret=wishes.tls_secret or policy.default_secret(service.metadata.name),
+        parent=parent,
     )
 
 
@@ -109,15 +125,38 @@ def choose_class(wishes: Wishes, policy: NamespacePolicy, problems: Problems) ->
     return wishes.ingress_class
 
 
-def choose_annotations(service: Service, policy: NamespacePolicy, tls: bool, problems: Problems) -> dict[str, str]:
+def choose_parent(wishes: Wishes, policy: NamespacePolicy, tls: bool, problems: Problems) -> Parent | None:
+    """Return what HTTPRoutes attach to. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say."""
+    gateway = policy.gateway
+    if gateway is None:
+        return None
+    if INGRESS not in policy.outputs:
+        if wishes.ingress_class is not None:
+            problems.add(refusals.class_of_routes(wishes.ingress_class, policy.namespace, str(gateway)))
+        if wishes.tls_secret is not None:
+            problems.add(refusals.secret_of_routes(wishes.tls_secret, str(gateway)))
+    section = gateway.https if tls else gateway.http
+    if section is None:
+        problems.add(refusals.no_listener(tls, str(gateway)))
+        return None
+    return Parent(name=gateway.name, namespace=gateway.namespace, section=section)
+
+
+def choose_annotations(
+    service: Service, policy: NamespacePolicy, output: str, tls: bool, problems: Problems
+) -> dict[str, str]:
     """Return the annotations: the administrator's, those copied from the Service, and two that tell of both.
 
     Adds what is wrong with a copied value to `problems`.
     """
     stated = service.metadata.annotations or {}
     administrators = policy.administrators
-    added = administrators if tls else policy.annotations
     made = copied_annotations(stated, policy.copied, administrators, problems)
+    added = policy.annotations
+    if output != INGRESS:
+        made = read_from_routes(made)
+    elif tls:
+        added = administrators
     if added:
         made |= added
     made |= not_copied(stated, made)
@@ -164,6 +203,9 @@ def choose_path(route: Route, wishes: Wishes, policy: NamespacePolicy, problems:
         origin, annotation = origin_of("pathType" if route.path_type else None, "ingress/path-type")
         problems.add(refusals.path_type_not_allowed(origin, annotation, path_type, policy.path_types))
         return path, path_type
+    if path_type == "ImplementationSpecific" and policy.gateway is not None:
+        origin, annotation = origin_of("pathType" if route.path_type else None, "ingress/path-type")
+        problems.add(refusals.path_type_of_routes(origin, annotation, path_type))
     try:
         check_path_of_type(path, path_type)
     except Problem as problem:

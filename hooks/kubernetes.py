@@ -1,12 +1,12 @@
 """The fields of Kubernetes objects on which a decision depends, as types.
 
-Any other field is skipped, so a field that a later Kubernetes adds changes nothing. Source: the Kubernetes API
-reference (Service v1 core, Ingress v1 networking.k8s.io).
+Any other field is skipped, so a field that a later Kubernetes adds changes nothing. Sources: the Kubernetes API
+reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference (HTTPRoute v1).
 
 gc=False here and elsewhere: these objects can't form cycles, so Python's garbage collector need not look at them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -48,7 +48,7 @@ class Service(msgspec.Struct, rename="camel", frozen=True, gc=False):
         return self.spec.ports or ()
 
 
-class IngressMeta(msgspec.Struct, frozen=True, gc=False):
+class AttachmentMeta(msgspec.Struct, frozen=True, gc=False):
     annotations: dict[str, str] | None = None
 
 
@@ -77,11 +77,72 @@ class IngressSpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
 
 
 class Ingress(msgspec.Struct, frozen=True, gc=False):
-    metadata: IngressMeta
+    metadata: AttachmentMeta
     spec: IngressSpec
+
+    def hosts(self) -> Iterator[str]:
+        """Yield the hosts; "" stands for every host."""
+        for rule in self.spec.rules or ():
+            yield rule.host
+        for entry in self.spec.tls or ():
+            yield from entry.hosts or ()
+
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """Yield each path and its type."""
+        for rule in self.spec.rules or ():
+            for path in rule.http.paths if rule.http else ():
+                yield path.path, path.path_type
+
+
+class RoutePath(msgspec.Struct, frozen=True, gc=False):
+    type: str = "PathPrefix"
+    value: str = "/"
+
+
+class RouteMatch(msgspec.Struct, frozen=True, gc=False):
+    path: RoutePath = RoutePath()
+
+
+class RouteRule(msgspec.Struct, frozen=True, gc=False):
+    matches: list[RouteMatch] | None = None
+
+
+class RouteSpec(msgspec.Struct, frozen=True, gc=False):
+    hostnames: list[str] | None = None
+    rules: list[RouteRule] | None = None
+
+
+class HTTPRoute(msgspec.Struct, frozen=True, gc=False):
+    metadata: AttachmentMeta
+    spec: RouteSpec
+
+    def hosts(self) -> Iterator[str]:
+        """Yield the hosts; "" stands for every host."""
+        yield from self.spec.hostnames or [""]
+
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """Yield each path and its type, by the name that an Ingress has for it."""
+        for rule in self.spec.rules or [RouteRule()]:
+            for match in rule.matches or [RouteMatch()]:
+                yield match.path.value, match.path.type.removeprefix("Path")
+
+
+Attachment = Ingress | HTTPRoute
+"""An object that is made for a Service."""
 
 
 class Observed(msgspec.Struct, frozen=True, gc=False):
     """The objects that were made for a Service and are there now, by namespace/name."""
 
     ingresses: dict[str, Ingress] = msgspec.field(name="Ingress.networking.k8s.io/v1", default_factory=dict)
+    httproutes: dict[str, HTTPRoute] | None = msgspec.field(name="HTTPRoute.gateway.networking.k8s.io/v1", default=None)
+    """None: Metacontroller doesn't look after HTTPRoutes."""
+
+    def has(self, made: Object) -> bool:
+        """Return whether there is an object of the kind, namespace and name of `made`."""
+        name = f"{made['metadata']['namespace']}/{made['metadata']['name']}"
+        return name in (self.ingresses if made["kind"] == "Ingress" else self.httproutes or ())
+
+    def all(self) -> Sequence[Attachment]:
+        """Return all of them."""
+        return [*self.ingresses.values(), *(self.httproutes or {}).values()]

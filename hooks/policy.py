@@ -15,6 +15,15 @@ from hooks.copying import DEFAULT_COPIED, Limit
 ALL_OTHERS = "*"
 PLACEHOLDERS = ("{service}", "{namespace}")
 
+INGRESS = "ingress"
+HTTPROUTE = "httproute"
+OUTPUT_NAMES = (INGRESS, HTTPROUTE)
+"""The kinds of objects that a Service can be given."""
+
+OutputNames = Annotated[
+    tuple[Annotated[str, Meta(extra_json_schema={"enum": list(OUTPUT_NAMES)})], ...], Meta(min_length=1)
+]
+
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """TLS, where a Service's annotations say nothing about it."""
@@ -44,6 +53,25 @@ class NamespaceTls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = UNSET
 
 
+class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The Gateway that HTTPRoutes attach to. Source: the Gateway API reference, ParentReference."""
+
+    name: Annotated[str, Meta(description="The name of the Gateway.")]
+    namespace: Annotated[str, Meta(description="The namespace of the Gateway.")]
+    http: Annotated[
+        str | None,
+        Meta(description="Its listener for hosts without TLS; null: it has none, and such a Service is refused."),
+    ] = "http"
+    https: Annotated[
+        str | None,
+        Meta(description="Its listener for hosts with TLS; null: it has none, and such a Service is refused."),
+    ] = "https"
+
+    def __str__(self) -> str:
+        """Return what to call it to a person."""
+        return f"Gateway {self.namespace}/{self.name}"
+
+
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the settings state for one namespace."""
 
@@ -66,7 +94,10 @@ class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     tls: Annotated[NamespaceTls | UnsetType, Meta(description="What is different about TLS.")] = UNSET
     annotations: Annotated[
         dict[str, str] | UnsetType,
-        Meta(description="Its own annotations for every Ingress; left out: the general ones."),
+        Meta(description="Its own annotations for every Ingress and HTTPRoute; left out: the general ones."),
+    ] = UNSET
+    outputs: Annotated[
+        OutputNames | UnsetType, Meta(description="What is made in this namespace; left out: the general outputs.")
     ] = UNSET
 
 
@@ -86,7 +117,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tls: Annotated[Tls, Meta(description="TLS, where annotations say nothing about it.")] = Tls()
     annotations: Annotated[
         dict[str, str],
-        Meta(description="Added to every Ingress. What a Service says of the same key is not copied."),
+        Meta(description="Added to every Ingress and HTTPRoute. What a Service says of the same key is not copied."),
     ] = {}
     copied: Annotated[
         dict[str, Limit],
@@ -103,6 +134,12 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         dict[str, NamespaceSettings],
         Meta(description='What holds in a namespace, by its name; "*": in every namespace that has no entry.'),
     ] = {}
+    outputs: Annotated[
+        OutputNames, Meta(description="What is made for a Service: an Ingress, HTTPRoutes, or both.")
+    ] = (INGRESS,)
+    gateway: Annotated[
+        Gateway | None, Meta(description="The Gateway that HTTPRoutes attach to; needed where outputs has httproute.")
+    ] = None
     paused: Annotated[
         bool,
         Meta(
@@ -135,8 +172,11 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     """Those that the administrator adds to every Ingress."""
 
     copied: Mapping[str, Limit]
-    outputs: tuple[str, ...] = ("ingress",)
-    """Which objects are made, by their names in hooks.outputs."""
+    outputs: tuple[str, ...]
+    """Which objects are made: some of OUTPUT_NAMES."""
+
+    gateway: Gateway | None
+    """The Gateway that HTTPRoutes attach to; None: no HTTPRoute is made."""
 
     @property
     def administrators(self) -> Mapping[str, str]:
@@ -171,6 +211,7 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
     # An entry that leaves out a limit keeps that of "*". An entry that leaves out a default has the general one, not
     # that of "*".
     hosts = allowed(stated.hosts, others.hosts)
+    outputs = policy.outputs if stated.outputs is UNSET else stated.outputs
     if hosts is not None:
         hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
     return NamespacePolicy(
@@ -184,6 +225,8 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
         tls=policy.tls if stated.tls is UNSET else tls_of(policy.tls, stated.tls),
         annotations=policy.annotations if stated.annotations is UNSET else stated.annotations,
         copied=policy.copied,
+        outputs=outputs,
+        gateway=policy.gateway if HTTPROUTE in outputs else None,
     )
 
 

@@ -111,6 +111,65 @@ def path_type_not_allowed(origin: str, annotation: str, path_type: str, allowed:
     )
 
 
+def path_type_of_routes(origin: str, annotation: str, path_type: str) -> Problem:
+    """An HTTPRoute has no such path type, and one is made here."""
+    return Problem(
+        f"{origin} {quoted(path_type)} can't be said in an HTTPRoute; use Prefix or Exact",
+        Reason.NOT_IN_HTTPROUTE,
+        annotation,
+    )
+
+
+def class_of_routes(ingress_class: str, namespace: str, gateway: str) -> Problem:
+    """Only HTTPRoutes are made here, and they have no class."""
+    return Problem(
+        f"ingress/class: {quoted(ingress_class)} has no effect: in namespace {namespace} only HTTPRoutes "
+        f"are made, which have no class and attach to {gateway}; remove it",
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/class",
+    )
+
+
+def secret_of_routes(secret: str, gateway: str) -> Problem:
+    """Only HTTPRoutes are made here, and they name no certificate."""
+    return Problem(
+        f"ingress/tls-secret: {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of "
+        f'{gateway}; state ingress/tls: "true" in its place',
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/tls-secret",
+    )
+
+
+def no_listener(tls: bool, gateway: str) -> Problem:
+    """The settings name no listener of the Gateway for what is asked for."""
+    what, setting, instead = ("with", "https", "false") if tls else ("without", "http", "true")
+    return Problem(
+        f"{gateway} has no listener for hosts {what} TLS, say the settings (gateway.{setting}); "
+        f'state ingress/tls: "{instead}"',
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/tls",
+    )
+
+
+def too_many_rules(host: str, count: int, paths: int, most: int) -> Problem:
+    """Each port needs a rule of its own, and an HTTPRoute can't have many."""
+    return Problem(
+        f"{host} would need {count} rules in an HTTPRoute, one for each port, or for {paths} paths of a port; "
+        f"{most} is the most",
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/routes",
+    )
+
+
+def no_httproutes() -> Problem:
+    """The settings ask for HTTPRoutes, but Metacontroller wasn't told to make any."""
+    return Problem(
+        "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes: the administrator has "
+        "to apply metacontroller/httproute/",
+        Reason.NO_HTTPROUTES,
+    )
+
+
 def annotation_not_copied(keys: str) -> Problem:
     """The settings don't let the annotation, or the annotations, be copied."""
     return Problem(f"{keys}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)

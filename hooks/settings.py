@@ -15,7 +15,16 @@ from msgspec import UNSET, UnsetType
 from hooks.annotations import parse_path_type
 from hooks.copying import ANY, DEFAULT_COPIED, Limit, check_key, check_value
 from hooks.errors import Problem, SettingsError
-from hooks.policy import ALL_OTHERS, PLACEHOLDERS, NamespaceSettings, Policy, fill_in, in_namespace
+from hooks.policy import (
+    ALL_OTHERS,
+    HTTPROUTE,
+    OUTPUT_NAMES,
+    PLACEHOLDERS,
+    NamespaceSettings,
+    Policy,
+    fill_in,
+    in_namespace,
+)
 from hooks.strict_yaml import load_text, load_typed
 from hooks.syntax import LONGEST_LABEL, check_host, check_name, check_namespace
 from hooks.text import did_you_mean, listed, one_line, quoted
@@ -116,8 +125,18 @@ def find_problems(policy: Policy) -> Iterator[Problem]:
     yield from _check_limit("pathTypes", policy.path_types, parse_path_type)
     if "Prefix" not in policy.path_types:
         yield Problem("pathTypes: must hold Prefix, which is the default")
+    yield from _check_outputs("outputs", policy.outputs)
+    if policy.gateway is not None:
+        yield from _check("gateway.name", policy.gateway.name, check_name)
+        yield from _check("gateway.namespace", policy.gateway.namespace, check_namespace)
+        yield from _check("gateway.http", policy.gateway.http, check_name)
+        yield from _check("gateway.https", policy.gateway.https, check_name)
     for name, entry in policy.namespaces.items():
         yield from _check_namespace(policy, name, entry)
+    if policy.gateway is None and any(HTTPROUTE in stated for stated in _all_outputs(policy)):
+        yield Problem(
+            f"gateway: must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
+        )
 
 
 def _check_namespace(policy: Policy, name: str, entry: NamespaceSettings) -> Iterator[Problem]:
@@ -131,12 +150,29 @@ def _check_namespace(policy: Policy, name: str, entry: NamespaceSettings) -> Ite
         yield from _check(f"{at}.tls.secret", entry.tls.secret, check_secret)
         yield from _check_annotations(f"{at}.tls.annotations", entry.tls.annotations)
     yield from _check_annotations(f"{at}.annotations", entry.annotations)
+    if entry.outputs is not UNSET:
+        yield from _check_outputs(f"{at}.outputs", entry.outputs)
     if entry.ingress_class is not UNSET:
         yield from _check(f"{at}.class", entry.ingress_class, check_name)
     here = in_namespace(policy, name)
     if not here.allows_class(here.ingress_class):
         default = "null, the cluster's default," if here.ingress_class is None else quoted(here.ingress_class)
         yield Problem(f"{at}.class: the default {default} must be one of the classes: {listed(here.classes or ())}")
+
+
+def _all_outputs(policy: Policy) -> Iterator[Sequence[str]]:
+    """Yield the outputs, in general and of each namespace that states its own."""
+    yield policy.outputs
+    for entry in policy.namespaces.values():
+        if entry.outputs is not UNSET:
+            yield entry.outputs
+
+
+def check_output(name: str) -> str:
+    """Return the name of an output. Raises Problem."""
+    if name not in OUTPUT_NAMES:
+        raise Problem(f"must be {' or '.join(OUTPUT_NAMES)}{did_you_mean(name, OUTPUT_NAMES)}")
+    return name
 
 
 def check_template(template: str) -> str:
@@ -183,6 +219,14 @@ def _check_limit(path: str, limit: Limit | UnsetType, check: Callable[[str], str
             yield Problem(f"{path}: the word {ANY} must stand alone, not in a list")
         else:
             yield from _check(f"{path}[{number}]", value, check)
+
+
+def _check_outputs(path: str, outputs: Sequence[str]) -> Iterator[Problem]:
+    """Yield what is wrong with a list of outputs."""
+    for number, name in enumerate(outputs):
+        yield from _check(f"{path}[{number}]", name, check_output)
+        if name in outputs[:number]:
+            yield Problem(f"{path}: lists {one_line(name)} twice")
 
 
 def _check_annotations(path: str, annotations: dict[str, str] | UnsetType) -> Iterator[Problem]:
@@ -241,7 +285,9 @@ def _fields(type_: type[msgspec.Struct]) -> dict[str, Any]:
 def _wrong_type(stated: Any, written: Any, problem: str) -> str:
     """Return what msgspec says about a value's type, as the end of a sentence for a person."""
     if stated == [] and "length" in problem:
-        return "must list what is allowed, and the list is empty"
+        return "must list at least one value, and the list is empty"
+    if missing := re.search("missing required field `(.*)`", problem):
+        return f"must state {missing[1]}"
     # For a text that should be the one word that a limit may be, msgspec names no type.
     expected = (re.findall("`([^`]*)`", problem) or [LIMIT])[0]
     types = ["limit"] if expected == LIMIT else expected.split(" | ")

@@ -1,6 +1,6 @@
-"""What the settings forbid in an Ingress, judged anew: independent of how hooks/ judges it.
+"""What the settings forbid in an Ingress or an HTTPRoute, judged anew: independent of how hooks/ judges it.
 
-The settings are taken as plain values, as YAML states them, and the Ingress as JSON.
+The settings are taken as plain values, as YAML states them, and the object as JSON.
 """
 
 import re
@@ -20,31 +20,45 @@ def stated(policy: msgspec.Struct) -> Object:
     return made
 
 
-def forbidden(ingress: Object, settings: Object, parent: Object) -> Iterator[str]:
-    """Yield what is in the Ingress of the Service `parent` though `settings` forbid it."""
+def forbidden(made: Object, settings: Object, parent: Object) -> Iterator[str]:
+    """Yield what is in the Ingress, or the HTTPRoute, of the Service `parent` though `settings` forbid it."""
     if parent["spec"].get("type") == "ExternalName":
         yield "the Service is an ExternalName"
-    namespace = ingress["metadata"]["namespace"]
+    namespace = made["metadata"]["namespace"]
     entries = settings.get("namespaces", {})
     others = entries.get("*", {})
     own = entries.get(namespace, others)
     hosts = own.get("hosts", others.get("hosts", "any"))
-    spec = ingress["spec"]
-    for host in [rule["host"] for rule in spec["rules"]] + [
-        host for tls in spec.get("tls", []) for host in tls["hosts"]
-    ]:
+    for host in hosts_of(made):
         if hosts != "any" and not is_within(host, [pattern.replace("{namespace}", namespace) for pattern in hosts]):
             yield f"host {host}"
     classes = own.get("classes", others.get("classes", "any"))
-    if classes != "any" and spec.get("ingressClassName") not in classes:
-        yield f"class {spec.get('ingressClassName')}"
-    for path in (path for rule in spec["rules"] for path in rule["http"]["paths"]):
-        if path["pathType"] not in settings.get("pathTypes", ["Prefix", "Exact"]):
-            yield f"path type {path['pathType']}"
+    if made["kind"] == "Ingress" and classes != "any" and made["spec"].get("ingressClassName") not in classes:
+        yield f"class {made['spec'].get('ingressClassName')}"
+    for path_type in path_types_of(made):
+        if path_type not in settings.get("pathTypes", ["Prefix", "Exact"]):
+            yield f"path type {path_type}"
     every = own.get("annotations", settings.get("annotations", {}))
     with_tls = own.get("tls", {}).get("annotations", settings.get("tls", {}).get("annotations", {}))
-    annotations = ingress["metadata"].get("annotations", {})
+    annotations = made["metadata"].get("annotations", {})
     yield from forbidden_annotations(annotations, settings, {*every, *with_tls})
+
+
+def hosts_of(made: Object) -> list[str]:
+    """Return the hosts of an Ingress or an HTTPRoute."""
+    spec = made["spec"]
+    if made["kind"] == "HTTPRoute":
+        return list(spec["hostnames"])
+    return [rule["host"] for rule in spec["rules"]] + [host for tls in spec.get("tls", []) for host in tls["hosts"]]
+
+
+def path_types_of(made: Object) -> list[str]:
+    """Return the type of each path of an Ingress or an HTTPRoute, as an Ingress calls it."""
+    rules = made["spec"]["rules"]
+    if made["kind"] == "HTTPRoute":
+        words = {"PathPrefix": "Prefix", "Exact": "Exact"}
+        return [words[match["path"]["type"]] for rule in rules for match in rule["matches"]]
+    return [path["pathType"] for rule in rules for path in rule["http"]["paths"]]
 
 
 def forbidden_annotations(annotations: dict[str, str], settings: Object, administrators: set[str]) -> Iterator[str]:

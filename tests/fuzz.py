@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tests.forbidden import forbidden
-from tests.kubernetes import MOST_ANNOTATION_BYTES, Ingress, rules_broken
+from tests.kubernetes import MOST_ANNOTATION_BYTES, HTTPRoute, Ingress, route_rules_broken, rules_broken
 from tests.metacontroller import Object, as_created, body, service, sync_request
 
 REPOSITORY = Path(__file__).parent.parent
@@ -66,7 +66,7 @@ CLASSES = ["nginx", "internal"]
 PATTERNS = [*HOSTS, "*.{namespace}.example.com", "{namespace}.example.com"]
 SETTINGS = (
     "host class classes tls enabled secret annotations copyAnnotations pathTypes namespaces hosts any paused team-a "
-    "'*' hots Prefix"
+    "'*' hots Prefix outputs httproute gateway name namespace"
 ).split()
 
 
@@ -186,10 +186,19 @@ class Draw:
             "pathTypes": self.pick([["Prefix"], ["Prefix", "Exact"], TYPES]),
             "namespaces": {name: self.in_namespace() for name in ("team-a", "*") if self.one_in(2)},
             "paused": self.one_in(10),
+            "outputs": self.outputs(),
+            "gateway": self.gateway(),
         }
         if self.one_in(2):
             made["copyAnnotations"] = {key: self.limit(VALUES[1:]) for key in CONTROLLER_KEYS if self.one_in(3)}
         return made
+
+    def outputs(self) -> list[str]:
+        return self.pick([["ingress"], ["ingress"], ["httproute"], ["ingress", "httproute"]])
+
+    def gateway(self) -> Object:
+        made: Object = {"name": self.pick(NAMES), "namespace": "infrastructure"}
+        return made | {key: self.pick([None, "web"]) for key in ("http", "https") if self.one_in(3)}
 
     def administrators(self) -> dict[str, str]:
         return {key: self.pick(VALUES) for key in CONTROLLER_KEYS if self.one_in(20)}
@@ -205,6 +214,7 @@ class Draw:
             "host": self.pick([None, *TEMPLATES]),
             "tls": {"enabled": self.one_in(2), "annotations": self.administrators()},
             "annotations": self.administrators(),
+            "outputs": self.outputs(),
         }
         return {key: value for key, value in choices.items() if self.one_in(2)}
 
@@ -282,11 +292,12 @@ def any_request(draw: Draw) -> None:
     assert sent == kept, "the request's bytes were changed"
     if spoil or answer.status != 200:
         return
-    for desired in json.loads(answer.body)["attachments"]:
-        check_ingress(desired, parent, stated)
-        observed = as_created(desired, parent)
-        again = metacontroller.answer(body(sync_request(parent, attached=[observed])), policy)
-        assert json.loads(again.body)["attachments"] == [desired], f"fed back, its own Ingress changes: {again}"
+    attachments = json.loads(answer.body)["attachments"]
+    for desired in attachments:
+        check_made(desired, parent, stated)
+    observed = [as_created(desired, parent) for desired in attachments]
+    again = metacontroller.answer(body(sync_request(parent, attached=observed)), policy)
+    assert json.loads(again.body)["attachments"] == attachments, f"fed back, what it made changes: {again}"
     parent["metadata"]["annotations"]["ingress/http"] = "false"
     off = metacontroller.answer(body(sync_request(parent)), policy)
     assert json.loads(off.body) == {"attachments": []}, f"it is not off: {off}"
@@ -318,7 +329,7 @@ def any_standing(draw: Draw) -> None:
         assert not (reasons and made is None), f"kept, though forbidden: {reasons}"
         assert made != [] or reasons or opted_out(parent), f"removed, though allowed: {answer}"
         for each in made or []:
-            check_ingress(each, parent, stated)
+            check_made(each, parent, stated)
 
 
 def opted_out(parent: Object) -> bool:
@@ -336,19 +347,27 @@ def check_answer(answer: Any, statuses: set[int]) -> None:
         assert len(line) <= 501, answer
 
 
-def check_ingress(desired: Object, parent: Object, settings: Object) -> None:
+def check_made(desired: Object, parent: Object, settings: Object) -> None:
     """The API server takes it, it leads to its own Service, and the settings allow all that is in it."""
-    assert list(rules_broken(msgspec.convert(desired, Ingress))) == []
     metadata, spec = desired["metadata"], desired["spec"]
-    assert (metadata["name"], metadata["namespace"]) == (parent["metadata"]["name"], "team-a")
-    hosts = [rule["host"] for rule in spec["rules"]]
+    service_name = parent["metadata"]["name"]
+    assert metadata["namespace"] == "team-a"
+    if desired["kind"] == "Ingress":
+        assert list(rules_broken(msgspec.convert(desired, Ingress))) == []
+        assert metadata["name"] == service_name
+        hosts = [rule["host"] for rule in spec["rules"]]
+        assert all(entry["hosts"] == hosts for entry in spec.get("tls", []))
+        backends = [path["backend"]["service"] for rule in spec["rules"] for path in rule["http"]["paths"]]
+        leads_to = {(backend["name"], backend["port"]["number"]) for backend in backends}
+    else:
+        assert list(route_rules_broken(msgspec.convert(desired, HTTPRoute))) == []
+        assert metadata["name"].startswith(service_name)
+        hosts = spec["hostnames"]
+        leads_to = {(backend["name"], backend["port"]) for rule in spec["rules"] for backend in rule["backendRefs"]}
     assert len(set(hosts)) == len(hosts)
-    assert all(entry["hosts"] == hosts for entry in spec.get("tls", []))
     assert list(forbidden(desired, settings, parent)) == []
     numbers = {port["port"] for port in parent["spec"]["ports"] if port["protocol"] == "TCP"}
-    for path in (path for rule in spec["rules"] for path in rule["http"]["paths"]):
-        assert path["backend"]["service"]["name"] == metadata["name"]
-        assert path["backend"]["service"]["port"]["number"] in numbers
+    assert leads_to <= {(service_name, number) for number in numbers}
     check_size(desired)
 
 

@@ -1,8 +1,9 @@
-"""What the API server accepts as an Ingress, rewritten from its source, so that answers are checked without a server.
+"""What the API server accepts as an Ingress or an HTTPRoute, rewritten, so that answers are checked without a server.
 
 The types are networking.k8s.io/v1 as far as we use it, with nothing else allowed; `rules_broken` are the checks of
-pkg/apis/networking/validation and apimachinery's validation of metadata (Kubernetes 1.36). The end-to-end tests send
-Ingresses to a real API server too, and would show a mistake here.
+pkg/apis/networking/validation and apimachinery's validation of metadata (Kubernetes 1.36). For an HTTPRoute they are
+the schema of its CRD (Gateway API 1.6). The end-to-end tests send both to a real API server too, and would show a
+mistake here.
 """
 
 import ipaddress
@@ -74,6 +75,74 @@ class Ingress(Strict):
     spec: Spec
 
 
+class ParentRef(Strict):
+    group: Literal["gateway.networking.k8s.io"]
+    kind: Literal["Gateway"]
+    namespace: str
+    name: str
+    section_name: str
+
+
+class RoutePath(Strict):
+    type: Literal["PathPrefix", "Exact"]
+    value: str
+
+
+class RouteMatch(Strict):
+    path: RoutePath
+
+
+class BackendRef(Strict):
+    group: Literal[""]
+    kind: Literal["Service"]
+    name: str
+    port: int
+    weight: Literal[1]
+
+
+class RouteRule(Strict):
+    matches: list[RouteMatch]
+    backend_refs: list[BackendRef]
+
+
+class RouteSpec(Strict):
+    parent_refs: list[ParentRef]
+    hostnames: list[str]
+    rules: list[RouteRule]
+
+
+class HTTPRoute(Strict):
+    api_version: Literal["gateway.networking.k8s.io/v1"]
+    kind: Literal["HTTPRoute"]
+    metadata: Metadata
+    spec: RouteSpec
+
+
+def route_rules_broken(route: HTTPRoute) -> Iterator[str]:
+    """Yield what the API server would complain of in an HTTPRoute."""
+    names = [route.metadata.name, *[parent.name for parent in route.spec.parent_refs]]
+    names += [parent.section_name for parent in route.spec.parent_refs]
+    yield from (f"name {name!r}" for name in names if not is_subdomain(name))
+    counts = [
+        (len(route.spec.parent_refs), 32),
+        (len(route.spec.hostnames), 16),
+        (len(route.spec.rules), 16),
+        *[(len(rule.matches), 64) for rule in route.spec.rules],
+        *[(len(rule.backend_refs), 16) for rule in route.spec.rules],
+        (sum(len(rule.matches) for rule in route.spec.rules), 128),
+    ]
+    yield from (f"{count} items, not 1 to {most}" for count, most in counts if not 1 <= count <= most)
+    yield from (f"host {host!r}" for host in route.spec.hostnames if not is_host(host))
+    for rule in route.spec.rules:
+        for backend in rule.backend_refs:
+            if not 1 <= backend.port <= 65535:
+                yield f"port {backend.port}"
+        for match in rule.matches:
+            yield from path_text_broken(match.path.value)
+            if len(match.path.value) > 1024 or "#" in match.path.value:
+                yield f"path {match.path.value!r}"
+
+
 def rules_broken(ingress: Ingress) -> Iterator[str]:
     """Yield what the API server would complain of."""
     names = [ingress.metadata.name, *(tls.secret_name for tls in ingress.spec.tls if tls.secret_name is not None)]
@@ -97,15 +166,20 @@ def rules_broken(ingress: Ingress) -> Iterator[str]:
 
 def path_rules_broken(path: Path) -> Iterator[str]:
     """Yield what the API server would complain of in one path."""
-    if not path.path.startswith("/"):
-        yield f"path {path.path!r} is not absolute"
-    for sequence in ("//", "/./", "/../", "%2f", "%2F"):
-        if sequence in path.path:
-            yield f"path {path.path!r} holds {sequence}"
-    if path.path.endswith(("/..", "/.")):
-        yield f"path {path.path!r} ends with dots"
+    yield from path_text_broken(path.path)
     if not 1 <= path.backend.service.port.number <= 65535:
         yield f"port {path.backend.service.port.number}"
+
+
+def path_text_broken(path: str) -> Iterator[str]:
+    """Yield what the API server would complain of in the text of a path, of an Ingress or of an HTTPRoute."""
+    if not path.startswith("/"):
+        yield f"path {path!r} is not absolute"
+    for sequence in ("//", "/./", "/../", "%2f", "%2F"):
+        if sequence in path:
+            yield f"path {path!r} holds {sequence}"
+    if path.endswith(("/..", "/.")):
+        yield f"path {path!r} ends with dots"
 
 
 def is_subdomain(name: str) -> bool:

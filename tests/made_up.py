@@ -7,7 +7,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from hooks.copying import ANY, KNOWN
-from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
+from hooks.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import find_problems
 from tests.metacontroller import Object, service
 
@@ -141,6 +141,9 @@ COPIED_VALUES = RIGHT_VALUES | {
 COPIED = st.fixed_dictionaries({}, optional={key: limits(values) for key, values in COPIED_VALUES.items()})
 SECRETS = st.none() | NAMES | st.sampled_from(["{service}-tls", "{namespace}.{service}"])
 ADMINISTRATORS = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2)
+OUTPUTS = st.sampled_from([OUTPUT_NAMES[:1], OUTPUT_NAMES[:1], OUTPUT_NAMES[1:], OUTPUT_NAMES])
+LISTENERS = st.sampled_from(["http", "https", "web", None])
+GATEWAYS = st.builds(Gateway, name=NAMES, namespace=LABELS, http=LISTENERS, https=LISTENERS)
 NAMESPACE_SETTINGS = st.builds(
     NamespaceSettings,
     hosts=limits(PATTERNS) | st.just(msgspec.UNSET),
@@ -155,6 +158,7 @@ NAMESPACE_SETTINGS = st.builds(
         annotations=ADMINISTRATORS | st.just(msgspec.UNSET),
     ),
     annotations=ADMINISTRATORS | st.just(msgspec.UNSET),
+    outputs=OUTPUTS | st.just(msgspec.UNSET),
 )
 
 
@@ -169,6 +173,8 @@ def policy(draw: st.DrawFn) -> Policy:
         copied=draw(COPIED),
         path_types=draw(st.sampled_from([("Prefix",), ("Prefix", "Exact"), tuple(PATH_TYPE_NAMES)])),
         namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "*"]), NAMESPACE_SETTINGS, max_size=2)),
+        outputs=draw(OUTPUTS),
+        gateway=draw(GATEWAYS),
     )
     assume(not list(find_problems(made)))
     return made

@@ -6,6 +6,7 @@ from typing import Any
 Object = dict[str, Any]
 NAME = "ingress-manager"
 INGRESSES = "Ingress.networking.k8s.io/v1"
+HTTPROUTES = "HTTPRoute.gateway.networking.k8s.io/v1"
 
 
 def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
@@ -16,12 +17,18 @@ def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec or {"ports": [{"port": 80}]}}
 
 
-def sync_request(parent: Object, *, attached: list[Object] | None = None) -> Object:
-    """Return the body of POST /sync for the Service `parent`."""
+def sync_request(parent: Object, *, attached: list[Object] | None = None, httproutes: bool = True) -> Object:
+    """Return the body of POST /sync for the Service `parent`, with what was made for it.
+
+    With `httproutes`, Metacontroller has been told to look after HTTPRoutes, too.
+    """
+    ingresses, routes = (
+        by_name([each for each in attached or [] if each["kind"] == kind]) for kind in ("Ingress", "HTTPRoute")
+    )
     return {
         "controller": {"apiVersion": "metacontroller.k8s.io/v1alpha1", "metadata": {"name": NAME}},
         "object": parent,
-        "attachments": {INGRESSES: by_name(attached or [])},
+        "attachments": {INGRESSES: ingresses} | ({HTTPROUTES: routes} if httproutes else {}),
         "related": {},
         "finalizing": False,
     }

@@ -3,10 +3,11 @@
 service.yaml           the Service; its first line is a comment that says why the case exists
 settings.yaml          the administrator's settings, if they aren't the defaults
 ingress.yaml           the Ingress it gets, whole; `null`: none
-refusal.txt            if it is refused: the status and the refusal, in place of ingress.yaml
-settings-refused.txt   if the hook doesn't start with the settings: the sentence that says why, in place of both
+httproute.yaml         the HTTPRoutes it gets, whole, if the settings ask for them: beside the Ingress, or in its place
+refusal.txt            if it is refused: the status and the refusal, in place of both
+settings-refused.txt   if the hook doesn't start with the settings: the sentence that says why, in place of all three
 
-`make cases` writes the last three.
+`make cases` writes the last four.
 """
 
 import shutil
@@ -22,7 +23,8 @@ CASES = cases.cases_in(cases.CASES)
 def check_files(case: Path, more: set[str]) -> None:
     """Raise AssertionError unless the folder has a Service, one outcome, perhaps settings, `more`, and nothing else."""
     files = {path.name for path in case.iterdir()} - {"settings.yaml"}
-    assert len(files & set(cases.OUTCOMES)) == 1, f"{case.name}: an Ingress, a refusal, or refused settings"
+    outcomes = files & set(cases.OUTCOMES)
+    assert outcomes == {cases.INGRESS, cases.HTTPROUTE} or len(outcomes) == 1, f"{case.name}: one outcome"
     assert files - set(cases.OUTCOMES) == {"service.yaml"} | more, case.name
 
 

@@ -5,15 +5,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from hooks.annotations import HTTP
+from hooks.annotations import HTTP, Wishes
 from hooks.decide import PAUSE_SECONDS, RECHECK_SECONDS, RESYNC_SECONDS, decide
 from hooks.errors import Reason
-from hooks.kubernetes import Ingress, IngressMeta, IngressSpec, Observed, Service
-from hooks.policy import NamespaceSettings, Policy
+from hooks.exposure import expose
+from hooks.kubernetes import AttachmentMeta, HTTPRoute, Ingress, IngressSpec, Observed, RouteSpec, Service
+from hooks.outputs import OUTPUTS
+from hooks.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, Policy, in_namespace
 from tests.metacontroller import service
 
 NONE = Observed()
-OBSERVED = Observed(ingresses={"team-a/shop": Ingress(IngressMeta(), IngressSpec())})
+OBSERVED = Observed(ingresses={"team-a/shop": Ingress(AttachmentMeta(), IngressSpec())})
 
 
 def made(annotations: dict[str, str] | None = None, uid: str = "1", **spec: Any) -> Service:
@@ -24,6 +26,8 @@ def made(annotations: dict[str, str] | None = None, uid: str = "1", **spec: Any)
 
 
 ON = {HTTP.key: "true"}
+BOTH = Policy(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure"))
+ROUTE = HTTPRoute(AttachmentMeta(), RouteSpec())
 
 
 def test_a_service_that_asks_for_an_ingress_gets_one() -> None:
@@ -46,6 +50,33 @@ def test_an_ingress_that_is_not_there_yet_is_looked_for_soon() -> None:
     assert decide(made(ON), NONE, Policy()).resync_after in RECHECK_SECONDS
     another = Observed(ingresses={"team-a/another": OBSERVED.ingresses["team-a/shop"]})
     assert decide(made(ON), another, Policy()).resync_after in RECHECK_SECONDS
+
+
+def test_an_httproute_that_is_not_there_yet_is_looked_for_soon() -> None:
+    name = "team-a/shop"
+    only_the_ingress = Observed(ingresses=OBSERVED.ingresses, httproutes={})
+    assert decide(made(ON), only_the_ingress, BOTH).resync_after in RECHECK_SECONDS
+    assert decide(made(ON), Observed(httproutes={name: ROUTE}), BOTH).resync_after in RECHECK_SECONDS
+    all_there = Observed(ingresses=OBSERVED.ingresses, httproutes={name: ROUTE})
+    assert decide(made(ON), all_there, BOTH).resync_after in RESYNC_SECONDS
+
+
+def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_nothing_is_lost() -> None:
+    """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
+    decision = decide(made(ON), OBSERVED, BOTH)
+    assert decision.refused is not None
+    assert (decision.refused.status, decision.objects, decision.forbidden) == (422, (), None)
+    assert decision.refused.line() == (
+        "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes: the administrator has "
+        "to apply metacontroller/httproute/"
+    )
+    assert decide(made({}), OBSERVED, BOTH).refused is None
+
+
+def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> None:
+    assert tuple(OUTPUTS) == OUTPUT_NAMES
+    without = expose(made(ON), Wishes(), in_namespace(Policy(), "team-a"))
+    assert [made(without) for made in OUTPUTS.values()][1] == []
 
 
 @pytest.mark.parametrize(
@@ -135,6 +166,7 @@ def test_hosts_times_routes_are_at_most_1000_paths(hosts: int) -> None:
         ("a Service that has its Ingress waits, too", ON, OBSERVED, True),
         ("a Service with a mistake isn't told of it", {HTTP.key: "yes"}, NONE, True),
         ("the Ingress of a Service that opted out isn't removed", {}, OBSERVED, True),
+        ("nor its HTTPRoute", {}, Observed(httproutes={"team-a/shop": ROUTE}), True),
         ("a Service with nothing to do is answered as usual", {}, NONE, False),
         ("a Service that opted out and has no Ingress is answered as usual", {HTTP.key: "false"}, NONE, False),
     ],

@@ -145,7 +145,7 @@ def test_nothing_is_logged_for_a_visitor_and_it_stops_at_once(tmp_path: Path) ->
 
 
 def test_make_not_found_shows_it() -> None:
-    port = free_port()
+    port = free_port(next_too=True)
     command = ["make", "not-found", f"PORT={port}"]
     process = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.DEVNULL, start_new_session=True)
     try:

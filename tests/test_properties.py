@@ -1,7 +1,8 @@
 """Properties that hold for any Service and any settings, made up at random."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 
 import msgspec
 from hypothesis import given
@@ -13,7 +14,7 @@ from hooks.policy import Policy
 from hooks.syntax import check_host, check_path
 from tests import made_up
 from tests.forbidden import forbidden, stated
-from tests.kubernetes import Ingress, is_host, rules_broken
+from tests.kubernetes import HTTPRoute, Ingress, is_host, route_rules_broken, rules_broken
 from tests.metacontroller import Object, as_created, body, service, sync_request
 
 ANY_JSON = st.recursive(
@@ -24,7 +25,7 @@ ANY_JSON = st.recursive(
 
 
 def wanted(parent: Object, policy: Policy) -> list[Object]:
-    """Return the Ingresses that the hook wants: one, or none when it refuses."""
+    """Return the objects that the hook wants; none when it refuses."""
     answered = answer(body(sync_request(parent)), policy)
     made: list[Object] = json.loads(answered.body)["attachments"] if answered.status == 200 else []
     return made
@@ -61,34 +62,96 @@ def test_without_the_annotation_or_with_false_there_is_no_ingress(parent: Object
 
 
 @given(made_up.services() | made_up.valid_services(), made_up.policy())
-def test_an_ingress_is_accepted_by_the_rules_of_the_api_server(parent: Object, policy: Policy) -> None:
+def test_what_is_made_is_accepted_by_the_rules_of_the_api_server(parent: Object, policy: Policy) -> None:
     for made in wanted(parent, policy):
-        assert list(rules_broken(msgspec.convert(made, Ingress))) == []
+        if made["kind"] == "Ingress":
+            assert list(rules_broken(msgspec.convert(made, Ingress))) == []
+        else:
+            assert list(route_rules_broken(msgspec.convert(made, HTTPRoute))) == []
 
 
 @given(made_up.services() | made_up.valid_services(), made_up.policy())
-def test_an_ingress_leads_to_its_own_service_and_nowhere_else(parent: Object, policy: Policy) -> None:
+def test_what_is_made_leads_to_its_own_service_and_nowhere_else(parent: Object, policy: Policy) -> None:
     tcp = [port["port"] for port in parent["spec"]["ports"] if port.get("protocol", "TCP") == "TCP"]
-    for made in wanted(parent, policy):
-        ingress = msgspec.convert(made, Ingress)  # raises an error if it has a defaultBackend
-        assert (ingress.metadata.name, ingress.metadata.namespace) == (parent["metadata"]["name"], "team-a")
-        assert len({rule.host for rule in ingress.spec.rules}) == len(ingress.spec.rules)
-        for rule in ingress.spec.rules:
-            for path in rule.http.paths:
-                assert path.backend.service.name == parent["metadata"]["name"]
-                assert path.backend.service.port.number in tcp
+    made = wanted(parent, policy)
+    names = [(each["kind"], each["metadata"]["name"]) for each in made]
+    assert len(set(names)) == len(names)
+    for each in made:
+        assert each["metadata"]["namespace"] == "team-a"
+        places = list(places_of(each))  # raises an error if an Ingress has a defaultBackend
+        assert len({place[:3] for place in places}) == len(places)
+        for _, _, _, service_name, port in places:
+            assert service_name == parent["metadata"]["name"]
+            assert port in tcp
 
 
 @given(made_up.services() | made_up.valid_services(), made_up.policy())
-def test_an_ingress_holds_nothing_that_the_policy_forbids(parent: Object, policy: Policy) -> None:
+def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_to_the_same_ports(
+    parent: Object, policy: Policy
+) -> None:
+    both = msgspec.structs.replace(policy, outputs=("ingress", "httproute"), namespaces={})
+    made = wanted(parent, both)
+    of_ingress, of_routes = (
+        sorted(place for each in made if each["kind"] == kind for place in places_of(each))
+        for kind in ("Ingress", "HTTPRoute")
+    )
+    assert of_ingress == of_routes
+    alone = wanted(parent, msgspec.structs.replace(both, outputs=("httproute",)))
+    if alone:
+        assert [each["spec"] for each in alone] == [each["spec"] for each in made if each["kind"] == "HTTPRoute"]
+
+
+@given(made_up.valid_services(), made_up.policy(), st.lists(made_up.HOSTS, min_size=2, max_size=5, unique=True))
+def test_an_httproute_keeps_its_name_and_its_spec_when_another_host_is_added(
+    parent: Object, policy: Policy, hosts: list[str]
+) -> None:
+    only = msgspec.structs.replace(policy, outputs=("httproute",), namespaces={})
+    for count in range(1, len(hosts)):
+        fewer, more = (
+            {
+                route["metadata"]["name"]: route["spec"]
+                for route in wanted(
+                    with_routes(parent, [{"host": host, "path": f"/{host[-9]}"} for host in some]), only
+                )
+            }
+            for some in (hosts[:count], hosts[: count + 1])
+        )
+        for name, spec in fewer.items():
+            assert (more[name]["rules"], more[name]["hostnames"][: len(spec["hostnames"])]) == (
+                spec["rules"],
+                spec["hostnames"],
+            )
+
+
+def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
+    """Yield where each path of an Ingress or an HTTPRoute leads: host, path, path type, Service, port."""
+    if made["kind"] == "Ingress":
+        for rule in msgspec.convert(made, Ingress).spec.rules:
+            for path in rule.http.paths:
+                service = path.backend.service
+                yield rule.host, path.path, path.path_type, service.name, service.port.number
+    else:
+        spec = msgspec.convert(made, HTTPRoute).spec
+        for host, route_rule in product(spec.hostnames, spec.rules):
+            for match, backend in product(route_rule.matches, route_rule.backend_refs):
+                path_type = match.path.type.removeprefix("Path")
+                yield host, match.path.value, path_type, backend.name, backend.port
+
+
+def with_routes(parent: Object, routes: list[dict[str, str]]) -> Object:
+    """Return the Service with these routes in the place of all that it asks for."""
+    annotations = {"ingress/http": "true", "ingress/routes": json.dumps(routes)}
+    return {**parent, "metadata": {**parent["metadata"], "annotations": annotations}}
+
+
+@given(made_up.services() | made_up.valid_services(), made_up.policy())
+def test_what_is_made_holds_nothing_that_the_policy_forbids(parent: Object, policy: Policy) -> None:
     for made in wanted(parent, policy):
         assert list(forbidden(made, stated(policy), parent)) == []
 
 
 @given(made_up.services() | made_up.valid_services(), made_up.policy(), made_up.policy(), st.booleans())
-def test_an_ingress_that_the_policy_forbids_is_never_kept(
-    parent: Object, earlier: Policy, policy: Policy, paused: bool
-) -> None:
+def test_what_the_policy_forbids_is_never_kept(parent: Object, earlier: Policy, policy: Policy, paused: bool) -> None:
     """Whatever else is in the request: a mistake, the end of the wish, a pause, another type of Service."""
     now = msgspec.structs.replace(policy, paused=paused)
     made_then = wanted(parent, earlier) or wanted(made_up.right(parent), earlier)
@@ -97,7 +160,7 @@ def test_an_ingress_that_the_policy_forbids_is_never_kept(
         answered = answer(body(sync_request(parent, attached=[observed])), now)
         if list(forbidden(made, stated(policy), parent)):
             assert answered.status == 200
-            assert json.loads(answered.body)["attachments"] != [made]
+            assert made not in json.loads(answered.body)["attachments"]
         elif answered.status == 200 and not json.loads(answered.body)["attachments"]:
             assert parent["metadata"]["annotations"]["ingress/http"] == "false", "it is removed for no reason"
 

@@ -53,11 +53,14 @@ class Server:
         return [json.loads(line) for line in (self.home / "log").read_text().splitlines()]
 
 
-def free_port() -> int:
-    """Return a port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+def free_port(next_too: bool = False) -> int:
+    """Return a port on which nothing listens; with `next_too`, nothing listens on the next one either."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as probe, contextlib.suppress(OSError, OverflowError):
+            port: int = probe.getsockname()[1]
+            if next_too:
+                socket.create_server(("127.0.0.1", port + 1)).close()
+            return port
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hooks.errors import SettingsError
-from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
+from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import FILE_VARIABLE, from_environment, load
 
 
@@ -38,6 +38,15 @@ def written(tmp_path: Path, text: str) -> Path:
             "the issuer is an annotation for TLS",
             "tls: {secret: '{service}-tls', annotations: {cert-manager.io/issuer: x}}",
             Policy(tls=Tls(secret="{service}-tls", annotations={"cert-manager.io/issuer": "x"})),
+        ),
+        (
+            "outputs",
+            "outputs: [httproute]\ngateway: {name: w, namespace: n, https: p}\nnamespaces: {a: {outputs: [ingress]}}",
+            Policy(
+                outputs=("httproute",),
+                gateway=Gateway(name="w", namespace="n", http="http", https="p"),
+                namespaces={"a": NamespaceSettings(outputs=("ingress",))},
+            ),
         ),
         ("path types", "pathTypes: [Exact, Prefix]", Policy(path_types=("Exact", "Prefix"))),
         ("a template", "host: '{service}.{namespace}.x'", Policy(host="{service}.{namespace}.x")),
@@ -103,17 +112,17 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
             "namespaces: {a: {classes: }}",
             "namespaces.a.classes: is empty, and must be a list of what is allowed, or the word any",
         ),
-        ("an empty limit", "namespaces: {a: {classes: []}}", "namespaces.a.classes: must list what is allowed, and"),
+        ("an empty limit", "namespaces: {a: {classes: []}}", "namespaces.a.classes: must list at least one value, and"),
         (
             "no hosts",
             "namespaces: {a: {hosts: []}}",
-            "namespaces.a.hosts: must list what is allowed, and the list is empty",
+            "namespaces.a.hosts: must list at least one value, and the list is empty",
         ),
-        ("no path types", "pathTypes: []", "pathTypes: must list what is allowed, and the list is empty"),
+        ("no path types", "pathTypes: []", "pathTypes: must list at least one value, and the list is empty"),
         (
             "no values",
             "copyAnnotations: {a.b/c: []}",
-            "copyAnnotations.a.b/c: must list what is allowed, and the list is",
+            "copyAnnotations.a.b/c: must list at least one value, and the list is",
         ),
         (
             "a word in the place of a limit",

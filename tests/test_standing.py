@@ -1,4 +1,4 @@
-"""What stands: a refused Service keeps its Ingress, unless the policy forbids what is in it."""
+"""What stands: a refused Service keeps its Ingress and its HTTPRoutes, unless the policy forbids what is in them."""
 
 import json
 from typing import Any
@@ -16,6 +16,8 @@ SNIPPET = "nginx.ingress.kubernetes.io/configuration-snippet"
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 TIMEOUT = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 ISSUER = "cert-manager.io/cluster-issuer"
+PLUGINS = "konghq.com/plugins"
+ROUTES = "outputs: [httproute]\ngateway: {name: web, namespace: infrastructure}\n"
 
 
 def made(annotations: dict[str, str], settings: str = "") -> Object:
@@ -132,6 +134,39 @@ FORBIDDEN = [
         f"annotations: {{{ISSUER}: letsencrypt}}",
         Reason.ANNOTATION_NOT_ALLOWED,
     ),
+    (
+        "a host of an HTTPRoute",
+        made({"ingress/host": "a.example.com"}, ROUTES),
+        "namespaces: {team-a: {hosts: [b.example.com]}}",
+        Reason.HOST_NOT_ALLOWED,
+    ),
+    (
+        "an HTTPRoute for every host",
+        with_record(made({}, ROUTES), lambda route: route["spec"].pop("hostnames")),
+        "namespaces: {team-a: {hosts: [b.example.com]}}",
+        Reason.HOST_NOT_ALLOWED,
+    ),
+    (
+        "a path type of an HTTPRoute",
+        made({"ingress/path-type": "Exact"}, ROUTES),
+        "pathTypes: [Prefix]",
+        Reason.PATH_TYPE_NOT_ALLOWED,
+    ),
+    (
+        "a regular expression in an HTTPRoute",
+        with_record(
+            made({}, ROUTES),
+            lambda route: route["spec"]["rules"][0]["matches"][0]["path"].update(type="RegularExpression"),
+        ),
+        "",
+        Reason.PATH_TYPE_NOT_ALLOWED,
+    ),
+    (
+        "a copied annotation of an HTTPRoute",
+        made({PLUGINS: "a"}, ROUTES + f"copyAnnotations: {{{PLUGINS}: any}}"),
+        "",
+        Reason.ANNOTATION_NOT_ALLOWED,
+    ),
 ]
 
 
@@ -218,6 +253,18 @@ ADDED = made({"ingress/tls": "true"}, f"tls: {{annotations: {{{ISSUER}: letsencr
         ("no annotations", edited(made({}), lambda ingress: ingress["metadata"].pop("annotations")), ""),
         ("no rules", with_record(made({}), lambda ingress: ingress["spec"].pop("rules")), ""),
         ("a rule without paths", with_record(made({}), lambda ingress: ingress["spec"]["rules"][0].pop("http")), ""),
+        ("an HTTPRoute that is allowed", made({}, ROUTES), "namespaces: {team-a: {hosts: [example.com]}}"),
+        ("an HTTPRoute has no class", made({}, ROUTES), "class: b\nnamespaces: {team-a: {classes: [b]}}"),
+        (
+            "an HTTPRoute without rules is one for every path",
+            with_record(made({}, ROUTES), lambda route: route["spec"].pop("rules")),
+            "",
+        ),
+        (
+            "a rule of an HTTPRoute without matches is one for every path",
+            with_record(made({}, ROUTES), lambda route: route["spec"]["rules"][0].pop("matches")),
+            "",
+        ),
         ("TLS without hosts", with_record(made({}), lambda ingress: ingress["spec"].update(tls=[{}])), ""),
     ],
 )
@@ -242,6 +289,16 @@ def test_what_others_have_changed_is_theirs_and_repaired_when_an_answer_can_be_g
     assert answered(standing, ON | OOPS, settings).status == 422
     assert answered(standing, ON, f"{settings}\npaused: true").status == 429
     assert answered(standing, ON, settings).status == 200
+
+
+def test_one_object_that_is_forbidden_takes_those_beside_it_with_it() -> None:
+    """A Service has one Ingress and its HTTPRoutes for the same hosts; if one may not stay, none is told to."""
+    parent = service(ON | {"ingress/host": "a.example.com"})
+    both = json.loads(answer(body(sync_request(parent)), parse(ROUTES.replace("[", "[ingress, "))).body)["attachments"]
+    standing = [as_created(each, parent) for each in both]
+    request = body(sync_request(service(ON | OOPS), attached=standing))
+    assert [each["kind"] for each in both] == ["Ingress", "HTTPRoute"]
+    assert removes(answer(request, parse("namespaces: {'*': {classes: [internal], class: internal}}")))
 
 
 def test_without_a_record_what_is_there_is_judged() -> None:

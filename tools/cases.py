@@ -25,7 +25,12 @@ TESTS = Path(__file__).parent.parent / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
-INGRESS, REFUSAL, SETTINGS_REFUSED = OUTCOMES = ("ingress.yaml", "refusal.txt", "settings-refused.txt")
+INGRESS, HTTPROUTE, REFUSAL, SETTINGS_REFUSED = OUTCOMES = (
+    "ingress.yaml",
+    "httproute.yaml",
+    "refusal.txt",
+    "settings-refused.txt",
+)
 
 
 def cases_in(folder: Path) -> list[Path]:
@@ -33,50 +38,57 @@ def cases_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and not (path / "steps.yaml").exists())
 
 
-def outcome(case: Path) -> tuple[str, Any]:
-    """Return the name of the file that holds what the Service of a case becomes, and what should be in it.
+def outcome(case: Path) -> dict[str, Any]:
+    """Return what the Service of a case becomes: what should be in each file that tells it.
 
-    That is ("ingress.yaml", the Ingress), ("ingress.yaml", None) for no Ingress, ("refusal.txt", the status and the
-    sentence), or ("settings-refused.txt", the sentence) when the hook doesn't start with the settings.
+    That is the Ingress in ingress.yaml, None for no Ingress; a list of HTTPRoutes in httproute.yaml; the status and the
+    sentence in refusal.txt; or the sentence in settings-refused.txt when the hook doesn't start with the settings.
     """
     settings = case / "settings.yaml"
     try:
         policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
     except SettingsError as error:
-        return SETTINGS_REFUSED, f"{error}\n"
+        return {SETTINGS_REFUSED: f"{error}\n"}
     request = sync_request(yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8")))
     answered = answer(body(request), policy)
     if answered.status != 200:
-        return REFUSAL, f"{answered.status} {answered.body.decode()}"
+        return {REFUSAL: f"{answered.status} {answered.body.decode()}"}
     attachments = json.loads(answered.body)["attachments"]
-    return INGRESS, attachments[0] if attachments else None
+    ingresses, routes = ([made for made in attachments if made["kind"] == kind] for kind in ("Ingress", "HTTPRoute"))
+    return (
+        ({INGRESS: ingresses[0]} if ingresses else {})
+        | ({HTTPROUTE: routes} if routes else {})
+        | ({} if attachments else {INGRESS: None})
+    )
 
 
-def stated(case: Path) -> tuple[str, Any]:
-    """Return the same, as the files of the case have it; ("", None) when there is no such file."""
-    for name in (REFUSAL, SETTINGS_REFUSED):
+def stated(case: Path) -> dict[str, Any]:
+    """Return the same, as the files of the case have it."""
+    found: dict[str, Any] = {}
+    for name in OUTCOMES:
         if (case / name).exists():
-            return name, (case / name).read_text(encoding="utf-8")
-    if (case / INGRESS).exists():
-        return INGRESS, yaml.safe_load((case / INGRESS).read_text(encoding="utf-8"))
-    return "", None
+            text = (case / name).read_text(encoding="utf-8")
+            documents = list(yaml.safe_load_all(text)) if name.endswith(".yaml") else []
+            found[name] = documents[0] if name == INGRESS else documents or text
+    return found
 
 
 def update(case: Path) -> Iterator[str]:
     """Write what the Service of a case becomes; yield the lines of the diff, none when nothing has changed."""
-    name, content = outcome(case)
-    if (name, content) == stated(case):
+    becomes = outcome(case)
+    if becomes == stated(case):
         return
-    for other in OUTCOMES:
-        if other != name and (case / other).exists():
-            yield f"removed {case.name}/{other}\n"
-            (case / other).unlink()
-    path = case / name
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    after = comments(before) + written(content) if name == INGRESS else content
-    path.write_text(after, encoding="utf-8")
-    label = f"{case.name}/{name}"
-    yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), label, label)
+    for name in OUTCOMES:
+        if name not in becomes and (case / name).exists():
+            yield f"removed {case.name}/{name}\n"
+            (case / name).unlink()
+    for name, content in becomes.items():
+        path = case / name
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        after = comments(before) + written(content) if name.endswith(".yaml") else content
+        path.write_text(after, encoding="utf-8")
+        label = f"{case.name}/{name}"
+        yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), label, label)
 
 
 def comments(text: str) -> str:
@@ -86,9 +98,10 @@ def comments(text: str) -> str:
     return "".join(lines[:count])
 
 
-def written(ingress: Any) -> str:
-    """Return an Ingress, or None, as YAML."""
-    return yaml.safe_dump(ingress, sort_keys=False).removesuffix("...\n")
+def written(content: Any) -> str:
+    """Return an Ingress, None, or a list of HTTPRoutes as YAML."""
+    documents = content if isinstance(content, list) else [content]
+    return yaml.safe_dump_all(documents, sort_keys=False).removesuffix("...\n")
 
 
 def pages() -> dict[Path, str]:

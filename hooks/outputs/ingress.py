@@ -4,9 +4,8 @@ from typing import Any
 
 from hooks.exposure import Exposure
 from hooks.kubernetes import Object
-
-MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
-MANAGED_BY = "ingress-manager"
+from hooks.outputs.metadata import make_metadata
+from hooks.policy import INGRESS
 
 
 def make_ingress(exposure: Exposure) -> list[Object]:
@@ -15,13 +14,7 @@ def make_ingress(exposure: Exposure) -> list[Object]:
     Every field that the API server would default inside a list is given: Metacontroller replaces `rules` whole, so a
     default left out would look like drift and be rewritten for ever.
     """
-    metadata: dict[str, Any] = {
-        "name": exposure.name,
-        "namespace": exposure.namespace,
-        "labels": {MANAGED_BY_LABEL: MANAGED_BY},
-    }
-    if exposure.annotations:
-        metadata["annotations"] = exposure.annotations
+    metadata = make_metadata(exposure, exposure.name, INGRESS)
     spec: dict[str, Any] = {}
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class
