@@ -14,8 +14,11 @@ from devcluster.errors import DevClusterError
 BASES = ("manifests", "metacontroller")
 """The folders that are applied: the hook's, and Metacontroller's with the DecoratorController."""
 
-HTTPROUTE = ("gateway/gateway-api",)
-"""The components that are added for HTTPRoutes."""
+BASES_WITH_HTTPROUTE = ("manifests", "metacontroller/install", "metacontroller/httproute")
+"""The same with what makes HTTPRoutes, too."""
+
+GATEWAY, GATEWAY_API = "gateway", "gateway/gateway-api"
+"""The folder of what serves Ingresses, and the component that serves HTTPRoutes."""
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController."""
@@ -93,11 +96,12 @@ def render(
     bases, components = list(BASES), list[str]()
     patches = [patch("DecoratorController", CONTROLLER, operations(hook_url, resync))]
     if serving:
-        bases.append("gateway")
+        bases.append(GATEWAY)
         patches.append(patch("Service", "not-found", [port("/spec/ports/0/port", serving.page_port)]))
     if serving and serving.httproute:
+        bases = [*BASES_WITH_HTTPROUTE, GATEWAY]
+        components.append(GATEWAY_API)
         # Traefik finds the entry point of a listener by its port.
-        components += HTTPROUTE
         patches.append(patch("Gateway", CLASS, [port("/spec/listeners/0/port", serving.http_port)]))
     kustomization = {
         # kustomize takes no absolute path for a base.
