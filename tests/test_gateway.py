@@ -2,6 +2,7 @@
 
 import configparser
 import importlib.metadata
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +12,12 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from devcluster import gateway
+from devcluster import gateway, gateway_api
 from devcluster.errors import DevClusterError, MissingProgram
 from devcluster.programs import find_kubectl, find_traefik
 from hooks import gunicorn_conf
 from hooks.not_found.app import PROBES_PORT
+from hooks.settings import load
 from tests.manifests import REPOSITORY, built, find, rendered
 
 FOLDER = REPOSITORY / "gateway"
@@ -292,6 +294,82 @@ def test_with_ports_of_the_host_two_replicas_never_meet_on_a_node(
     assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
     host_ports = {port["name"]: port.get("hostPort") for port in spec["template"]["spec"]["containers"][0]["ports"]}
     assert host_ports == {"web": 80, "websecure": 443, "internal": None}
+
+
+# README.md.
+
+README = (FOLDER / "README.md").read_text(encoding="utf-8")
+BLOCKS = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)]
+KUSTOMIZATIONS = [block for block in BLOCKS if block.get("kind") == "Kustomization"]
+
+
+@pytest.mark.parametrize("kustomization", KUSTOMIZATIONS, ids=["https-redirect", "https-listener", "namespaces"])
+def test_each_kustomization_of_the_readme_builds(kustomization: dict[str, Any], tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    text = yaml.safe_dump(kustomization).replace("../gateway", os.path.relpath(FOLDER, own.resolve()))
+    (own / "kustomization.yaml").write_text(text)
+    (own / "traefik.yaml").write_text("changed: true\n")
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding"}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME}
+    metadata = {"name": NAME, "namespace": "team-a"}
+    (own / "rolebindings.yaml").write_text(yaml.safe_dump(binding | {"metadata": metadata, "roleRef": role}))
+
+    objects = built(own)
+
+    for gateway_object in (item for item in objects if item["kind"] == "Gateway"):
+        assert [listener["name"] for listener in gateway_object["spec"]["listeners"]] == ["http", "https"]
+        assert gateway_object["spec"]["listeners"][1]["port"] == ports(NAME)["websecure"]
+    if "configMapGenerator" in kustomization:
+        bound = [item["metadata"]["name"] for item in objects if item["kind"] == "ClusterRoleBinding"]
+        assert bound == [f"{NAME}-cluster"]
+        assert one(objects, "ConfigMap", NAME)["data"] == {"traefik.yaml": "changed: true\n"}
+
+
+def test_the_settings_in_the_readme_are_settings_that_name_what_is_installed(
+    tmp_path: Path, with_components: Callable[..., list[dict[str, Any]]]
+) -> None:
+    objects = with_components("gateway-api")
+    one_line, httproutes = (block for block in BLOCKS if "kind" not in block)
+    for number, settings in enumerate((one_line, httproutes)):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(yaml.safe_dump(settings))
+        load(path)
+    assert one_line == {"class": find("gateway", "IngressClass")["metadata"]["name"]}
+    installed = one(objects, "Gateway", httproutes["gateway"]["name"])
+    assert installed["metadata"]["namespace"] == httproutes["gateway"]["namespace"]
+    assert [listener["name"] for listener in installed["spec"]["listeners"]] == [httproutes["gateway"]["http"]]
+
+
+def test_the_readme_names_the_crds_that_the_tests_use() -> None:
+    assert re.findall(r"gateway-api/releases/download/([^/]+)/", README) == [gateway_api.version()]
+
+
+def test_the_readme_names_the_ports_of_the_nodes(with_components: Callable[..., list[dict[str, Any]]]) -> None:
+    [kind] = (block for block in BLOCKS if block.get("kind") == "Cluster")
+    mapped = {entry["containerPort"]: entry["hostPort"] for entry in kind["nodes"][0]["extraPortMappings"]}
+    service = one(with_components("node-port"), "Service", NAME)["spec"]
+    assert mapped == {port["nodePort"]: port["port"] for port in service["ports"]}
+
+
+def test_the_readme_lists_the_limits_and_timeouts_that_are_set() -> None:
+    web = STATIC["entryPoints"]["web"]
+    timeouts = web["transport"]["respondingTimeouts"]
+    cycle = web["transport"]["lifeCycle"]
+    said = {row.rpartition("`")[0].rpartition("`")[2]: row for row in README.splitlines() if row.startswith("| ")}
+    assert web["http"]["maxHeaderBytes"] == 64 * 1024
+    assert "64 KiB" in said["maxHeaderBytes"]
+    assert timeouts["readTimeout"] == "1h"
+    assert "1 hour" in said["readTimeout"]
+    assert timeouts["writeTimeout"] == "0s"
+    assert f"{seconds(timeouts['idleTimeout'])} seconds" in said["idleTimeout"]
+    assert f" {web['http2']['maxConcurrentStreams']} " in said["maxConcurrentStreams"]
+    dial = STATIC["serversTransport"]["forwardingTimeouts"]["dialTimeout"]
+    assert f"{seconds(dial)} seconds, then 502" in said["dialTimeout"]
+    throttle = STATIC["providers"]["providersThrottleDuration"]
+    assert f"{throttle.removesuffix('ms')} ms later" in said["providersThrottleDuration"]
+    assert f"{seconds(cycle['requestAcceptGraceTimeout'])} seconds" in said["lifeCycle"]
+    assert f"in {seconds(cycle['graceTimeOut'])} " in said["lifeCycle"]
 
 
 # How the development cluster runs it.

@@ -59,7 +59,7 @@ def test_a_service_is_served_by_http_and_by_https(stage: Stage, gateway: Gateway
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 def test_what_nobody_serves_is_the_404_pages(gateway: Gateway, host: str, shop: str, tls: bool) -> None:
-    answer = gateway.ask(f"nobody.{host}", "/somewhere?secret=1", tls=tls, Accept="text/html")
+    answer = gateway.ask(f"nobody.{host}", "/somewhere?secret=1", tls=tls, headers={"Accept": "text/html"})
     assert answer.is_the_404_page
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert f"nobody.{host}/somewhere" in answer.body
@@ -99,6 +99,12 @@ def test_what_a_backend_may_take_for_another_path_is_refused(gateway: Gateway, h
     assert gateway.ask(host, path).status == 400
 
 
+@pytest.mark.usefixtures("shop")
+def test_headers_that_are_too_large_are_refused(gateway: Gateway, host: str) -> None:
+    assert gateway.ask(host, headers={"X-Large": "x" * 60_000}).status == 200
+    assert gateway.ask(host, headers={"X-Large": "x" * 80_000}).status == 431
+
+
 def test_what_a_client_claims_about_itself_is_not_believed(
     stage: Stage, gateway: Gateway, host: str, shop: str
 ) -> None:
@@ -111,7 +117,7 @@ def test_what_a_client_claims_about_itself_is_not_believed(
         "X_Auth_User": "root",
         "X.Auth.User": "root",
     }
-    answer = gateway.ask(host, **claims)
+    answer = gateway.ask(host, headers=claims)
     assert served_by(stage, shop, answer)
     got = json.loads(answer.body)["headers"]
     assert {key: got.get(key) for key in ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")} == {
