@@ -1,13 +1,15 @@
 """The gateway as it is shipped: what it serves, what it answers where nothing is, and what it may do on the cluster."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of
+from devcluster.__main__ import welcome
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
@@ -148,12 +150,17 @@ def test_with_the_component_https_redirect_http_is_sent_to_https(
 
 def test_an_ingress_is_told_the_gateways_address(cluster: DevCluster, stage: Stage, shop: str) -> None:
     path = path_of(SERVICES, NAME, NAME) + "/status"
-    cluster.api.request("PATCH", path, body={"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}})
+    addresses = [{"ip": "192.0.2.7"}]
 
     def has_address(ingress: Object) -> bool:
-        return bool(ingress["status"]["loadBalancer"].get("ingress") == [{"ip": "192.0.2.7"}])
+        return bool(ingress["status"]["loadBalancer"].get("ingress") == addresses)
 
-    stage.until_ingress(shop, "an Ingress with the gateway's address", has_address)
+    cluster.api.request("PATCH", path, body={"status": {"loadBalancer": {"ingress": addresses}}})
+    try:
+        stage.until_ingress(shop, "an Ingress with the gateway's address", has_address)
+    finally:
+        # Otherwise the Ingresses of all later tests would change once more after they have been created.
+        cluster.api.request("PATCH", path, body={"status": {"loadBalancer": {"ingress": None}}})
 
 
 # What it may do.
@@ -305,3 +312,33 @@ def test_every_kind_that_traefik_watches_for_httproutes_is_granted_and_no_other(
     base = {"endpointslices", "ingressclasses", "ingresses", "nodes", "secrets", "services"}
     watched = {resource for verb, resource, _ in decisions(with_httproutes)["allow"] if verb == "watch"}
     assert watched == read | base
+
+
+# What `make cluster` prints.
+
+
+def test_the_commands_that_make_cluster_prints_lead_to_an_answer(cluster: DevCluster, gateway: Gateway) -> None:
+    printed = [line.strip() for line in welcome(cluster, 0).splitlines()]
+    [create] = [line for line in printed if line.startswith("kubectl create service")]
+    [annotate] = [line for line in printed if line.startswith("kubectl annotate service")]
+    [serve] = [line for line in printed if line.startswith("python3 -m http.server")]
+    [named, nobody] = [line for line in printed if line.startswith("curl ")]
+    assert gateway.url in named
+    environment = cluster.processes.environment({"KUBECONFIG": str(cluster.kubeconfig)})
+    environment["PATH"] = f"{cluster.control_plane.programs.kubectl.path.parent}:{environment['PATH']}"
+
+    def run(command: str) -> str:
+        return subprocess.check_output(["/bin/sh", "-c", command], env=environment, text=True, cwd=cluster.folder)
+
+    run(create)
+    run(annotate)
+    server = cluster.processes.add(
+        "http.server", ["/bin/sh", "-c", f"exec {serve.removesuffix(' &')}"], env=environment
+    )
+    server.start()
+    try:
+        wait_for(lambda: "Directory listing" in run(named), 20, what="an answer of the server")
+        assert "404: There is no page here" in run(nobody)
+    finally:
+        server.stop()
+        cluster.api.delete(SERVICES, "web", "default")
