@@ -171,6 +171,12 @@ def test_every_role_is_bound_to_the_account_that_traefik_runs_as(
         ]
 
 
+def test_a_replica_that_leaves_serves_longer_than_a_connection_lasts() -> None:
+    transport = STATIC["entryPoints"]["web"]["transport"]
+    serves_on = seconds(transport["lifeCycle"]["requestAcceptGraceTimeout"])
+    assert seconds(transport["keepAliveMaxTime"]) < serves_on
+
+
 # The 404 page.
 
 
@@ -364,6 +370,7 @@ def test_the_readme_lists_the_limits_and_timeouts_that_are_set() -> None:
     assert timeouts["writeTimeout"] == "0s"
     assert f"{seconds(timeouts['idleTimeout'])} seconds" in said["idleTimeout"]
     assert f" {web['http2']['maxConcurrentStreams']} " in said["maxConcurrentStreams"]
+    assert f"{seconds(web['transport']['keepAliveMaxTime'])} seconds" in said["keepAliveMaxTime"]
     dial = STATIC["serversTransport"]["forwardingTimeouts"]["dialTimeout"]
     assert f"{seconds(dial)} seconds, then 502" in said["dialTimeout"]
     throttle = STATIC["providers"]["providersThrottleDuration"]
