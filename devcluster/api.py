@@ -39,6 +39,7 @@ SERVICE_ACCOUNTS = Resource("v1", "serviceaccounts", "ServiceAccount")
 EVENTS = Resource("v1", "events", "Event")
 LEASES = Resource("coordination.k8s.io/v1", "leases", "Lease")
 INGRESSES = Resource("networking.k8s.io/v1", "ingresses", "Ingress")
+HTTPROUTES = Resource("gateway.networking.k8s.io/v1", "httproutes", "HTTPRoute")
 CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
 
 

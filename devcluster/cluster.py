@@ -137,7 +137,8 @@ class DevCluster:
         plane.wait_ready()
 
         self._progress("applying the manifests")
-        self._install_crds([*yaml.safe_load_all(CRD_FILE.read_text()), *crds])
+        install_crds(self.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *crds])
+        plane.start_controllers()
         self.kubectl("apply", "--server-side", "--validate=strict", "--filename=-", input=rendered.text)
         if self.gateway:
             self._progress("starting the gateway")
@@ -153,17 +154,6 @@ class DevCluster:
             self.gateway.wait_ready()
         self.engine_name = engine.name(self.engine.log_path.read_text())
         self.engine_user = engine.user
-
-    def _install_crds(self, crds: list[Object]) -> None:
-        for crd in crds:
-            self.api.create(CRDS, crd)
-        for name in (crd["metadata"]["name"] for crd in crds):
-            wait_for(functools.partial(self._established, name), what=f"the CRD {name}")
-
-    def _established(self, name: str) -> bool:
-        crd = self.api.get(CRDS, name) or {}
-        conditions = crd.get("status", {}).get("conditions") or []  # null at first
-        return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
     def wait_for_policies(self) -> None:
         """Return once the API server enforces the admission policies; it takes a moment to load them.
@@ -274,6 +264,21 @@ class DevCluster:
     def audit_events(self) -> Iterator[dict[str, Any]]:
         """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
         return self.control_plane.audit_events()
+
+
+def install_crds(api: Api, crds: list[Object]) -> None:
+    """Create CustomResourceDefinitions, and return when the API server serves them."""
+    for crd in crds:
+        api.create(CRDS, crd)
+    for name in (crd["metadata"]["name"] for crd in crds):
+        wait_for(functools.partial(is_established, api, name), what=f"the CRD {name}")
+
+
+def is_established(api: Api, name: str) -> bool:
+    """Return whether the API server serves a CustomResourceDefinition."""
+    crd = api.get(CRDS, name) or {}
+    conditions = crd.get("status", {}).get("conditions") or []  # null at first
+    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
 
 def probe_ingress(name: str, **metadata: Any) -> Object:

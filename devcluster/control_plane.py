@@ -22,7 +22,8 @@ AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 class ControlPlane:
     """A control plane whose files and processes are in `processes`, which also end it.
 
-    Call `start`, then `wait_ready`, then `close`. The first two raise ProcessDied, and `wait_ready` NotReady.
+    Call `start`, `wait_ready`, `start_controllers`, and `close` at the end. All but the last raise ProcessDied, and
+    `wait_ready` NotReady.
     """
 
     def __init__(self, programs: Programs, processes: Processes) -> None:
@@ -55,8 +56,14 @@ class ControlPlane:
             (self.folder / "controller-manager.kubeconfig", "kube-controller-manager", self._manager_token),
         ):
             self.write_kubeconfig(path, user, token)
-        self.controller_manager.start()
         wait_for(lambda: self.api.get(NAMESPACES, "default"), what="the namespace default")
+
+    def start_controllers(self) -> None:
+        """Start the controllers; return before they are ready.
+
+        Create CRDs before: for those that come later, the garbage collector looks only every 30 seconds.
+        """
+        self.controller_manager.start()
 
     def write_kubeconfig(self, path: Path, user: str, token: str) -> None:
         """Write a kubeconfig with the token, which has to be a token of that user."""

@@ -14,11 +14,11 @@ from devcluster.errors import DevClusterError
 BASES = ("manifests", "metacontroller")
 """The folders that are applied: the hook's, and Metacontroller's with the DecoratorController."""
 
-BASES_WITH_HTTPROUTE = ("manifests", "metacontroller/install", "metacontroller/httproute")
-"""The same with what makes HTTPRoutes, too."""
+HTTPROUTE_BASES = ("manifests", "metacontroller/install", "metacontroller/httproute")
+"""The same, with what makes HTTPRoutes."""
 
-GATEWAY, GATEWAY_API = "gateway", "gateway/gateway-api"
-"""The folder of what serves Ingresses, and the component that serves HTTPRoutes."""
+HTTPROUTE_COMPONENTS = ("gateway/gateway-api",)
+"""The components of the gateway that serve HTTPRoutes."""
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController."""
@@ -93,15 +93,15 @@ def render(
     Raises CommandFailed when the manifests are not as the patches expect them.
     """
     folder.mkdir()
-    bases, components = list(BASES), list[str]()
+    httproute = serving is not None and serving.httproute
+    bases, components = list(HTTPROUTE_BASES if httproute else BASES), list[str]()
     patches = [patch("DecoratorController", CONTROLLER, operations(hook_url, resync))]
     if serving:
-        bases.append(GATEWAY)
+        bases.append("gateway")
         patches.append(patch("Service", "not-found", [port("/spec/ports/0/port", serving.page_port)]))
     if serving and serving.httproute:
-        bases = [*BASES_WITH_HTTPROUTE, GATEWAY]
-        components.append(GATEWAY_API)
         # Traefik finds the entry point of a listener by its port.
+        components += HTTPROUTE_COMPONENTS
         patches.append(patch("Gateway", CLASS, [port("/spec/listeners/0/port", serving.http_port)]))
     kustomization = {
         # kustomize takes no absolute path for a base.

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from devcluster import gateway, gateway_api, overlay
 from devcluster.api import NAMESPACES
-from devcluster.cluster import DevCluster
+from devcluster.cluster import DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import MissingProgram
-from devcluster.gateway import lacking
 from devcluster.processes import Processes
 from devcluster.programs import find_metacontroller, find_programs, find_traefik
 from devcluster.story import Stage
@@ -55,7 +55,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def cluster(engine: str) -> Iterator[DevCluster]:
     """Yield the cluster that the tests of one engine share; each test has a namespace of its own."""
-    with DevCluster(engine, gateway=0 if lacking() else 1) as running:
+    with DevCluster(engine, gateway=0 if gateway.lacking() else 1) as running:
         yield running
 
 
@@ -66,14 +66,36 @@ def resyncing(engine: str) -> Iterator[DevCluster]:
         yield running
 
 
+SERVING_SETTINGS = {
+    "class": overlay.CLASS,
+    "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME},
+    "namespaces": {"httproute": {"outputs": ["httproute"]}, "both": {"outputs": ["ingress", "httproute"]}},
+}
+
+
+@pytest.fixture(scope="session")
+def serving(engine: str) -> Iterator[DevCluster]:
+    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute` and `both`.
+
+    What a Service is given there is what the namespace's name says.
+    """
+    if reason := gateway.lacking():
+        pytest.skip(reason)
+    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True) as running:
+        for name in ("ingress", "httproute", "both"):
+            running.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        yield running
+
+
 @pytest.fixture(scope="session")
 def empty_cluster() -> Iterator[ControlPlane]:
-    """Yield an API server with nothing installed."""
+    """Yield an API server with nothing installed but the CRDs of the Gateway API."""
     require("standin")
     with Processes() as processes:
         plane = ControlPlane(find_programs(print), processes)
         plane.start()
         plane.wait_ready()
+        install_crds(plane.api, gateway_api.crds(print))
         yield plane
         plane.close()
 

@@ -1,4 +1,4 @@
-"""A real API server, with strict validation, accepts every Ingress that the hook can answer with.
+"""A real API server, with strict validation, accepts every Ingress and HTTPRoute that the hook can answer with.
 
 It also accepts the Service of each attack: one that it refuses would never reach the hook.
 """
@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Resource, path_of
+from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, path_of
 from devcluster.control_plane import ControlPlane
 from hooks.policy import Policy
 from tests import made_up
@@ -18,25 +18,28 @@ from tests.test_attacks import ATTACKS
 from tests.test_cases import CASES
 from tests.test_properties import wanted
 
+RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "Service": SERVICES}
 GOLDEN = [
-    case
+    pytest.param(made, id=f"{case.name}-{number}")
     for case in (*CASES, *ATTACKS)
-    if (case / "ingress.yaml").exists() and yaml.safe_load((case / "ingress.yaml").read_text(encoding="utf-8"))
+    for path in (case / "ingress.yaml", case / "httproute.yaml")
+    if path.exists()
+    for number, made in enumerate(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+    if made is not None
 ]
 
 
-def accepted(plane: ControlPlane, resource: Resource, sent: Object) -> Object:
+def accepted(plane: ControlPlane, sent: Object) -> Object:
     """Return an object as the API server would store it. Raises ApiError when it would not."""
     namespace = sent["metadata"]["namespace"]
     if plane.api.get(NAMESPACES, namespace) is None:
         plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    return plane.api.request("POST", path_of(resource, namespace), params={"dryRun": "All"}, body=sent)
+    return plane.api.request("POST", path_of(RESOURCES[sent["kind"]], namespace), params={"dryRun": "All"}, body=sent)
 
 
-@pytest.mark.parametrize("case", GOLDEN, ids=lambda path: path.name)
-def test_a_golden_ingress_comes_back_as_it_was_sent(case: Path, empty_cluster: ControlPlane) -> None:
-    sent = yaml.safe_load((case / "ingress.yaml").read_text(encoding="utf-8"))
-    stored = accepted(empty_cluster, INGRESSES, sent)
+@pytest.mark.parametrize("sent", GOLDEN)
+def test_a_golden_object_comes_back_as_it_was_sent(sent: Object, empty_cluster: ControlPlane) -> None:
+    stored = accepted(empty_cluster, sent)
     assert stored["spec"] == sent["spec"], "no default is added: it would look like drift"
     kept = {key: stored["metadata"][key] for key in sent["metadata"]}
     assert kept == sent["metadata"]
@@ -45,10 +48,12 @@ def test_a_golden_ingress_comes_back_as_it_was_sent(case: Path, empty_cluster: C
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda path: path.name)
 def test_the_service_of_an_attack_is_stored_as_it_was_sent(attack: Path, empty_cluster: ControlPlane) -> None:
     sent = yaml.safe_load((attack / "service.yaml").read_text(encoding="utf-8"))
-    assert accepted(empty_cluster, SERVICES, sent)["metadata"]["annotations"] == sent["metadata"]["annotations"]
+    assert accepted(empty_cluster, sent)["metadata"]["annotations"] == sent["metadata"]["annotations"]
 
 
-def test_ingresses_made_up_at_random_are_accepted(empty_cluster: ControlPlane, pytestconfig: pytest.Config) -> None:
+def test_ingresses_and_httproutes_made_up_at_random_are_accepted(
+    empty_cluster: ControlPlane, pytestconfig: pytest.Config
+) -> None:
     count, enough = 0, 200 if pytestconfig.getoption("--thorough") else 50
 
     @settings(
@@ -61,8 +66,8 @@ def test_ingresses_made_up_at_random_are_accepted(empty_cluster: ControlPlane, p
     @given(made_up.valid_services(), made_up.policy())
     def accept(parent: Object, policy: Policy) -> None:
         nonlocal count
-        for ingress in wanted(parent, policy) or wanted(parent, Policy()):
-            accepted(empty_cluster, INGRESSES, ingress)
+        for made in wanted(parent, policy) or wanted(parent, Policy()):
+            accepted(empty_cluster, made)
             count += 1
 
     accept()

@@ -9,18 +9,16 @@ import pytest
 import yaml
 
 from devcluster.__main__ import welcome
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of, wait_for
+from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.gateway import NAME, USER, Answer, Gateway, lacking
 from devcluster.story import Stage, served_by
-from tests.e2e.conftest import require
 from tests.manifests import REPOSITORY, rendered
 
 REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 PODS = Resource("v1", "pods", "Pod")
-HTTPROUTES = Resource("gateway.networking.k8s.io/v1", "httproutes", "HTTPRoute")
 
 PORT = 8085
 """The port of a Service that is asked for something."""
@@ -261,18 +259,8 @@ def test_the_pods_are_admitted_where_the_restricted_standard_is_enforced(empty_c
 # HTTPRoutes.
 
 
-@pytest.fixture(scope="module")
-def with_httproutes() -> Iterator[DevCluster]:
-    """Yield a cluster whose gateway serves HTTPRoutes, too."""
-    if reason := lacking():
-        pytest.skip(reason)
-    require("standin")
-    with DevCluster("standin", gateway=1, httproute=True) as running:
-        yield running
-
-
-def test_an_httproute_is_served_and_a_path_that_it_does_not_name_is_the_404_pages(with_httproutes: DevCluster) -> None:
-    stage = Stage(with_httproutes.api, "default", with_httproutes.gateway)
+def test_an_httproute_is_served_and_a_path_that_it_does_not_name_is_the_404_pages(serving: DevCluster) -> None:
+    stage = Stage(serving.api, "default", serving.gateway)
     service = stage.create_service("shop", {}, PORT)
     parent = {"name": "ingress-manager", "namespace": NAME, "sectionName": "http"}
     rule: dict[str, Any] = {
@@ -286,7 +274,7 @@ def test_an_httproute_is_served_and_a_path_that_it_does_not_name_is_the_404_page
         "spec": {"parentRefs": [parent], "hostnames": ["route.example.com"], "rules": [rule]},
     }
     stage.api.create(HTTPROUTES, route)
-    gateway = with_httproutes.gateway
+    gateway = serving.gateway
     assert gateway
     with Backend(service):
         stage.until("the Service", lambda: served_by(stage, "shop", gateway.ask("route.example.com", "/cart")))
@@ -300,17 +288,19 @@ def test_an_httproute_is_served_and_a_path_that_it_does_not_name_is_the_404_page
         return states == {"Accepted": "True", "ResolvedRefs": "True"}
 
     stage.until("the route's status", accepted)
-    asked = decisions(with_httproutes)
+    stage.api.delete(HTTPROUTES, "shop", "default")
+    stage.api.delete(SERVICES, "shop", "default")
+    asked = decisions(serving)
     assert asked["forbid"] == set()
     writes = {what for what in asked["allow"] if what[0] not in {"get", "list", "watch"}}
     assert {subresource for _, _, subresource in writes} == {"status"}
 
 
-def test_every_kind_that_traefik_watches_for_httproutes_is_granted_and_no_other(with_httproutes: DevCluster) -> None:
+def test_every_kind_that_traefik_watches_for_httproutes_is_granted_and_no_other(serving: DevCluster) -> None:
     roles = list(yaml.safe_load_all((REPOSITORY / "gateway/gateway-api/rbac.yaml").read_text(encoding="utf-8")))
     read = {kind for rule in roles[0]["rules"] if "watch" in rule["verbs"] for kind in rule["resources"]}
     base = {"endpointslices", "ingressclasses", "ingresses", "nodes", "secrets", "services"}
-    watched = {resource for verb, resource, _ in decisions(with_httproutes)["allow"] if verb == "watch"}
+    watched = {resource for verb, resource, _ in decisions(serving)["allow"] if verb == "watch"}
     assert watched == read | base
 
 
