@@ -1,0 +1,41 @@
+"""Printing: objects as text that kubectl reads, and as names."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+import yaml
+
+from hooks.kubernetes import Object
+
+FORMATS = ("yaml", "json", "name")
+
+
+class _Dumper(yaml.CSafeDumper):
+    """No anchors: two equal values are two values."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML calls it with every value
+        return True
+
+
+def printed(objects: Iterable[Object], form: str) -> Iterator[str]:
+    """Yield the text of the objects, in pieces, as kubectl has it: a YAML stream, a List as JSON, or a name a line."""
+    if form == "json":
+        listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+        yield msgspec.json.format(msgspec.json.encode(listed), indent=4).decode() + "\n"
+    elif form == "name":
+        yield from (f"{name_of(made)}\n" for made in objects)
+    else:
+        for number, made in enumerate(objects):
+            yield ("---\n" if number else "") + as_yaml(made)
+
+
+def as_yaml(value: Any) -> str:
+    """Return a plain value as block-style YAML, keys in their order."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def name_of(made: Object) -> str:
+    """Return what `kubectl get -o name` calls an object: ingress.networking.k8s.io/shop."""
+    group = made["apiVersion"].rpartition("/")[0]
+    return f"{made['kind'].lower()}{'.' if group else ''}{group}/{made['metadata']['name']}"
