@@ -64,7 +64,8 @@ def known(by_default: bool) -> str:
 
 def reasons() -> str:
     """Return the table of the reasons of refusals."""
-    return table(("reason", "what it means"), ((f"`{reason}`", meaning) for reason, meaning in REASONS.items()))
+    rows = ((f"`{reason}`", row.meaning, row.remedy) for reason, row in REASONS.items())
+    return table(("reason", "what it means", "what to do"), rows)
 
 
 def schema() -> str:

@@ -218,11 +218,10 @@ class _Loader(yaml.CSafeLoader):
         if id(node) not in self._checked:
             self._checked.add(id(node))
             seen: set[str] = set()
-            for key, _ in node.value:
+            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
                 if key.value in seen:
                     raise _NotReadable(f"states {key.value} twice", key.start_mark.line)
-                if isinstance(key, yaml.ScalarNode):
-                    seen.add(key.value)
+                seen.add(key.value)
         super().flatten_mapping(node)
 
     def construct_integer(self, node: yaml.ScalarNode) -> int:

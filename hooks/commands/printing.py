@@ -1,5 +1,6 @@
 """Printing: objects as text that kubectl reads, and as names."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,11 +12,24 @@ from hooks.kubernetes import Object
 FORMATS = ("yaml", "json", "name")
 
 
+_PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z/][A-Za-z0-9._/-]*", re.IGNORECASE)
+"""Text that stays text without quotes to every reader of YAML. PyYAML alone would leave out those of y and 1e3, which
+are true and 1000 to kubectl."""
+
+
 class _Dumper(yaml.CSafeDumper):
-    """No anchors: two equal values are two values."""
+    """No anchors: two equal values are two values. Text has quotes or is a block, unless it needs neither."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML calls it with every value
         return True
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        """Return a text in the style that a person would choose."""
+        style = None if _PLAIN.fullmatch(text) else "|" if "\n" in text else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def printed(objects: Iterable[Object], form: str) -> Iterator[str]:

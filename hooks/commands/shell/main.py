@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from hooks.commands.shell.console import use_colour
+from hooks.commands.shell.explain import explain
 from hooks.commands.shell.render import render
 
 PLUGIN = "kubectl-ingress_manager"
@@ -29,7 +30,7 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (render,):
+for command in (explain, render):
     commands.add_command(command)
 
 
