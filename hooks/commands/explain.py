@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from textwrap import indent
+from textwrap import fill, indent
 from typing import Any
 
 import msgspec
@@ -45,39 +45,39 @@ class Entry:
     def text(self) -> str:
         """Return all of it, for a terminal."""
         width = max((len(name) for name, _ in self.facts), default=0)
-        facts = "".join(f"  {name.ljust(width)}  {fact}\n" for name, fact in self.facts)
-        parts = (f"{self.key}: {self.sort}\n", f"  {self.meaning}\n", facts, indent(self.example, "  "))
+        facts = "".join(_filled(fact, f"  {name.ljust(width)}  ") for name, fact in self.facts)
+        parts = (f"{self.key}: {self.sort}\n", _filled(self.meaning, "  "), facts, indent(self.example, "  "))
         return "\n".join(part for part in parts if part)
 
 
-def entries() -> dict[str, Entry]:
-    """Return all entries by their keys, in the order of the tables."""
-    found = (*_annotations(), *_ours(), *_settings(), *_reasons(), *_copied())
-    return {entry.key: entry for entry in found}
+def _filled(text: str, before: str) -> str:
+    return fill(text, 100, initial_indent=before, subsequent_indent=" " * len(before)) + "\n"
 
 
-def find(key: str) -> Entry | None:
-    """Return the entry of a key; namespaces.team-a.hosts is namespaces.*.hosts."""
+def entries() -> list[Entry]:
+    """Return all entries, in the order of the tables. A setting and a reason can have the same key: paused."""
+    return [*_annotations(), *_ours(), *_settings(), *_reasons(), *_copied()]
+
+
+def find(key: str) -> list[Entry]:
+    """Return the entries of a key, usually one; namespaces.team-a.hosts is namespaces.*.hosts."""
     known = entries()
-    if key in known:
-        return known[key]
-    steps = key.split(".")
-    for entry in known.values():
-        pattern = entry.key.split(".")
-        if len(pattern) == len(steps) and "*" in pattern:
-            same = zip(pattern, steps, strict=True)
-            if all(expected in {step, "*"} for expected, step in same):
-                return entry
-    return None
+    return [entry for entry in known if entry.key == key] or [entry for entry in known if _matches(key, entry.key)]
+
+
+def _matches(key: str, pattern: str) -> bool:
+    steps, wanted = key.split("."), pattern.split(".")
+    return len(steps) == len(wanted) and all(want in {step, "*"} for step, want in zip(steps, wanted, strict=True))
 
 
 def listing() -> str:
     """Return every key with its meaning, by what it is."""
-    known = entries().values()
-    width = max(len(entry.key) for entry in known if entry.sort != COPIED)
+    known = entries()
     parts = []
     for sort in dict.fromkeys(entry.sort for entry in known):
-        lines = [f"  {entry.key.ljust(width)}  {entry.meaning}" for entry in known if entry.sort == sort]
+        of_sort = [entry for entry in known if entry.sort == sort]
+        width = max(len(entry.key) for entry in of_sort)
+        lines = [f"  {entry.key.ljust(width)}  {entry.meaning}" for entry in of_sort]
         parts.append("\n".join([f"{sort}:", *lines]) + "\n")
     return "\n".join(parts)
 
@@ -99,7 +99,7 @@ def _copied() -> Iterator[Entry]:
             ("value", row.right.removeprefix("must be ")),
             ("copied", "by default" if row.by_default else "where the setting copyAnnotations names it"),
         )
-        yield Entry(key, COPIED, f"Says {row.purpose}.", facts)
+        yield Entry(key, COPIED, f"{row.purpose[:1].upper()}{row.purpose[1:]}.", facts)
 
 
 def _reasons() -> Iterator[Entry]:
@@ -128,9 +128,9 @@ def _refusal(reason: Reason) -> str:
 def _settings() -> Iterator[Entry]:
     types = msgspec.json.schema(Policy)["$defs"]
     for path, described in _fields(types, Policy.__name__, ""):
-        facts = (
-            (("default", as_yaml(described["default"]).removesuffix("...\n").strip()),) if _is_plain(described) else ()
-        )
+        default = described.get("default", {})
+        # A mapping is better seen in its fields.
+        facts = () if isinstance(default, dict) else (("default", msgspec.json.encode(default).decode()),)
         example = f"For example:\n\n{indent(as_yaml(examples.SETTINGS[path]), '  ')}"
         yield Entry(path, SETTING, _plain(described["description"]), facts, example)
 
@@ -143,11 +143,6 @@ def _fields(types: dict[str, Any], name: str, at: str) -> Iterator[tuple[str, di
             for inside in (within, *within.get("anyOf", ())):
                 if "$ref" in inside:
                     yield from _fields(types, inside["$ref"].rpartition("/")[2], f"{at}{field}{step}")
-
-
-def _is_plain(described: dict[str, Any]) -> bool:
-    """Return whether a setting has a default that fits into a line."""
-    return "default" in described and not isinstance(described["default"], dict)
 
 
 def _plain(text: str) -> str:

@@ -9,7 +9,7 @@ from hooks.text import did_you_mean, quoted
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the keys that begin with what was typed, for the shell."""
-    return [CompletionItem(key, help=entry.meaning) for key, entry in entries().items() if key.startswith(incomplete)]
+    return [CompletionItem(entry.key, help=entry.meaning) for entry in entries() if entry.key.startswith(incomplete)]
 
 
 @click.command()
@@ -30,8 +30,8 @@ def explain(key: str | None) -> None:
     if key is None:
         click.echo(listing(), nl=False)
         return
-    entry = find(key)
-    if entry is None:
-        near = did_you_mean(key, entries()) or "; without a key, `explain` lists all"
+    found = find(key)
+    if not found:
+        near = did_you_mean(key, [entry.key for entry in entries()]) or "; without a key, `explain` lists all"
         raise click.UsageError(f"{quoted(key)} is no annotation, setting or reason{near}")
-    click.echo(entry.text(), nl=False)
+    click.echo("\n".join(entry.text() for entry in found), nl=False)
