@@ -91,7 +91,7 @@ REFUSALS: dict[Reason, Refusal] = {
     Reason.HTTPS_PORT: Refusal({"ingress/http": "true"}, {"ports": [{"name": "https", "port": 443}]}),
     Reason.INVALID_DEFAULT_HOST: Refusal(
         {"ingress/http": "true"},
-        settings={"host": "{service}-of-{namespace}-on-the-shared-platform-of-the-example-company"},
+        settings={"host": "{service}-of-{namespace}-on-the-shared-platform-of-the-example-company-ltd"},
     ),
     Reason.INVALID_VALUE: Refusal({"ingress/http": "true", "ingress/host": "Shop.example.com"}),
     Reason.NO_PORT: Refusal({"ingress/http": "true"}, {"ports": [{"port": 53, "protocol": "UDP"}]}),

@@ -8,6 +8,7 @@ import msgspec
 import yaml
 
 from hooks.kubernetes import Object
+from hooks.text import one_line
 
 FORMATS = ("yaml", "json", "name")
 
@@ -38,7 +39,7 @@ def printed(objects: Iterable[Object], form: str) -> Iterator[str]:
         listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
         yield msgspec.json.format(msgspec.json.encode(listed), indent=4).decode() + "\n"
     elif form == "name":
-        yield from (f"{name_of(made)}\n" for made in objects)
+        yield from (f"{one_line(name_of(made))}\n" for made in objects)
     else:
         for number, made in enumerate(objects):
             yield ("---\n" if number else "") + as_yaml(made)

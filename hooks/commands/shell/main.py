@@ -7,6 +7,7 @@ import click
 
 from hooks.commands.shell.console import use_colour
 from hooks.commands.shell.explain import explain
+from hooks.commands.shell.migrate import migrate
 from hooks.commands.shell.render import render
 
 PLUGIN = "kubectl-ingress_manager"
@@ -30,7 +31,7 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (explain, render):
+for command in (explain, migrate, render):
     commands.add_command(command)
 
 
