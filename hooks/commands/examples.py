@@ -70,7 +70,7 @@ REFUSALS: dict[Reason, Refusal] = {
         {"ingress/http": "true"}, {"ports": [{"name": "web", "port": 8080}, {"name": "metrics", "port": 9090}]}
     ),
     Reason.ANNOTATION_NOT_ALLOWED: Refusal(
-        {"ingress/http": "true", "nginx.ingress.kubernetes.io/backend-protocol": "FCGI"},
+        {"ingress/http": "true", "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"},
         settings={"copyAnnotations": {"nginx.ingress.kubernetes.io/backend-protocol": ["HTTP", "GRPC"]}},
     ),
     Reason.CLASS_NOT_ALLOWED: Refusal(

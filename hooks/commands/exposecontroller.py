@@ -123,7 +123,8 @@ def our_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of ingress-manager that say what exposecontroller's do."""
     made: dict[str, Any] = {}
     domain = text_of(config.get("domain"))
-    host = as_template(text_of(config.get("urltemplate")) or URL_TEMPLATE, domain) if domain else None
+    template = "{{.Domain}}" if config.get("path-mode") == "path" else text_of(config.get("urltemplate"))
+    host = as_template(template or URL_TEMPLATE, domain) if domain else None
     if host:
         made["host"] = host
     if config.get("ingress-class"):

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
 
 import yaml
 
@@ -28,10 +29,10 @@ class YamlLines:
 
     def line(self, path: Path) -> int:
         """Return the line, from 0, of a field or of the nearest one around it that is there."""
-        root = self._root = self._root or yaml.compose(self._text, yaml.CSafeLoader)
-        if root is None:
-            return 0
-        stands = node = root
+        if self._root is None:
+            self._root = yaml.compose(self._text, yaml.CSafeLoader)
+        stands: Any = self._root
+        node = stands
         for step in path:
             found = self._inside(node, step)
             if found is None:

@@ -4,10 +4,12 @@ The tables of what becomes what are those of each controller: hooks.commands.exp
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from shlex import quote
 from textwrap import indent
 from typing import Any
+
+import msgspec
 
 from hooks.commands import exposecontroller, xposer
 from hooks.commands.exposed import Controller, Exposed
@@ -31,8 +33,8 @@ RENAMED = {"certmanager.k8s.io/": "cert-manager.io/"}
 
 
 UNKNOWN_HOST = (
-    "add the ConfigMap {} with the domain to the input, unless the template of the host asks for more than .Service, "
-    ".Namespace and .Domain"
+    "its host can't be known: add the ConfigMap {} with the domain to the input, unless the template of the host asks "
+    "for more than .Service, .Namespace and .Domain"
 )
 
 
@@ -81,19 +83,15 @@ def tidying(controller: str, services: Iterable[tuple[Item, Exposed]]) -> Iterat
         yield "".join([f"# When all is well, what only {controller} has read can go:\n", *lines])
 
 
-def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, Item], migration: Migration) -> None:
-    """Add the steps for one Service, and what of it has no counterpart."""
-    for key, sentence in made.lost:
-        at = ("metadata", "annotations", key)
-        migration.findings.append(about(item, f"{key}: {sentence}" if key not in sentence else sentence, *at))
+def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, Item], migration: Migration) -> bool:
+    """Add the steps for one Service, and what of it has no counterpart; return whether there are steps."""
+    migration.findings.extend(about(item, sentence, "metadata", "annotations", key) for key, sentence in made.lost)
     service = as_service(item)
     if isinstance(service, Finding):
         migration.findings.append(service)
         return False
     if made.host is None:
-        migration.findings.append(
-            about(item, f"its host can't be known: {UNKNOWN_HOST.format(made.controller.lower())}")
-        )
+        migration.findings.append(about(item, UNKNOWN_HOST.format(made.controller.lower())))
         return False
     here = in_namespace(policy, item.namespace)
     wanted = wishes(service, made, here)
@@ -104,11 +102,10 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
             migration.findings.append(
                 about(item, f"{key}: {value}: the settings don't let it be copied: see copyAnnotations and annotations")
             )
-    metadata = {**item.metadata, "annotations": {**item.annotations, **wanted}}
-    annotated = replace(item, object={**item.object, "metadata": metadata})
-    typed = as_service(annotated)
-    if isinstance(typed, Service) and (refused := decide(typed, Observed(), policy).refused):
-        migration.findings.extend(about_refusal(annotated, refused))
+    metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **wanted})
+    refused = decide(msgspec.structs.replace(service, metadata=metadata), Observed(), policy).refused
+    if refused:
+        migration.findings.extend(about_refusal(item, refused))
         return False
     migration.steps.append(f"{annotate(item, [f'{key}={value}' for key, value in wanted.items()])}\n")
     if f"{item.namespace}/{made.ingress}" in ingresses:
@@ -129,8 +126,8 @@ def leftover(item: Item, made: Exposed) -> str:
     new, namespace = quote(item.name), quote(f"--namespace={item.namespace}")
     return (
         f"# Its Ingress is called {one_line(made.ingress)}, the new one {one_line(item.name)}.\n"
-        "# Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone: then\n"
-        "# delete the old one first.\n"
+        "# Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:\n"
+        "# then delete the old one first.\n"
         f"kubectl wait --for=create ingress {new} {namespace} --timeout=60s\n"
         f"kubectl delete ingress {quote(made.ingress)} {namespace}\n"
     )
