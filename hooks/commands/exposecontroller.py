@@ -47,13 +47,13 @@ ANNOTATIONS = (
     Row(
         "api.service.kubernetes.io/path",
         "a path at the end of the URL that is written",
-        "nothing is written",
+        "nothing: no Service is written to",
         lost=True,
     ),
     Row(
         "expose.config.fabric8.io/config-yaml",
         "what to write to a ConfigMap",
-        "nothing writes to a ConfigMap",
+        "nothing: no ConfigMap is written to",
         lost=True,
     ),
 )
@@ -107,13 +107,7 @@ def exposed(service: Item, config: Mapping[str, Any]) -> Exposed:
         port=_port(service),
         tls=(acme or bool(secret)) and not is_true(said.get("jenkins-x.io/skip.tls")),
         secret=secret or (f"tls-{name}" if acme else None),
-        annotations={
-            **(
-                {"kubernetes.io/ingress.class": text_of(config["ingress-class"])} if config.get("ingress-class") else {}
-            ),
-            **({"kubernetes.io/tls-acme": "true"} if acme else {}),
-            **forwarded(said.get("fabric8.io/ingress.annotations", "")),
-        },
+        annotations=_annotations(config) | forwarded(said.get("fabric8.io/ingress.annotations", "")),
         read=[key for key in said if reads(key)],
         lost=lost_of(service, ANNOTATIONS),
     )
