@@ -41,13 +41,17 @@ def printed(objects: Iterable[Object], form: str) -> Iterator[str]:
     elif form == "name":
         yield from (f"{one_line(name_of(made))}\n" for made in objects)
     else:
-        for number, made in enumerate(objects):
-            yield ("---\n" if number else "") + as_yaml(made)
+        yield _dumped(objects)
 
 
 def as_yaml(value: Any) -> str:
     """Return a plain value as block-style YAML, keys in their order."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+    return _dumped([value])
+
+
+def _dumped(values: Iterable[Any]) -> str:
+    text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+    return text
 
 
 def name_of(made: Object) -> str:
