@@ -97,7 +97,7 @@ def test_flow_style_yaml_begins_with_a_brace_like_json() -> None:
 @pytest.mark.parametrize(
     ("reason", "text", "line", "sentence"),
     [
-        ("YAML is told in its words", "a: [\n", 2, "is not YAML: did not find expected node content"),
+        ("YAML is told in its words", "a: [\n", 1, "is not YAML: did not find expected node content"),
         ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "states b twice"),
         ("a deep key twice", "a:\n- x: 1\n  y: 1\n  x: 2\n", 4, "states x twice"),
         ("JSON is told in its words", '{"a": 1}\n{"b": nothing}', 2, "is not JSON: Expecting value"),
@@ -109,6 +109,7 @@ def test_flow_style_yaml_begins_with_a_brace_like_json() -> None:
         ("a number that is none", "a: 0b_\n", 1, "holds a value that can't be read"),
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
         ("dashes that would end the process", "- " * 100_000, 1, "is nested too deeply"),
+        ("half of a character", '{"a": 1}\n{"b": "\\ud83d"}', 2, "holds half of a character"),
         ("JSON that is nested too deeply", '{"a": ' * 100_000, 1, "is nested too deeply"),
     ],
 )  # fmt: skip
@@ -118,16 +119,20 @@ def test_what_cannot_be_read_is_told_in_a_sentence_with_its_line(
     assert said(text) == [(line, sentence)], reason
 
 
+def test_a_character_that_json_writes_in_two_halves_is_read() -> None:
+    assert objects(read('{"a": "\\ud83d\\ude00"}')) == [{"a": "😀"}]
+
+
 def test_a_document_that_cannot_be_read_keeps_no_other_from_being_read() -> None:
     found = read("a: 1\n---\nb: [\n---\nc: 1\n", "f")
     assert objects(found) == [{"a": 1}, {"c": 1}]
-    assert found.unreadable == [Unreadable("f", 4, "is not YAML: did not find expected node content")]
+    assert found.unreadable == [Unreadable("f", 3, "is not YAML: did not find expected node content")]
 
 
 def test_many_brackets_that_are_not_nested_are_read() -> None:
     flat = ["[]"] * DEEPEST
     assert objects(read(f"a: [{', '.join(flat)}]\n", "f")) == [{"a": [[]] * DEEPEST}]
-    assert said(f"a: [{', '.join(flat)}\n") == [(2, "is not YAML: did not find expected ',' or ']'")]
+    assert said(f"a: [{', '.join(flat)}\n") == [(1, "is not YAML: did not find expected ',' or ']'")]
 
 
 def test_anchors_and_merge_keys_are_read_and_may_repeat_keys() -> None:

@@ -38,7 +38,8 @@ class YamlLines:
             if found is None:
                 break
             stands, node = found
-        return int(stands.start_mark.line)
+        # To libyaml, some more characters end a line than to editors.
+        return min(int(stands.start_mark.line), self._text.count("\n"))
 
     @staticmethod
     def _inside(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:

@@ -25,6 +25,7 @@ DEEPEST = 1000
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _DEEP_INDENT = re.compile(rf"^[ ?-]{{{DEEPEST}}}", re.MULTILINE)
 _SPACE = re.compile(r"[ \t\r\n]*")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +176,16 @@ def _read_json(text: str, start: int, file: str, namespace: str, found: Manifest
     while start < len(text):
         try:
             value, end = decoder.raw_decode(text, start)
+            if _SURROGATE.search(text, start, end):
+                json.dumps(value, ensure_ascii=False).encode()
         except json.JSONDecodeError as error:
             found.unreadable.append(Unreadable(file, error.lineno, f"is not JSON: {error.msg}"))
             return error.pos >= len(text.rstrip())
         except _NotReadable as error:
             found.unreadable.append(Unreadable(file, 1 + text.count("\n", 0, start), error.sentence))
+            return True
+        except UnicodeEncodeError:
+            found.unreadable.append(Unreadable(file, 1 + text.count("\n", 0, start), "holds half of a character"))
             return True
         except RecursionError:
             found.unreadable.append(Unreadable(file, 1 + text.count("\n", 0, start), "is nested too deeply"))
@@ -272,8 +278,9 @@ def _load(document: str) -> Any:
     try:
         return yaml.load(document, _Loader)  # noqa: S506 - it builds plain values only
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        raise _NotReadable(f"is not YAML: {error.problem}", mark.line if mark else 0) from error
+        # At the end of a document, libyaml points behind it.
+        line = min(error.problem_mark.line if error.problem_mark else 0, document.rstrip().count("\n"))
+        raise _NotReadable(f"is not YAML: {error.problem}", line) from error
     except yaml.reader.ReaderError as error:
         line = document.count("\n", 0, error.position)
         raise _NotReadable("is not YAML: it holds a character that is not allowed", line) from error
