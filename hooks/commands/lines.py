@@ -26,11 +26,13 @@ class YamlLines:
     def __init__(self, text: str) -> None:
         self._text = text
         self._root: yaml.Node | None = None
+        self._last = 0
 
     def line(self, path: Path) -> int:
         """Return the line, from 0, of a field or of the nearest one around it that is there."""
         if self._root is None:
             self._root = yaml.compose(self._text, yaml.CSafeLoader)
+            self._last = self._text.count("\n")
         stands: Any = self._root
         node = stands
         for step in path:
@@ -39,7 +41,7 @@ class YamlLines:
                 break
             stands, node = found
         # To libyaml, some more characters end a line than to editors.
-        return min(int(stands.start_mark.line), self._text.count("\n"))
+        return min(int(stands.start_mark.line), self._last)
 
     @staticmethod
     def _inside(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
