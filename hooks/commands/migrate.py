@@ -49,7 +49,8 @@ class Migration:
 
 
 def migrate(manifests: Manifests, policy: Policy) -> Migration:
-    """Return how the Services that another controller exposes become ingress-manager's."""
+    """Return how the Services that another controller exposes become ingress-manager's, a pause apart."""
+    policy = msgspec.structs.replace(policy, paused=False)
     migration = Migration()
     configs = Configs(manifests, migration)
     ingresses = {item.label: item for item in manifests.of_kind(INGRESS)}
