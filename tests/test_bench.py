@@ -203,6 +203,7 @@ def test_a_short_run_of_the_core_gives_all_its_figures() -> None:
 
 
 @linux_only
+@pytest.mark.thorough
 def test_a_short_run_of_the_commands_gives_all_their_figures() -> None:
     section = commands_section(silent, services=20)
     assert [figure.name for figure in section.figures] == [
@@ -221,6 +222,7 @@ def test_a_command_that_fails_is_no_figure(tmp_path: Path) -> None:
 
 
 @linux_only
+@pytest.mark.thorough
 def test_a_short_run_of_the_served_hook_gives_all_its_figures() -> None:
     section = hook_section(silent, requests=100, hanging=5, asked=3)
     assert [figure.name for figure in section.figures] == [
