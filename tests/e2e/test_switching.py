@@ -21,7 +21,7 @@ from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, 
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.programs import find_kubectl, find_metacontroller
+from devcluster.programs import find_kubectl
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.old_controller import ADDRESS, SERVICE_UPSTREAM, OldController
 
@@ -103,9 +103,8 @@ class Visitors(threading.Thread):
 class Operator:
     """Somebody who follows the page: does one block of it after the other, in a copy of this repository."""
 
-    def __init__(self, cluster: DevCluster, folder: Path, old: Address, new: Address, *, thorough: bool) -> None:
+    def __init__(self, cluster: DevCluster, folder: Path, old: Address, new: Address) -> None:
         self.cluster = cluster
-        self.thorough = thorough
         self.old, self.new = old, new
         self.blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
         self._folder = folder
@@ -178,9 +177,6 @@ class Operator:
     def take_effect(self) -> None:
         """Run these commands, and do what the cluster does then: new Pods of the hook and of Metacontroller."""
         [name] = re.findall(r"configmap/(ingress-manager-settings-\w+)", self.bash(self._take_effect))
-        if not self.thorough:
-            # Once is enough: the others only wait for Pods, of which none runs here, and replace them.
-            self._take_effect = self._take_effect.splitlines()[0]
         mounted = self.cluster.api.get(CONFIGMAPS, name, "ingress-manager")
         assert mounted is not None
         self.cluster.restart_hook(yaml.safe_load(mounted["data"]["settings.yaml"]))
@@ -231,17 +227,11 @@ class Operator:
 
 
 @pytest.fixture
-def operator(
-    engine: str, request: pytest.FixtureRequest, pytestconfig: pytest.Config, tmp_path: Path
-) -> Iterator[Operator]:
+def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
     """Yield somebody with a cluster in which an old controller serves three Services and a new one none.
 
     Afterwards, the cluster is as it was.
     """
-    thorough = bool(pytestconfig.getoption("--thorough"))
-    if engine == "standin" and find_metacontroller() is not None and not thorough:
-        pytest.skip("Switching was tested on Metacontroller alone; `make test-all` tests it on the stand-in, too.")
-    serving: DevCluster = request.getfixturevalue("serving")
     assert serving.gateway
     new = Address(serving.gateway.http_port, serving.gateway.https_port)
     with contextlib.ExitStack() as exits:
@@ -251,7 +241,7 @@ def operator(
         serving.restart_hook({"annotations": SERVICE_UPSTREAM})
         exits.enter_context(shops(serving))
         pretend_that_pods_run(serving)
-        made = Operator(serving, tmp_path, Address(old.http_port, old.https_port), new, thorough=thorough)
+        made = Operator(serving, tmp_path, Address(old.http_port, old.https_port), new)
         made.until_served(made.old)
         made.settings({"annotations": SERVICE_UPSTREAM})
         yield made
@@ -341,9 +331,8 @@ def before(operator: Operator) -> None:
             "namespaces": {"team-a": {"outputs": ["ingress", "httproute"]}},
         }
     )
-    if operator.thorough:
-        operator.take_effect()
-        operator.until_routes({"shop"})
+    operator.take_effect()
+    operator.until_routes({"shop"})
     operator.settings({"namespaces": {}})
 
 
@@ -368,13 +357,12 @@ def way_1(operator: Operator, visitors: Visitors, late: Visitors) -> None:
     operator.take_effect()
     operator.until_served(operator.old, served=False)
 
-    if operator.thorough:
-        # The way back, and then forth again.
-        operator.settings(BOTH)
-        operator.take_effect()
-        operator.until_served(operator.old)
-        move(operator.old, visitors, late)
-        move(operator.new, visitors, late)
+    # The way back, and then forth again.
+    operator.settings(BOTH)
+    operator.take_effect()
+    operator.until_served(operator.old)
+    move(operator.old, visitors, late)
+    move(operator.new, visitors, late)
 
     operator.edit({"class": "ingress-manager", "outputs": ["ingress", "httproute"]})
     operator.take_effect()
@@ -446,14 +434,14 @@ def move(address: Address, visitors: Visitors, late: Visitors) -> None:
 def nobody_notices(operator: Operator) -> Iterator[tuple[Visitors, Visitors]]:
     """Have visitors of the old controller, of whom none may be disappointed."""
     operator.until_served(operator.old)
-    pause = 0.005 if operator.thorough else 0.02
-    with Visitors(operator.old, pause) as visitors, Visitors(operator.old, pause) as late:
+    with Visitors(operator.old, 0.005) as visitors, Visitors(operator.old, 0.005) as late:
         yield visitors, late
     for each in (visitors, late):
         assert each.failed == []
         assert each.answered > 100
 
 
+@pytest.mark.thorough
 def test_the_page_on_switching_is_followed_and_no_visitor_of_the_ways_without_loss_notices(operator: Operator) -> None:
     assert operator.ingresses()["team-a", "shop"]["status"] == {"loadBalancer": {"ingress": [{"ip": ADDRESS}]}}
     with nobody_notices(operator) as visitors:
