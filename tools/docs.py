@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,11 @@ from hooks.annotations import TABLE
 from hooks.copying import KNOWN
 from hooks.errors import REASONS
 from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
+from tools import paths
+from tools.markdown import table
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
-
-
-def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Return a Markdown table whose columns line up."""
-    cells = [head, *rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    lines = [f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))} |" for row in cells]
-    lines.insert(1, f"|{'|'.join('-' * (width + 2) for width in widths)}|")
-    return "\n".join(lines)
 
 
 def annotations() -> str:
@@ -82,6 +75,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
     "reasons": reasons,
+    "paths": paths.shown,
+    "paths_reasons": paths.shown_reasons,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
