@@ -14,6 +14,7 @@ from devcluster.console import Commands, end_on_signals, progress
 from devcluster.demo import tell
 from devcluster.engines import CHOICES
 from devcluster.errors import MissingProgram
+from devcluster.gateway import Gateway, lacking
 from devcluster.programs import find_metacontroller, find_programs, find_traefik, find_validator
 
 engine_option = click.option(
@@ -67,7 +68,10 @@ def up(engine: str, resync: int | None, keep: bool) -> None:
     started = time.monotonic()
     with contextlib.ExitStack() as exits:
         with progress() as report:
-            cluster = exits.enter_context(DevCluster(engine, resync=resync, keep=keep, progress=report))
+            gateways = 0 if lacking() else 1
+            cluster = exits.enter_context(
+                DevCluster(engine, resync=resync, gateway=gateways, keep=keep, progress=report)
+            )
         click.echo(welcome(cluster, time.monotonic() - started))
         with contextlib.suppress(KeyboardInterrupt):
             while True:
@@ -94,13 +98,24 @@ In another terminal:
   {commands}
 
 For example:
-  kubectl create service clusterip web --tcp=80
+  kubectl create service clusterip web --tcp=8083
   kubectl annotate service web ingress/http=true
   kubectl get ingress web --output=yaml
-  kubectl describe service web               # Events say why something is refused
+{requests(cluster.gateway)}  kubectl describe service web               # Events say why something is refused
   kubectl delete service web                 # and its Ingress goes with it
 
 Ctrl-C ends it."""
+
+
+def requests(gateway: Gateway | None) -> str:
+    """Return the commands that send a request to the Service of the example. There are no Pods: one is a server."""
+    if gateway is None:
+        return ""
+    return f"""\
+  python3 -m http.server 8083 --bind "$(kubectl get service web --output=jsonpath={{.spec.clusterIP}})" &
+  curl --header 'Host: example.com' {gateway.url}/
+  curl {gateway.url}/            # nothing serves this host: the 404 page
+"""
 
 
 @main.command()
@@ -117,10 +132,12 @@ def demo(engine: str) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     with contextlib.ExitStack() as exits:
         with progress() as report:
-            cluster = exits.enter_context(DevCluster(engine, progress=report))
+            cluster = exits.enter_context(DevCluster(engine, gateway=0 if lacking() else 1, progress=report))
         version = cluster.control_plane.programs.kube_apiserver.version
         click.echo(f"On Kubernetes {version}, driven by {cluster.engine_name}:\n")
-        told = tell(cluster.api, console())
+        if reason := lacking():
+            click.echo(f"{reason} Two steps are left out.\n")
+        told = tell(cluster, console())
     raise SystemExit(0 if told else 1)
 
 

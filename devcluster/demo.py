@@ -1,5 +1,6 @@
 """The demo: the story told to a person, each step with what was done, what happened and how long it took."""
 
+import contextlib
 import time
 
 from rich.console import Console
@@ -7,33 +8,35 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
-from devcluster.api import NAMESPACES, Api
+from devcluster.api import NAMESPACES
+from devcluster.cluster import DevCluster
 from devcluster.errors import DevClusterError
-from devcluster.story import STORY, Stage, Step
+from devcluster.story import Stage, Step, steps_for
 
 NAMESPACE = "demo"
 INDENT = 18
 
 
-def tell(api: Api, out: Console) -> bool:
+def tell(cluster: DevCluster, out: Console) -> bool:
     """Play the story in a namespace of its own and tell it to `out`. Return whether every step had its effect."""
-    api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    stage = Stage(api, NAMESPACE)
-    for number, step in enumerate(STORY, start=1):
-        try:
-            seen = step.play(stage)
-        except DevClusterError as failure:
-            out.print(line("✘", "red", number, step, "failed"), soft_wrap=True)
-            out.print(Padding(Text(str(failure), style="red"), (0, 0, 1, INDENT), expand=False))
-            out.print(f"Step {number} of {len(STORY)} failed; the story ends here.", style="bold red")
-            return False
-        took = f"{(time.perf_counter() - stage.acted_at) * 1000:.0f} ms"
-        out.print(line("✔", "green", number, step, took), soft_wrap=True)
-        if seen.startswith("apiVersion:"):
-            out.print(Padding(Syntax(seen, "yaml", background_color="default"), (0, 0, 1, INDENT), expand=False))
-        elif seen:
-            out.print(Padding(Text(seen, style="dim"), (0, 0, 0, INDENT), expand=False))
-    out.print(f"\nAll {len(STORY)} steps had their effect.", style="bold green")
+    cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    with contextlib.closing(Stage(cluster.api, NAMESPACE, cluster.gateway, cluster.ingress_class)) as stage:
+        steps = steps_for(stage)
+        for number, step in enumerate(steps, start=1):
+            try:
+                seen = step.play(stage)
+            except DevClusterError as failure:
+                out.print(line("✘", "red", number, step, "failed"), soft_wrap=True)
+                out.print(Padding(Text(str(failure), style="red"), (0, 0, 1, INDENT), expand=False))
+                out.print(f"Step {number} of {len(steps)} failed; the story ends here.", style="bold red")
+                return False
+            took = f"{(time.perf_counter() - stage.acted_at) * 1000:.0f} ms"
+            out.print(line("✔", "green", number, step, took), soft_wrap=True)
+            if seen.startswith("apiVersion:"):
+                out.print(Padding(Syntax(seen, "yaml", background_color="default"), (0, 0, 1, INDENT), expand=False))
+            elif seen:
+                out.print(Padding(Text(seen, style="dim"), (0, 0, 0, INDENT), expand=False))
+    out.print(f"\nAll {len(steps)} steps had their effect.", style="bold green")
     return True
 
 

@@ -9,6 +9,7 @@ import http.client
 import platform
 import ssl
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,8 @@ class Answer:
 class Gateway:
     """`count` instances of Traefik, and the 404 page. Call `start` when the manifests are applied, then `wait_ready`.
 
-    Both raise ProcessDied, and `wait_ready` NotReady.
+    Both raise ProcessDied, and `wait_ready` NotReady. An instance that is started again listens before it has read the
+    Ingresses: for some 0.3 s it answers with the 404 page. On a cluster, its pod is not ready then.
     """
 
     def __init__(self, count: int, program: Program, processes: Processes) -> None:
@@ -144,7 +146,15 @@ class Gateway:
             process.wait_ready(lambda port=port: answers(port, "/ping"))  # type: ignore[misc]
         self.traefiks[0].wait_ready(lambda: self.ask("nobody.example").is_the_404_page)
 
-    def ask(self, host: str, path: str = "/", *, method: str = "GET", tls: bool = False, **headers: str) -> Answer:
+    def ask(
+        self,
+        host: str,
+        path: str = "/",
+        *,
+        method: str = "GET",
+        tls: bool = False,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
         """Send a request on a connection of its own and return the answer; raises OSError or HTTPException."""
         connection: http.client.HTTPConnection
         if tls:
@@ -153,7 +163,7 @@ class Gateway:
         else:
             connection = http.client.HTTPConnection(LOOPBACK, self.http_port, timeout=10)
         with contextlib.closing(connection):
-            connection.request(method, path, headers={"Host": host} | headers)
+            connection.request(method, path, headers={"Host": host} | dict(headers or {}))
             answer = connection.getresponse()
             body = answer.read().decode(errors="replace")
             return Answer(answer.status, {key.lower(): value for key, value in answer.getheaders()}, body)

@@ -93,14 +93,14 @@ def render(
     Raises CommandFailed when the manifests are not as the patches expect them.
     """
     folder.mkdir()
-    bases, components = list(BASES), list[str]()
+    httproute = serving is not None and serving.httproute
+    bases, components = list(HTTPROUTE_BASES if httproute else BASES), list[str]()
     patches = [patch("DecoratorController", CONTROLLER, operations(hook_url, resync))]
     if serving:
         bases.append("gateway")
         patches.append(patch("Service", "not-found", [port("/spec/ports/0/port", serving.page_port)]))
     if serving and serving.httproute:
         # Traefik finds the entry point of a listener by its port.
-        bases[: len(BASES)] = HTTPROUTE_BASES
         components += HTTPROUTE_COMPONENTS
         patches.append(patch("Gateway", CLASS, [port("/spec/listeners/0/port", serving.http_port)]))
     kustomization = {

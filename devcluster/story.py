@@ -3,6 +3,8 @@
 `make demo` tells it, and the end-to-end tests play the same steps: what is shown is what is tested.
 """
 
+import contextlib
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +13,9 @@ from typing import Any
 import yaml
 
 from devcluster.api import EVENTS, INGRESSES, SERVICES, Api, Object, T, wait_for
+from devcluster.backend import Backend
 from devcluster.errors import DevClusterError
+from devcluster.gateway import Answer, Gateway
 
 PATIENCE = 20.0
 """Seconds that a step may take. Most take a tenth of a second; a retry takes longer, and so does a busy machine."""
@@ -23,23 +27,32 @@ class Failed(DevClusterError):  # noqa: N818 - named for what happened, as its s
 
 @dataclass
 class Stage:
-    """Where the story is played: one namespace, and what has been seen in it so far."""
+    """Where the story is played: one namespace, and what has been seen in it so far. Close it at the end."""
 
     api: Api
     namespace: str
+    gateway: Gateway | None = None
+    """None where no request can be served."""
+    ingress_class: str | None = "nginx"
+    """The class that the settings state."""
     acted_at: float = 0.0
     memory: dict[str, Object] = field(default_factory=dict)
+    exits: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    def close(self) -> None:
+        """End the backends."""
+        self.exits.close()
 
     def act(self, write: Callable[[], Any]) -> None:
         """Make a write, and note the time just before it."""
         self.acted_at = time.perf_counter()
         write()
 
-    def create_service(self, name: str, annotations: dict[str, str], port: int = 80) -> None:
-        """Create a Service with one port."""
+    def create_service(self, name: str, annotations: dict[str, str], port: int = 80) -> Object:
+        """Create a Service with one port and return it."""
         metadata = {"name": name, "namespace": self.namespace, "annotations": annotations}
         spec = {"selector": {"app": name}, "ports": [{"name": "http", "port": port}]}
-        self.api.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+        return self.api.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 
     def annotate(self, name: str, value: str | None) -> None:
         """Set ingress/http on a Service; None removes it."""
@@ -78,43 +91,74 @@ class Stage:
             if (event["involvedObject"]["name"], event["reason"]) == (name, "SyncError")
         ]
 
+    def until_answer(self, host: str, what: str, wanted: Callable[[Answer], bool]) -> Answer:
+        """Return the gateway's answer for the path / of a host, once it is as wanted."""
+        gateway = self.gateway
+        if gateway is None:
+            raise Failed("there is no gateway to send a request to")
+
+        def check() -> Answer | None:
+            answer = gateway.ask(host)
+            return answer if wanted(answer) else None
+
+        return self.until(what, check)
+
     def expect(self, ok: bool, seen: str) -> None:
         """Raise Failed with what was seen, unless it is ok."""
         if not ok:
             raise Failed(seen)
 
 
+Play = Callable[[Stage], str]
+"""A function that plays a step and returns what to show."""
+
+
 @dataclass(frozen=True)
 class Step:
-    """What is done, what happens then, and the function that does and checks it; it returns what to show."""
+    """What is done, what happens then, and the function that does and checks it."""
 
     done: str
     happens: str
-    play: Callable[[Stage], str]
+    play: Play
+    traffic: bool = False
+    """Whether it sends requests, and so needs a gateway."""
 
 
 STORY: list[Step] = []
 
+HOST = "example.com"
+"""The host that the settings state."""
 
-def step(done: str, happens: str) -> Callable[[Callable[[Stage], str]], Callable[[Stage], str]]:
+PORT, OTHER_PORT = 8083, 8084
+"""The ports of the Service. Anybody may listen on them, unlike on 80."""
+
+
+def step(done: str, happens: str, *, traffic: bool = False) -> Callable[[Play], Play]:
     """Return a decorator that adds the function to the story as a step."""
 
-    def add(play: Callable[[Stage], str]) -> Callable[[Stage], str]:
-        STORY.append(Step(done, happens, play))
+    def add(play: Play) -> Play:
+        STORY.append(Step(done, happens, play, traffic))
         return play
 
     return add
 
 
+def steps_for(stage: Stage) -> list[Step]:
+    """Return the steps that can be played on a stage: without a gateway, those that send requests are left out."""
+    return [step for step in STORY if stage.gateway or not step.traffic]
+
+
 @step("a Service without the annotation", "no Ingress")
 def without_annotation(stage: Stage) -> str:
-    stage.act(lambda: stage.create_service("shop", {}))
+    stage.act(lambda: stage.memory.update(service=stage.create_service("shop", {}, PORT)))
     # That no Ingress appears can't be waited for. But Services are synced in the order of their events: once a Service
     # that was created later has its Ingress, this one has been synced.
     stage.create_service("canary", {"ingress/http": "true"})
     stage.until_ingress("canary", "the Ingress of another Service, annotated later", lambda _: True)
     stage.expect(stage.ingress("shop") is None, "an Ingress that nobody asked for")
     stage.api.delete(SERVICES, "canary", stage.namespace)
+    if stage.gateway:
+        stage.exits.enter_context(Backend(stage.memory["service"]))
     return ""
 
 
@@ -122,9 +166,17 @@ def without_annotation(stage: Stage) -> str:
 def annotated(stage: Stage) -> str:
     stage.act(lambda: stage.annotate("shop", "true"))
     ingress = stage.memory["shop"] = stage.until_ingress("shop", "the Ingress shop", lambda _: True)
-    stage.expect(routes(ingress) == [("example.com", "/", "Prefix", "shop", 80)], f"an Ingress with {routes(ingress)}")
-    stage.expect(ingress["spec"]["ingressClassName"] == "nginx", "another class than nginx")
+    stage.expect(routes(ingress) == [(HOST, "/", "Prefix", "shop", PORT)], f"an Ingress with {routes(ingress)}")
+    stage.expect(
+        ingress["spec"].get("ingressClassName") == stage.ingress_class, f"another class than {stage.ingress_class}"
+    )
     return shown(ingress)
+
+
+@step(f"send a request for http://{HOST}/", "the Service answers; the time counts from the annotation", traffic=True)
+def answered(stage: Stage) -> str:
+    answer = stage.until_answer(HOST, "an answer of the Service", lambda found: served_by(stage, "shop", found))
+    return f"{answer.status} from the Service {stage.namespace}/shop"
 
 
 @step("delete the Ingress", "it is back")
@@ -145,11 +197,13 @@ def edited(stage: Stage) -> str:
     return ""
 
 
-@step("change the Service's port to 8080", "the Ingress follows")
+@step(f"change the Service's port to {OTHER_PORT}", "the Ingress follows")
 def port_changed(stage: Stage) -> str:
-    ports = {"spec": {"ports": [{"name": "http", "port": 8080}]}}
+    ports = {"spec": {"ports": [{"name": "http", "port": OTHER_PORT}]}}
     stage.act(lambda: stage.api.patch(SERVICES, "shop", ports, stage.namespace))
-    ingress = stage.until_ingress("shop", "a backend with port 8080", lambda ingress: routes(ingress)[0][4] == 8080)
+    ingress = stage.until_ingress(
+        "shop", f"a backend with port {OTHER_PORT}", lambda ingress: routes(ingress)[0][4] == OTHER_PORT
+    )
     stage.memory["shop"] = ingress
     return f"backend {routes(ingress)[0][3]}:{routes(ingress)[0][4]}"
 
@@ -167,6 +221,12 @@ def opted_out(stage: Stage) -> str:
     stage.act(lambda: stage.annotate("shop", None))
     stage.until("no Ingress shop", lambda: stage.ingress("shop") is None)
     return ""
+
+
+@step(f"send a request for http://{HOST}/ again", "the 404 page answers; the time counts as before", traffic=True)
+def not_found(stage: Stage) -> str:
+    answer = stage.until_answer(HOST, "the 404 page", lambda found: found.is_the_404_page)
+    return answer.body.splitlines()[0]
 
 
 @step("annotate it again, and delete the Service", "both are gone")
@@ -197,8 +257,13 @@ def stranger_gone(stage: Stage) -> str:
     ingress = stage.until_ingress(
         "blog", "the Service's own Ingress", lambda found: "ownerReferences" in found["metadata"]
     )
-    stage.expect(routes(ingress) == [("example.com", "/", "Prefix", "blog", 80)], f"an Ingress with {routes(ingress)}")
+    stage.expect(routes(ingress) == [(HOST, "/", "Prefix", "blog", 80)], f"an Ingress with {routes(ingress)}")
     return ""
+
+
+def served_by(stage: Stage, name: str, answer: Answer) -> bool:
+    """Return whether a Service's Backend gave the answer."""
+    return answer.status == 200 and bool(json.loads(answer.body)["service"] == f"{stage.namespace}/{name}")
 
 
 def routes(ingress: Object) -> list[tuple[str, str, str, str, int]]:

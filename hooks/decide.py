@@ -113,8 +113,9 @@ def resync_after(service: Service, objects: tuple[Object, ...], observed: Observ
     longer the next try waits: many that fail must not hold up the others.
     """
     some_minutes = spread(service, RESYNC_SECONDS)
-    missing = [made for made in objects if not observed.has(made)]
-    return max(spread(service, RECHECK_SECONDS), min(int(age / 4), some_minutes)) if missing else some_minutes
+    if all(map(observed.has, objects)):
+        return some_minutes
+    return max(spread(service, RECHECK_SECONDS), min(int(age / 4), some_minutes))
 
 
 def spread(service: Service, seconds: range) -> int:

@@ -9,7 +9,7 @@ from hooks.annotations import Route, Wishes
 from hooks.copying import ADDED, NOT_COPIED, copied_annotations, not_copied, read_from_routes
 from hooks.errors import Problem, Problems, Refused
 from hooks.kubernetes import Service
-from hooks.policy import INGRESS, NamespacePolicy
+from hooks.policy import HTTPROUTE, INGRESS, NamespacePolicy
 from hooks.ports import choose_ports
 from hooks.syntax import check_host, check_path_of_type
 from hooks.text import quoted
@@ -46,8 +46,8 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     namespace: str
-    annotations: dict[str, dict[str, str]]
-    """Those of the objects of each output."""
+    annotations: dict[str, str]
+    """Those of an Ingress."""
 
     ingress_class: str | None
     rules: tuple[Rule, ...]
@@ -59,6 +59,9 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
 
     parent: Parent | None
     """What HTTPRoutes attach to; None: no HTTPRoute is made."""
+
+    route_annotations: dict[str, str]
+    """Those of HTTPRoutes."""
 
 
 def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposure:
@@ -74,14 +77,13 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
     ingress_class = choose_class(wishes, policy, problems)
     tls = (wishes.tls_secret is not None or policy.tls.enabled) if wishes.tls is None else wishes.tls
     parent = choose_parent(wishes, policy, tls, problems)
-    annotations = {output: choose_annotations(service, policy, output, tls, problems) for output in policy.outputs}
+    annotations = choose_annotations(service, policy, INGRESS, tls, problems)
     rules = choose_rules(service, wishes, policy, problems)
     if problems.kept:
-        of_ingress = annotations.get(INGRESS) or choose_annotations(service, policy, INGRESS, tls, problems)
-        if NOT_COPIED in of_ingress:
+        if NOT_COPIED in annotations:
             # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
             # more is forbidden in an Ingress that stands.
-            problems.add(refusals.annotation_not_copied(of_ingress[NOT_COPIED]))
+            problems.add(refusals.annotation_not_copied(annotations[NOT_COPIED]))
         raise Refused(422, problems.kept, more=problems.more)
     return Exposure(
         name=service.metadata.name,
@@ -92,6 +94,7 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
         tls=tls,
         tls_secret=wishes.tls_secret or policy.default_secret(service.metadata.name),
         parent=parent,
+        route_annotations=choose_annotations(service, policy, HTTPROUTE, tls, problems) if parent else {},
     )
 
 

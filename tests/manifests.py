@@ -11,7 +11,7 @@ from devcluster.programs import find_kubectl
 
 REPOSITORY = Path(__file__).parents[1]
 
-FOLDERS = ("manifests", "manifests/sample", "metacontroller")
+FOLDERS = ("manifests", "manifests/sample", "metacontroller", "gateway")
 """The folders that are applied."""
 
 
@@ -32,7 +32,7 @@ def built(folder: Path) -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(done.stdout))
 
 
-def find(folder: str, kind: str) -> dict[str, Any]:
-    """Return the only object of a kind in a folder."""
-    [found] = [item for item in rendered(folder) if item["kind"] == kind]
+def find(folder: str, kind: str, name: str | None = None) -> dict[str, Any]:
+    """Return the only object of a kind, and of a name if one is given, in a folder."""
+    [found] = [item for item in rendered(folder) if item["kind"] == kind and name in (None, item["metadata"]["name"])]
     return found

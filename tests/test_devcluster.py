@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import requests
 import yaml
 from click.testing import CliRunner
 
 from devcluster import build, credentials, engines, gateway_api, overlay, programs
 from devcluster.__main__ import main
 from devcluster.api import wait_for
-from devcluster.cluster import CRD_FILE, tells_of_the_start
+from devcluster.backend import Backend
+from devcluster.cluster import CRD_FILE, DevCluster, tells_of_the_start
 from devcluster.errors import BuildFailed, DevClusterError, MissingProgram, NotReady, ProcessDied
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
@@ -152,9 +154,9 @@ def test_metacontroller_is_the_engine_where_it_is_on_path_unless_the_stand_in_is
 
 # Building them. `go` is a script here: it answers `go version` and `go mod download`, and writes the file -o names.
 
-GO = """
+GO = r"""
 [ "$1" = version ] && { echo go version go1.99.0 linux/amd64; exit; }
-[ "$1" = mod ] && { echo "{\\"Dir\\": \\"$0.module\\"}"; exit; }
+[ "$1" = mod ] && { echo "{\"Dir\": \"$0.module\"}"; exit; }
 while [ "$1" != -o ]; do shift; done
 echo compiling >&2
 echo half-made > "$2"
@@ -466,6 +468,56 @@ def test_the_overlay_renders_the_committed_manifests_with_the_hook_on_loopback(
         rendered.find("Secret", "absent")
     engine = engines.find_engine("standin", rendered.find("Deployment", "metacontroller"))
     assert engine.user == "system:serviceaccount:metacontroller:metacontroller"
+
+
+def test_with_a_gateway_its_objects_name_the_ports_that_are_reserved_for_it(
+    processes: Processes, tmp_path: Path
+) -> None:
+    def kubectl(*arguments: str) -> str:
+        return subprocess.check_output(
+            [programs.find_kubectl().path, *arguments], env=processes.environment(), text=True
+        )
+
+    serving = overlay.Serving(http_port=1234, page_port=1235, httproute=True)
+    rendered = overlay.render(tmp_path.resolve() / "overlay", "http://127.0.0.1:1", None, kubectl, serving)
+
+    assert rendered.find("Service", "not-found")["spec"]["ports"][0]["port"] == 1235
+    assert rendered.find("Gateway", "ingress-manager")["spec"]["listeners"][0]["port"] == 1234
+    mounted = rendered.mounted("ingress-manager-gateway")
+    assert set(mounted) == {"/etc/traefik/traefik.yaml", "/etc/traefik/own/own.yaml"}
+    assert "kubernetesGateway" in yaml.safe_load(mounted["/etc/traefik/traefik.yaml"])["providers"]
+
+
+def test_a_mount_that_leads_to_no_config_map_of_the_manifests_is_an_error() -> None:
+    container = {"volumeMounts": [{"name": "static", "mountPath": "/etc/traefik"}]}
+    spec = {"containers": [container], "volumes": [{"name": "static", "secret": {"secretName": "traefik"}}]}
+    deployment = {"kind": "Deployment", "metadata": {"name": "x"}, "spec": {"template": {"spec": spec}}}
+    with pytest.raises(DevClusterError, match="the Deployment x mounts what isn't there: 'configMap'"):
+        overlay.Rendered(yaml.safe_dump(deployment)).mounted("x")
+
+
+def test_httproutes_need_a_gateway() -> None:
+    with pytest.raises(ValueError, match="httproute needs a gateway"):
+        DevCluster("standin", httproute=True)
+
+
+def test_a_backend_answers_with_what_it_got_and_then_no_more() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        number = free.getsockname()[1]
+    service = {
+        "metadata": {"namespace": "team-a", "name": "shop"},
+        "spec": {"clusterIP": "127.0.0.1", "ports": [{"port": number}]},
+    }
+    with Backend(service):
+        answer = requests.get(f"http://127.0.0.1:{number}/cart", headers={"X-Own": "1"}, timeout=5).json()
+        assert (answer["service"], answer["method"], answer["path"]) == ("team-a/shop", "GET", "/cart")
+        assert answer["headers"]["X-Own"] == "1"
+        with pytest.raises(
+            DevClusterError, match=rf"nothing can listen on 127.0.0.1:{number}, for the Service team-a/s"
+        ):
+            Backend(service)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", number))
 
 
 def test_metacontrollers_arguments_are_kept_but_for_its_ports() -> None:

@@ -33,15 +33,15 @@ DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
 ENTRYPOINT: list[str] = json.loads(re.findall(r"^ENTRYPOINT (.*)$", DOCKERFILE, re.MULTILINE)[-1])
 
 
-def template(folder: str) -> dict[str, Any]:
-    """Return the pod template of a folder's only Deployment."""
-    result: dict[str, Any] = find(folder, "Deployment")["spec"]["template"]
+def template(folder: str, name: str | None = None) -> dict[str, Any]:
+    """Return the pod template of a folder's only Deployment, or of the one with that name."""
+    result: dict[str, Any] = find(folder, "Deployment", name)["spec"]["template"]
     return result
 
 
-def container(folder: str) -> dict[str, Any]:
-    """Return the only container of a folder's only Deployment."""
-    [result] = template(folder)["spec"]["containers"]
+def container(folder: str, name: str | None = None) -> dict[str, Any]:
+    """Return the only container of a folder's only Deployment, or of the one with that name."""
+    [result] = template(folder, name)["spec"]["containers"]
     assert isinstance(result, dict)
     return result
 
@@ -62,7 +62,27 @@ def selects(selector: dict[str, str], labels: dict[str, str]) -> bool:
     return bool(selector) and selector.items() <= labels.items()
 
 
+DEPLOYMENTS = [
+    ("manifests", "ingress-manager"),
+    ("manifests/sample", "hello"),
+    ("metacontroller", "metacontroller"),
+    ("gateway", "ingress-manager-gateway"),
+    ("gateway", "not-found"),
+]
+"""Each folder with the name of a Deployment in it."""
+
+
 # Every folder.
+
+
+def test_every_deployment_is_tested() -> None:
+    found = {
+        (folder, item["metadata"]["name"])
+        for folder in FOLDERS
+        for item in rendered(folder)
+        if item["kind"] == "Deployment"
+    }
+    assert found == set(DEPLOYMENTS)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -78,6 +98,7 @@ def test_every_namespaced_object_is_in_the_folders_own_namespace(folder: str) ->
         "ClusterRole",
         "ClusterRoleBinding",
         "DecoratorController",
+        "IngressClass",
         "ValidatingAdmissionPolicy",
         "ValidatingAdmissionPolicyBinding",
     }
@@ -88,19 +109,24 @@ def test_every_namespaced_object_is_in_the_folders_own_namespace(folder: str) ->
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_every_selector_selects_the_deployments_pods(folder: str) -> None:
-    labels = template(folder)["metadata"]["labels"]
-    assert selects(find(folder, "Deployment")["spec"]["selector"]["matchLabels"], labels)
-    for constraint in template(folder)["spec"].get("topologySpreadConstraints", []):
-        assert selects(constraint["labelSelector"]["matchLabels"], labels)
+def test_every_selector_selects_the_pods_of_one_deployment(folder: str) -> None:
+    pods = {name: template(folder, name)["metadata"]["labels"] for where, name in DEPLOYMENTS if where == folder}
+
+    def selected(selector: dict[str, str]) -> list[str]:
+        return [name for name, labels in pods.items() if selects(selector, labels)]
+
+    for name in pods:
+        assert selected(find(folder, "Deployment", name)["spec"]["selector"]["matchLabels"]) == [name]
+        for constraint in template(folder, name)["spec"].get("topologySpreadConstraints", []):
+            assert selected(constraint["labelSelector"]["matchLabels"]) == [name]
     for item in rendered(folder):
         match item:
             case {"kind": "Service", "spec": {"selector": selector}}:
-                assert selects(selector, labels)
+                assert len(selected(selector)) == 1
             case {"kind": "PodDisruptionBudget", "spec": {"selector": {"matchLabels": selector}}}:
-                assert selects(selector, labels)
+                assert len(selected(selector)) == 1
             case {"kind": "NetworkPolicy", "spec": {"podSelector": {"matchLabels": selector}}}:
-                assert selects(selector, labels)
+                assert len(selected(selector)) == 1
 
 
 @pytest.mark.parametrize("folder", ["manifests", "manifests/sample"])
@@ -129,18 +155,18 @@ RESTRICTED: list[tuple[str, Checked]] = [
 ]
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize(("folder", "name"), DEPLOYMENTS)
 @pytest.mark.parametrize(("rule", "holds"), RESTRICTED, ids=[rule for rule, _ in RESTRICTED])
-def test_pods_meet_the_restricted_pod_security_standard(folder: str, rule: str, holds: Checked) -> None:
+def test_pods_meet_the_restricted_pod_security_standard(folder: str, name: str, rule: str, holds: Checked) -> None:
     namespace = find(folder, "Namespace")
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
-    assert holds(template(folder)["spec"], container(folder)), rule
+    assert holds(template(folder, name)["spec"], container(folder, name)), rule
 
 
-@pytest.mark.parametrize("folder", ["manifests", "metacontroller"])
-def test_two_replicas_outlive_the_loss_or_the_drain_of_a_node(folder: str) -> None:
-    assert find(folder, "Deployment")["spec"]["replicas"] == 2
-    assert find(folder, "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+@pytest.mark.parametrize(("folder", "name"), [found for found in DEPLOYMENTS if found[0] != "manifests/sample"])
+def test_two_replicas_outlive_the_loss_or_the_drain_of_a_node(folder: str, name: str) -> None:
+    assert find(folder, "Deployment", name)["spec"]["replicas"] == 2
+    assert find(folder, "PodDisruptionBudget", name)["spec"]["maxUnavailable"] == 1
 
 
 # Metacontroller and the DecoratorController.
@@ -363,6 +389,7 @@ def test_the_sample_needs_no_other_annotation() -> None:
 def test_the_version_is_the_same_wherever_it_is_stated() -> None:
     version = SETUP["metadata"]["version"]
     assert container("manifests")["image"].endswith(f"/ingress-manager:{version}")
+    assert container("gateway", "not-found")["image"] == container("manifests")["image"]
     assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {version}
 
 

@@ -22,6 +22,7 @@ RUN_BY = {
     "kubectl wait --for condition=established crd/decoratorcontrollers.metacontroller.k8s.io": END_TO_END,
     "kubectl apply -k metacontroller/": END_TO_END,
     "kubectl apply -k manifests/": END_TO_END,
+    "kubectl apply -k gateway/": END_TO_END,
     "kubectl apply -k manifests/sample/": END_TO_END,
     "make run": "tests/test_run.py",
     "curl --data @tests/fixtures/sync.json http://127.0.0.1:8080/sync": "tests/test_run.py",
@@ -56,7 +57,12 @@ def test_every_command_is_run_by_a_test() -> None:
             assert {command, f"{command}-all"} & set((REPOSITORY / where).read_text().splitlines())
 
 
-PAGES = [REPOSITORY / "README.md", REPOSITORY / "metacontroller/README.md", *sorted(REPOSITORY.glob("docs/**/*.md"))]
+PAGES = [
+    REPOSITORY / "README.md",
+    REPOSITORY / "gateway/README.md",
+    REPOSITORY / "metacontroller/README.md",
+    *sorted(REPOSITORY.glob("docs/**/*.md")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

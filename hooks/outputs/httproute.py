@@ -15,7 +15,6 @@ from hooks.errors import Refused
 from hooks.exposure import Exposure, Parent, Path, Rule
 from hooks.kubernetes import Object
 from hooks.outputs.metadata import make_metadata
-from hooks.policy import HTTPROUTE
 
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
@@ -42,7 +41,9 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
         {
             "apiVersion": "gateway.networking.k8s.io/v1",
             "kind": "HTTPRoute",
-            "metadata": make_metadata(exposure, name_of(exposure.name, hosts[0], first), HTTPROUTE),
+            "metadata": make_metadata(
+                name_of(exposure.name, hosts[0], first), exposure.namespace, exposure.route_annotations
+            ),
             "spec": {
                 "parentRefs": [parent],
                 "hostnames": hosts,

@@ -5,7 +5,6 @@ from typing import Any
 from hooks.exposure import Exposure
 from hooks.kubernetes import Object
 from hooks.outputs.metadata import make_metadata
-from hooks.policy import INGRESS
 
 
 def make_ingress(exposure: Exposure) -> list[Object]:
@@ -14,7 +13,7 @@ def make_ingress(exposure: Exposure) -> list[Object]:
     Every field that the API server would default inside a list is given: Metacontroller replaces `rules` whole, so a
     default left out would look like drift and be rewritten for ever.
     """
-    metadata = make_metadata(exposure, exposure.name, INGRESS)
+    metadata = make_metadata(exposure.name, exposure.namespace, exposure.annotations)
     spec: dict[str, Any] = {}
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class

@@ -1,5 +1,6 @@
 """One development cluster for each engine. Where none can be had, tests are skipped, and the summary says why."""
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from devcluster.cluster import DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import MissingProgram
 from devcluster.processes import Processes
-from devcluster.programs import find_metacontroller, find_programs
+from devcluster.programs import find_metacontroller, find_programs, find_traefik
 from devcluster.story import Stage
 
 ENGINES = ("metacontroller", "standin")
@@ -36,6 +37,7 @@ def require(engine: str) -> None:
     """Skip the test, saying why, when the engine or the control plane can't be had on this machine."""
     try:
         find_programs(print)
+        find_traefik()
     except MissingProgram as missing:
         pytest.skip(f"There is no cluster, so nothing end to end was tested. {missing}")
     if engine == "metacontroller" and find_metacontroller() is None:
@@ -53,7 +55,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def cluster(engine: str) -> Iterator[DevCluster]:
     """Yield the cluster that the tests of one engine share; each test has a namespace of its own."""
-    with DevCluster(engine) as running:
+    with DevCluster(engine, gateway=0 if gateway.lacking() else 1) as running:
         yield running
 
 
@@ -77,6 +79,8 @@ def serving(engine: str) -> Iterator[DevCluster]:
 
     What a Service is given there is what the namespace's name says.
     """
+    if reason := gateway.lacking():
+        pytest.skip(reason)
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True) as running:
         for name in ("ingress", "httproute", "both"):
             running.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -104,5 +108,6 @@ def stage(cluster: DevCluster) -> Iterator[Stage]:
     """Yield a fresh namespace, which is deleted at the end."""
     name = f"test-{next(_numbers)}"
     cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    yield Stage(cluster.api, name)
+    with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as fresh:
+        yield fresh
     cluster.api.delete(NAMESPACES, name)

@@ -2,6 +2,8 @@
 
 import re
 
+import yaml
+
 from devcluster.api import SERVICES
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, routes
@@ -62,7 +64,8 @@ def answers_429(cluster: DevCluster) -> int:
 
 def test_while_paused_nothing_changes_and_no_event_says_so(cluster: DevCluster, stage: Stage) -> None:
     three_services(stage)
-    cluster.restart_hook({"paused": True})
+    settings = yaml.safe_load(cluster.settings_file.read_text())
+    cluster.restart_hook(settings | {"paused": True})
     try:
         paused = answers_429(cluster)
         stage.annotate("changed", "yes")
@@ -73,6 +76,6 @@ def test_while_paused_nothing_changes_and_no_event_says_so(cluster: DevCluster, 
         assert not [event for event in stage.events("changed") if "429" in event or "ingress/http" in event]
         stage.annotate("changed", "true")
     finally:
-        cluster.restart_hook({})
+        cluster.restart_hook(settings)
     stage.api.patch(SERVICES, "changed", {"metadata": {"labels": {"touched": "again"}}}, stage.namespace)
     stage.until_ingress("changed", "the changed port", lambda found: routes(found)[0][4] == 81)

@@ -31,7 +31,7 @@ def test_make_demo_tells_the_story(engine: str) -> None:
 
 def test_the_commands_of_the_installation_install_it(empty_cluster: ControlPlane) -> None:
     commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("kubectl ")]
-    assert len(commands) == 5
+    assert len(commands) == 6
     assert set(commands) <= set(RUN_BY)
     kubectl = empty_cluster.programs.kubectl.path
     environment = {**os.environ, "KUBECONFIG": str(empty_cluster.kubeconfig)}
@@ -43,6 +43,8 @@ def test_the_commands_of_the_installation_install_it(empty_cluster: ControlPlane
     for kind, namespace, name in (
         ("deployment", "metacontroller", "metacontroller"),
         ("deployment", "ingress-manager", "ingress-manager"),
+        ("deployment", "ingress-manager-gateway", "ingress-manager-gateway"),
+        ("deployment", "ingress-manager-gateway", "not-found"),
     ):
         assert name in empty_cluster.kubectl("get", kind, "--namespace", namespace, name)
     assert "ingress-manager" in empty_cluster.kubectl("get", "decoratorcontroller", "ingress-manager")

@@ -8,12 +8,12 @@ import pytest
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
 from devcluster.cluster import DevCluster
-from devcluster.story import STORY, Stage, routes
+from devcluster.story import Stage, routes, steps_for
 from tests.e2e.audit import until_create_met_an_existing_ingress
 
 
 def test_the_story(stage: Stage, record_property: Callable[[str, object], None]) -> None:
-    for step in STORY:
+    for step in steps_for(stage):
         step.play(stage)
         record_property(step.done, f"{(time.perf_counter() - stage.acted_at) * 1000:.0f} ms")
 

@@ -59,7 +59,7 @@ FAMILIES: dict[str, tuple[Callable[[Object], Any], list[tuple[dict[str, str | No
     ),
     "class": (
         lambda ingress: ingress["spec"]["ingressClassName"],
-        [({"ingress/class": "traefik"}, "traefik"), ({"ingress/class": None}, "nginx")],
+        [({"ingress/class": "traefik"}, "traefik"), ({"ingress/class": None}, "ingress-manager")],
     ),
     "tls": (
         tls,
