@@ -13,7 +13,7 @@ from hooks.metacontroller import answer
 from hooks.policy import Policy
 from hooks.settings import load, parse
 from tests.metacontroller import body, service, sync_request
-from tools import docs, paths
+from tools import docs, routing
 
 
 @pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
@@ -69,7 +69,7 @@ def test_the_schema_names_every_field() -> None:
 
 
 def test_no_difference_of_hosts_and_paths_is_without_its_reason() -> None:
-    table = paths.load()
+    table = routing.load()
     differing = [each for group in table.groups for each in group.requests if each.why is not None]
     assert {each.why for each in differing} == set(table.reasons)
     for group in table.groups:

@@ -19,7 +19,7 @@ from hooks.copying import KNOWN
 from hooks.errors import REASONS
 from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import FILE_VARIABLE
-from tools import paths
+from tools import routing
 from tools.markdown import table
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -92,8 +92,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "exposecontroller_settings": lambda: migrated(exposecontroller.SETTINGS),
     "xposer_annotations": lambda: migrated(xposer.ANNOTATIONS),
     "xposer_settings": lambda: migrated(xposer.SETTINGS),
-    "paths": paths.shown,
-    "paths_reasons": paths.shown_reasons,
+    "paths": routing.shown,
+    "paths_reasons": routing.shown_reasons,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 

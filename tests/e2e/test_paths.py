@@ -13,34 +13,34 @@ from devcluster.cluster import DevCluster
 from devcluster.gateway import LOOPBACK
 from tests.e2e.exposed import exposed, with_own_hosts
 from tests.e2e.recorder import Arrived, Recorder, Unreadable
-from tools import paths
+from tools import routing
 
-TABLE = paths.load()
+TABLE = routing.load()
 
 
 @dataclass
 class Played:
     """Where the requests are played."""
 
-    output: paths.Output
+    output: routing.Output
     port: int
     recorder: Recorder
 
-    def own(self, group: paths.Group, text: str) -> str:
+    def own(self, group: routing.Group, text: str) -> str:
         """Return a text in which the hosts are the group's own: all groups are there at once."""
         return with_own_hosts(text, f"{labels(group)}.{self.output}")
 
 
-def labels(group: paths.Group) -> str:
+def labels(group: routing.Group) -> str:
     """Return what tells the hosts and Services of a group from those of the others."""
     return f"g{TABLE.groups.index(group)}"
 
 
-@pytest.fixture(scope="module", params=tuple(paths.OUTPUTS))
+@pytest.fixture(scope="module", params=tuple(routing.OUTPUTS))
 def played(serving: DevCluster, request: pytest.FixtureRequest) -> Iterator[Played]:
     """Yield all groups of the table, exposed in one way."""
     assert serving.gateway is not None
-    output: paths.Output = request.param
+    output: routing.Output = request.param
     services = {
         f"{name}-{labels(group)}": [
             msgspec.to_builtins(route) | {"host": with_own_hosts(route.host, f"{labels(group)}.{output}")}
@@ -54,21 +54,21 @@ def played(serving: DevCluster, request: pytest.FixtureRequest) -> Iterator[Play
 
 
 @pytest.mark.parametrize("group", TABLE.groups, ids=lambda group: group.about)
-def test_hosts_and_paths_lead_where_the_table_says(played: Played, group: paths.Group) -> None:
+def test_hosts_and_paths_lead_where_the_table_says(played: Played, group: routing.Group) -> None:
     said, seen = [], []
     for request in group.requests:
         host = played.own(group, request.host)
         target = played.own(group, request.target)
         sent = f"{request.method} {shortened(target)} Host: {host}"
         who = request.seen(played.output)
-        gets = None if isinstance(who, int) or who == paths.PAGE else request.gets or target
+        gets = None if isinstance(who, int) or who == routing.PAGE else request.gets or target
         answered, got = ask(played, group, request.method, target, host)
         seen.append((sent, answered, got and shortened(got)))
         said.append((sent, answered if isinstance(who, list) and answered in who else who, gets and shortened(gets)))
     assert seen == said
 
 
-def ask(played: Played, group: paths.Group, method: str, target: str, host: str) -> tuple[str | int, str | None]:
+def ask(played: Played, group: routing.Group, method: str, target: str, host: str) -> tuple[str | int, str | None]:
     """Return who answers a request, and the target that the Service got; None if it was none."""
     head = f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
     with contextlib.closing(socket.create_connection((LOOPBACK, played.port), timeout=10)) as connection:
@@ -80,7 +80,7 @@ def ask(played: Played, group: paths.Group, method: str, target: str, host: str)
     arrived = [only(each) for each in played.recorder.taken()]
     if answered_by is None:
         assert arrived == []
-        return (paths.PAGE if status == 404 and policy is not None else status), None
+        return (routing.PAGE if status == 404 and policy is not None else status), None
     [got] = arrived
     name, _, port = answered_by.partition(":")
     name = name.removesuffix(f"-{labels(group)}")
