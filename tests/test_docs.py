@@ -18,7 +18,7 @@ from hooks.metacontroller import answer
 from hooks.policy import Gateway, Policy
 from hooks.settings import load, parse
 from tests.metacontroller import body, service, sync_request
-from tools import docs
+from tools import docs, routing
 
 
 @pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
@@ -128,3 +128,14 @@ def test_the_schema_names_every_field() -> None:
     fields = {field.encode_name for field in msgspec.structs.fields(Policy)}
     assert set(schema["$defs"]["Policy"]["properties"]) == fields
     assert schema["$defs"]["Policy"]["additionalProperties"] is False
+
+
+def test_no_difference_of_hosts_and_paths_is_without_its_reason() -> None:
+    table = routing.load()
+    differing = [each for group in table.groups for each in group.requests if each.why is not None]
+    assert {each.why for each in differing} == set(table.reasons)
+    for group in table.groups:
+        for each in group.requests:
+            assert each.why is not None or not (each.traefik or isinstance(each.answers, dict)), each
+            for output, who in each.traefik.items():
+                assert who != each.specified(output), each

@@ -19,19 +19,12 @@ from hooks.copying import KNOWN
 from hooks.errors import REASONS
 from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import FILE_VARIABLE
+from tools import routing
+from tools.markdown import table
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
-
-
-def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Return a Markdown table whose columns line up."""
-    cells = [head, *rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    lines = [f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))} |" for row in cells]
-    lines.insert(1, f"|{'|'.join('-' * (width + 2) for width in widths)}|")
-    return "\n".join(lines)
 
 
 def annotations() -> str:
@@ -106,6 +99,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "exposecontroller_settings": lambda: migrated(exposecontroller.SETTINGS),
     "xposer_annotations": lambda: migrated(xposer.ANNOTATIONS),
     "xposer_settings": lambda: migrated(xposer.SETTINGS),
+    "paths": routing.shown,
+    "paths_reasons": routing.shown_reasons,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
