@@ -157,8 +157,8 @@ def build(if_possible: bool) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     try:
         with progress() as report:
-            own = [find_own(name, report) for name in (VALIDATOR, STEADYLOAD)]
-            programs = [*find_programs(report), *own, find_traefik()]
+            programs = [*find_programs(report)]
+            programs += [find_own(VALIDATOR, report), find_own(STEADYLOAD, report), find_traefik()]
             gateway_api.crds(report)
     except MissingProgram as error:
         if not if_possible:

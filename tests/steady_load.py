@@ -56,7 +56,7 @@ class Report(msgspec.Struct, frozen=True):
 class SteadyLoad:
     """Visitors, from entering the context until `report`. `texts` is what the answers of each host hold."""
 
-    def __init__(  # noqa: PLR0913 - options, each by its name
+    def __init__(
         self,
         texts: Mapping[str, str],
         addresses: Sequence[str],

@@ -66,8 +66,8 @@ SHORT = Scale(
     requests=1_000,
     services=20,
     transport={
-        "keepAliveMaxTime": "1s",
-        "lifeCycle": {"requestAcceptGraceTimeout": "2s", "graceTimeOut": "1s"},
+        "keepAliveMaxTime": "500ms",
+        "lifeCycle": {"requestAcceptGraceTimeout": "1500ms", "graceTimeOut": "500ms"},
     },
     leaving=0.3,
 )
@@ -130,6 +130,8 @@ class Shops(Stage):
         self.names = [f"s{number}" for number in range(scale.services)]
         self.visited = self.names[:VISITED]
         self.replicas = [Replica(cluster, address, scale.transport) for address in ADDRESSES]
+        self.note: Callable[[str, object], None]
+        """Adds to what pytest records of a test."""
         self._numbers = itertools.count(100)
 
     def open(self) -> None:
@@ -198,8 +200,16 @@ class Shops(Stage):
     def visit(self, disturb: Callable[[SteadyLoad], None], kinds: Iterable[str] = ALL_KINDS) -> Report:
         """Let visitors come while something is disturbed again and again; return what became of their requests."""
         texts = {host_of(name): f'"service": "{NAMESPACE}/{name}"' for name in self.visited}
-        ports = {"http_port": self.replicas[0].http_port, "https_port": self.replicas[0].https_port}
-        with SteadyLoad(texts, ADDRESSES, **ports, rate=RATE, kinds=kinds) as load:
+        replica = self.replicas[0]
+        load = SteadyLoad(
+            texts,
+            ADDRESSES,
+            http_port=replica.http_port,
+            https_port=replica.https_port,
+            rate=RATE,
+            kinds=kinds,
+        )
+        with load:
             end = time.monotonic() + self.scale.requests / RATE
             time.sleep(0.5)
             disturb(load)
@@ -208,11 +218,12 @@ class Shops(Stage):
             time.sleep(0.5)
             return load.report()
 
-    def expect_no_loss(self, report: Report) -> None:
-        """Fail, with each request that failed, unless none did."""
-        print(report)
-        assert report.failed == []
-        assert [again for again in report.sent_again if again.kind != "http2"] == []
+    def expect_no_loss(self, disturb: Callable[[SteadyLoad], None], kinds: Iterable[str] = ALL_KINDS) -> None:
+        """Let visitors come while something is disturbed; fail, naming each request that failed, unless none did."""
+        report = self.visit(disturb, kinds)
+        self.note("requests", str(report))
+        assert report.failed == [], report
+        assert [again for again in report.sent_again if again.kind != "http2"] == [], report
         assert report.succeeded == report.total >= self.scale.requests
         assert all(replica.requests_served() for replica in self.replicas)
 
@@ -236,11 +247,18 @@ def startup_delay() -> float:
 
 
 @pytest.fixture(scope="module")
-def shops(serving: DevCluster, scale: Scale) -> Iterator[Shops]:
+def open_shops(serving: DevCluster, scale: Scale) -> Iterator[Shops]:
     """Yield Services that are served by two Traefiks."""
     with contextlib.closing(Shops(serving, scale)) as shops:
         shops.open()
         yield shops
+
+
+@pytest.fixture
+def shops(open_shops: Shops, record_property: Callable[[str, object], None]) -> Shops:
+    """Return the Services, for one test."""
+    open_shops.note = record_property
+    return open_shops
 
 
 def specs(shops: Shops) -> list[tuple[str, Any]]:
@@ -257,7 +275,7 @@ def test_while_the_hook_is_killed_and_started_again(shops: Shops) -> None:
         shops.change_timeouts(shops.names[-1:])
 
     before = specs(shops)
-    shops.expect_no_loss(shops.visit(disturb))
+    shops.expect_no_loss(disturb)
     assert specs(shops) == before
 
 
@@ -269,7 +287,7 @@ def test_while_the_engine_is_killed_and_started_again(shops: Shops) -> None:
         shops.change_timeouts(shops.names[-1:])
 
     before = specs(shops)
-    shops.expect_no_loss(shops.visit(disturb))
+    shops.expect_no_loss(disturb)
     assert specs(shops) == before
 
 
@@ -288,7 +306,7 @@ def test_while_every_ingress_is_changed_in_what_is_not_its_backend(shops: Shops)
         shops.until_followed(shops.names, lambda found: f"also-{number}-" in str(found["spec"]["rules"]))
         shops.until_served(another)
 
-    shops.expect_no_loss(shops.visit(disturb))
+    shops.expect_no_loss(disturb)
     shops.annotate_all(shops.names, lambda name: {"ingress/host": host_of(name)})
     shops.until_followed(shops.names, lambda found: len(found["spec"]["rules"]) == 1)
 
@@ -312,7 +330,7 @@ def test_while_one_of_two_traefiks_ends_and_starts_again(shops: Shops) -> None:
         shops.until_ready(leaving)
         load.connect_to(ADDRESSES)
 
-    shops.expect_no_loss(shops.visit(disturb))
+    shops.expect_no_loss(disturb)
 
 
 @ENGINE_APART
@@ -369,7 +387,7 @@ def test_during_a_switch_from_ingresses_to_httproutes_and_back(shops: Shops) -> 
 
     before = Counter(written(shops))
     try:
-        shops.expect_no_loss(shops.visit(disturb, kinds=("kept", "new")))
+        shops.expect_no_loss(disturb, kinds=("kept", "new"))
     finally:
         cluster.restart_hook(settings)
     seen = Counter(written(shops)) - before
