@@ -66,7 +66,7 @@ format: $(bin)/.complete  ## let ruff put the code in order
 	@$(bin)/ruff check --fix .
 	@$(bin)/ruff format .
 
-docs: $(bin)/.complete  ## write the parts of the docs that are made from the code
+docs: $(bin)/.complete  ## write the parts of the docs that are made from the code, and what the commands in them print
 	@$(bin)/python -m tools.docs
 
 cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, and the 404 page; show what changes

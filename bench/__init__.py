@@ -3,6 +3,7 @@
 | module       | what it measures                                                                              |
 |--------------|-----------------------------------------------------------------------------------------------|
 | `core`       | the core alone: the cost of an answer, and what the worst inputs cost                         |
+| `commands`   | what a person waits for who lets a command decide over a whole cluster                        |
 | `hook`       | the hook as it is served: the cost of a request, and an answer beside connections that hang   |
 | `cluster`    | the order of what is measured on a real API server, with Metacontroller: the three below      |
 | `catch_up`   | how fast existing Services get their Ingresses, against plain creates of the same Ingresses   |

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from bench.cluster import cluster_sections
+from bench.commands import commands_section
 from bench.core import core_section
 from bench.figures import Section, show
 from bench.hook import hook_section
@@ -15,7 +16,7 @@ from devcluster.console import Command, end_on_signals, progress
 from devcluster.engines import CHOICES
 from tests.worst import worst_requests
 
-PARTS = ("core", "hook", "cluster")
+PARTS = ("core", "commands", "hook", "cluster")
 
 BUSY = 1.5
 """A load average above this at the start makes the figures worth nothing on a small machine."""
@@ -39,7 +40,7 @@ BUSY = 1.5
 )
 @click.option("--short", is_flag=True, help="Leave out the changes during resyncs, which take five minutes.")
 def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
-    """Measure what users experience: the PARTS core, hook and cluster, or all of them. Linux only.
+    """Measure what users experience: the PARTS core, commands, hook and cluster, or all of them. Linux only.
 
     Nothing else may run on the machine meanwhile. All parts take about seven minutes. A figure that doesn't reach its
     aim is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is
@@ -64,6 +65,8 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
         with progress() as report:
             if not parts or "core" in parts:
                 sections.append(core_section(report, worst_requests()))
+            if not parts or "commands" in parts:
+                sections.append(commands_section(report))
             if not parts or "hook" in parts:
                 sections.append(hook_section(report))
             if not parts or "cluster" in parts:

@@ -13,5 +13,7 @@ These modules, and those that they import, are pure: the same input gives the sa
 The shell is the rest: `app` answers HTTP, `settings` reads the settings file and the environment, `logs` and `metrics`
 report, `gunicorn_conf` and `worker` say how the hook is served.
 
+`commands` is for people and for CI: it decides the same over files, or over what kubectl shows.
+
 `not_found` is another program: the page for visitors where nothing is served.
 """

@@ -6,6 +6,7 @@ that is raised in the core is a bug.
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from hooks.text import one_line
 
@@ -40,28 +41,97 @@ class Reason(StrEnum):
     UNKNOWN_PORT = "unknown-port"
 
 
+class Meaning(NamedTuple):
+    """What a reason means, and what to do about it: a sentence or two each."""
+
+    meaning: str
+    remedy: str
+
+
 REASONS = {
-    Reason.AMBIGUOUS_PORT: "The Service has several TCP ports, and nothing says which one serves HTTP.",
-    Reason.ANNOTATION_NOT_ALLOWED: "The settings don't allow an annotation of the Ingress, or its value.",
-    Reason.CLASS_NOT_ALLOWED: "The settings don't allow the IngressClass in the Service's namespace.",
-    Reason.CONTRADICTION: "Two annotations contradict each other, or one has no effect because of another.",
-    Reason.DUPLICATE_ROUTE: "Two routes are the same one to ingress controllers.",
-    Reason.EXTERNAL_NAME: "The Service is of type ExternalName, which leads out of its namespace.",
-    Reason.HOST_NOT_ALLOWED: "The settings don't allow the host in the Service's namespace.",
-    Reason.HTTPS_PORT: "The Service's only TCP port speaks HTTPS, and nothing says that it is to be used.",
-    Reason.INVALID_DEFAULT_HOST: "The settings' template of the default host makes no valid host for this Service.",
-    Reason.INVALID_REQUEST: "The request is not one of Metacontroller's contract.",
-    Reason.INVALID_VALUE: "An annotation has a value that it can't have.",
-    Reason.NO_HTTPROUTES: "The settings ask for HTTPRoutes, and Metacontroller was not told to look after them.",
-    Reason.NO_PORT: "The Service has no TCP port.",
-    Reason.NOT_IN_HTTPROUTE: "The annotations ask for something that an HTTPRoute, or its Gateway, can't do.",
-    Reason.PATH_TYPE_NOT_ALLOWED: "The settings don't allow the path type.",
-    Reason.PAUSED: "The settings pause ingress-manager.",
-    Reason.TOO_LARGE: "The Ingress would be larger than Kubernetes can store.",
-    Reason.UNKNOWN_ANNOTATION: "The Service has an ingress/… annotation that ingress-manager doesn't know.",
-    Reason.UNKNOWN_PORT: "The Service has no TCP port of the name or number that is asked for.",
+    Reason.AMBIGUOUS_PORT: Meaning(
+        "The Service has several TCP ports, and nothing says which one serves HTTP.",
+        "State ingress/port, or name the port http.",
+    ),
+    Reason.ANNOTATION_NOT_ALLOWED: Meaning(
+        "The settings don't allow an annotation of the Ingress, or its value.",
+        "Take the annotation off the Service, or give it an allowed value. The administrator allows it in the setting "
+        "copyAnnotations.",
+    ),
+    Reason.CLASS_NOT_ALLOWED: Meaning(
+        "The settings don't allow the IngressClass in the Service's namespace.",
+        "Name an allowed class in ingress/class, or take the annotation off. The administrator allows classes in the "
+        "setting namespaces.*.classes.",
+    ),
+    Reason.CONTRADICTION: Meaning(
+        "Two annotations contradict each other, or one has no effect because of another.",
+        "Remove one of the two.",
+    ),
+    Reason.DUPLICATE_ROUTE: Meaning(
+        "Two routes are the same one to ingress controllers.",
+        "Remove one of them from ingress/routes. A slash at the end counts only in an Exact path, and "
+        "ImplementationSpecific counts as Prefix.",
+    ),
+    Reason.EXTERNAL_NAME: Meaning(
+        "The Service is of type ExternalName, which leads out of its namespace.",
+        "Use a Service of another type, or write the Ingress by hand.",
+    ),
+    Reason.HOST_NOT_ALLOWED: Meaning(
+        "The settings don't allow the host in the Service's namespace.",
+        "State an allowed host in ingress/host or ingress/routes. The administrator allows hosts in the setting "
+        "namespaces.*.hosts.",
+    ),
+    Reason.HTTPS_PORT: Meaning(
+        "The Service's only TCP port speaks HTTPS, and nothing says that it is to be used.",
+        "Add a port for HTTP. Or name the port in ingress/port, if the controller is told to send HTTPS.",
+    ),
+    Reason.INVALID_DEFAULT_HOST: Meaning(
+        "The settings' template of the default host makes no valid host for this Service.",
+        "State ingress/host. The administrator changes the template in the setting host.",
+    ),
+    Reason.INVALID_REQUEST: Meaning(
+        "The request is not one of Metacontroller's contract.",
+        "Let Metacontroller 4 call the hook, with hook version v2, as the DecoratorController that is shipped says.",
+    ),
+    Reason.INVALID_VALUE: Meaning(
+        "An annotation has a value that it can't have.",
+        "Write a value as the sentence says. Values are text: true and 80 need quotes in YAML.",
+    ),
+    Reason.NO_HTTPROUTES: Meaning(
+        "The settings ask for HTTPRoutes, and Metacontroller was not told to look after them.",
+        "The administrator applies metacontroller/httproute/, or takes httproute out of the setting outputs.",
+    ),
+    Reason.NO_PORT: Meaning(
+        "The Service has no TCP port.",
+        "Add the TCP port that serves HTTP to the Service.",
+    ),
+    Reason.NOT_IN_HTTPROUTE: Meaning(
+        "The annotations ask for something that an HTTPRoute, or its Gateway, can't do.",
+        "Do as the sentence says. A certificate belongs to a listener of the Gateway, which the administrator names in "
+        "the setting gateway.",
+    ),
+    Reason.PATH_TYPE_NOT_ALLOWED: Meaning(
+        "The settings don't allow the path type.",
+        "Use an allowed path type. The administrator allows others in the setting pathTypes.",
+    ),
+    Reason.PAUSED: Meaning(
+        "The settings pause ingress-manager.",
+        "Wait; nothing is wrong with the Service. The administrator sets paused to false.",
+    ),
+    Reason.TOO_LARGE: Meaning(
+        "The Ingress would be larger than Kubernetes can store.",
+        "Ask for fewer hosts, routes or annotations, or spread them over several Services.",
+    ),
+    Reason.UNKNOWN_ANNOTATION: Meaning(
+        "The Service has an ingress/… annotation that ingress-manager doesn't know.",
+        "Correct its name, or take it off.",
+    ),
+    Reason.UNKNOWN_PORT: Meaning(
+        "The Service has no TCP port of the name or number that is asked for.",
+        "Name one of the Service's own ports: its port, not its targetPort.",
+    ),
 }
-"""What each reason means, for the docs."""
+"""What each reason means, and what to do about it, for the docs and for `ingress-manager explain`."""
 
 
 class Problem(Exception):  # noqa: N818 - it is the Service, or the settings, that has the problem

@@ -146,3 +146,7 @@ class Observed(msgspec.Struct, frozen=True, gc=False):
     def all(self) -> Sequence[Attachment]:
         """Return all of them."""
         return [*self.ingresses.values(), *(self.httproutes or {}).values()]
+
+
+NOTHING = Observed(httproutes={})
+"""Nothing was made for a Service yet, and all can be made."""

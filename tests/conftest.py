@@ -20,6 +20,14 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("here")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, unless all is to be tested."""
+    if not config.getoption("--thorough"):
+        for item in items:
+            if item.get_closest_marker("thorough"):
+                item.add_marker(pytest.mark.skip(reason="They take long; `make test-all` runs them."))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say, once for each reason, what was left out: a check that does not run must not look like one that passed."""
     reasons = Counter(

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from rich.console import Console
 from bench import __main__ as command
 from bench.catch_up import CatchUp, catch_up_figures
 from bench.client import ask, keep_busy, post
+from bench.commands import commands_section
+from bench.commands import run as commands_run
 from bench.core import Cost, core_section, worst_figures
 from bench.figures import Figure, Section, at_least, at_most, exactly, show
 from bench.hook import hook_section
@@ -200,6 +203,26 @@ def test_a_short_run_of_the_core_gives_all_its_figures() -> None:
 
 
 @linux_only
+@pytest.mark.thorough
+def test_a_short_run_of_the_commands_gives_all_their_figures() -> None:
+    section = commands_section(silent, services=20)
+    assert [figure.name for figure in section.figures] == [
+        "the start of the program",
+        "json.load of 20 Services and their Ingresses",
+        "render of them, beyond that",
+        "its memory",
+        "20 / 2 Services, of time without the start",
+    ]
+
+
+def test_a_command_that_fails_is_no_figure(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{")
+    with pytest.raises(subprocess.CalledProcessError):
+        commands_run(tmp_path / "a.json")
+
+
+@linux_only
+@pytest.mark.thorough
 def test_a_short_run_of_the_served_hook_gives_all_its_figures() -> None:
     section = hook_section(silent, requests=100, hanging=5, asked=3)
     assert [figure.name for figure in section.figures] == [

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 import yaml
 
+from hooks.commands.shell.main import commands
 from hooks.metacontroller import answer
 from hooks.policy import Policy
 from hooks.settings import load, parse
@@ -15,13 +16,19 @@ from tests.metacontroller import body, service, sync_request
 from tools import docs
 
 
-@pytest.mark.parametrize("path", docs.pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
 def test_what_is_made_from_the_code_is_up_to_date(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == docs.pages()[path], "`make docs` writes it"
+    assert path.read_text(encoding="utf-8") == docs.made(path), "`make docs` writes it"
+
+
+def test_every_command_has_a_page_that_shows_what_it_prints() -> None:
+    for name in commands.commands:
+        page = (docs.DOCS / f"commands/{name}.md").read_text(encoding="utf-8")
+        assert any(f"ingress-manager {name}" in block for block in docs.CONSOLE.findall(page))
 
 
 def test_every_part_is_on_a_page() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in docs.DOCS.glob("*.md"))
+    text = "".join(path.read_text(encoding="utf-8") for path in docs.paths())
     assert set(re.findall(r"<!-- made: (\w+) -->", text)) == set(docs.PARTS)
 
 

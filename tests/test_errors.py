@@ -43,6 +43,6 @@ def test_the_same_sentence_is_collected_once_and_beyond_twenty_they_are_counted(
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_every_reason_says_what_it_means_in_one_sentence(reason: Reason) -> None:
-    assert REASONS[reason].endswith(".")
+def test_every_reason_says_what_it_means_and_what_to_do(reason: Reason) -> None:
+    assert all(text.endswith(".") for text in REASONS[reason])
     assert reason.value == reason.name.lower().replace("_", "-")

@@ -2,6 +2,7 @@
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
+What the objects of each case in tests/migrate become is written beside them.
 """
 
 import difflib
@@ -13,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from hooks.commands.manifests import read
+from hooks.commands.migrate import migrate
 from hooks.errors import SettingsError
 from hooks.metacontroller import answer
 from hooks.not_found.page import page
@@ -23,6 +26,7 @@ from tests.metacontroller import body, sync_request
 
 TESTS = Path(__file__).parent.parent / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
+MIGRATIONS = TESTS / "migrate"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
 INGRESS, HTTPROUTE, REFUSAL, SETTINGS_REFUSED = OUTCOMES = (
@@ -113,6 +117,16 @@ def pages() -> dict[Path, str]:
     }
 
 
+def migrated(case: Path) -> dict[str, str]:
+    """Return the files that hold the steps of a case of tests/migrate, and what has no counterpart."""
+    settings = case / "settings.yaml"
+    policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
+    manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
+    migration = migrate(manifests, policy)
+    found = "".join(f"{finding}\n" for finding in migration.findings)
+    return {"steps.sh": "\n".join(migration.steps), **({"findings.txt": found} if found else {})}
+
+
 def main(*folders: Path) -> None:
     """Update every case in the folders and print what changed."""
     changed = 0
@@ -126,5 +140,8 @@ def main(*folders: Path) -> None:
 
 if __name__ == "__main__":
     main(CASES, ATTACKS)
+    for migration in cases_in(MIGRATIONS):
+        for file, content in migrated(migration).items():
+            (migration / file).write_text(content, encoding="utf-8")
     for path, content in pages().items():
         path.write_text(content, encoding="utf-8")

@@ -1,7 +1,10 @@
 """The parts of the docs that are made from the code: `make docs` writes them, tests/test_docs.py keeps them true."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -10,12 +13,16 @@ import msgspec
 import yaml
 
 from hooks.annotations import TABLE
+from hooks.commands import exposecontroller, xposer
+from hooks.commands.exposed import Row
 from hooks.copying import KNOWN
 from hooks.errors import REASONS
 from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
+from hooks.settings import FILE_VARIABLE
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
+EXAMPLES = DOCS / "commands/examples"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -64,7 +71,13 @@ def known(by_default: bool) -> str:
 
 def reasons() -> str:
     """Return the table of the reasons of refusals."""
-    return table(("reason", "what it means"), ((f"`{reason}`", meaning) for reason, meaning in REASONS.items()))
+    rows = ((f"`{reason}`", row.meaning, row.remedy) for reason, row in REASONS.items())
+    return table(("reason", "what it means", "what to do"), rows)
+
+
+def migrated(rows: Iterable[Row]) -> str:
+    """Return the table of what becomes of another controller's annotations or settings."""
+    return table(("key", "what it says", "becomes"), ((f"`{row.key}`", row.said, row.becomes) for row in rows))
 
 
 def schema() -> str:
@@ -82,6 +95,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
     "reasons": reasons,
+    "exposecontroller_annotations": lambda: migrated(exposecontroller.ANNOTATIONS),
+    "exposecontroller_settings": lambda: migrated(exposecontroller.SETTINGS),
+    "xposer_annotations": lambda: migrated(xposer.ANNOTATIONS),
+    "xposer_settings": lambda: migrated(xposer.SETTINGS),
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
@@ -96,12 +113,45 @@ def with_parts(page: str) -> str:
     )
 
 
-def pages() -> dict[Path, str]:
-    """Return what each page should hold."""
-    made = {path: with_parts(path.read_text(encoding="utf-8")) for path in sorted(DOCS.glob("*.md"))}
-    return {**made, SCHEMA: schema()}
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""What somebody types and sees: lines that begin with `$ `, and below each what the command prints."""
+
+
+def with_output(page: str) -> str:
+    """Return the page with the output of each command that it shows as the command prints it."""
+
+    def shown(block: re.Match[str]) -> str:
+        commands = [line.removeprefix("$ ") for line in block[1].splitlines() if line.startswith("$ ")]
+        return "".join(["```console\n", *[f"$ {command}\n{output(command)}" for command in commands], "```"])
+
+    return CONSOLE.sub(shown, page)
+
+
+def output(command: str) -> str:
+    """Return what a command prints, on both streams, in the folder of the examples."""
+    own = {key: value for key, value in os.environ.items() if key != FILE_VARIABLE}
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=EXAMPLES,
+        env={**own, "PATH": path, "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    ).stdout
+
+
+def paths() -> list[Path]:
+    """Return what is made from the code, or has parts that are."""
+    return [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md")), SCHEMA]
+
+
+def made(path: Path) -> str:
+    """Return what a file should hold."""
+    return schema() if path == SCHEMA else with_output(with_parts(path.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
+    for each in paths():
+        each.write_text(made(each), encoding="utf-8")

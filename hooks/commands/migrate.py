@@ -1,0 +1,212 @@
+"""`migrate`: from another controller's Services to ingress-manager's annotations. The pure part.
+
+The tables of what becomes what are those of each controller: hooks.commands.exposecontroller and hooks.commands.xposer.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from shlex import quote
+from textwrap import indent
+from typing import Any
+
+import msgspec
+
+from hooks.commands import exposecontroller, xposer
+from hooks.commands.exposed import Controller, Exposed
+from hooks.commands.findings import Finding, about, about_refusal
+from hooks.commands.manifests import Item, Manifests, read
+from hooks.commands.printing import as_yaml
+from hooks.commands.services import SERVICE, as_service
+from hooks.copying import OLD_CLASS
+from hooks.decide import decide
+from hooks.errors import Problem
+from hooks.kubernetes import NOTHING, Service
+from hooks.policy import NamespacePolicy, Policy, in_namespace
+from hooks.ports import infer_port
+from hooks.text import one_line
+
+CONTROLLERS = (exposecontroller.CONTROLLER, xposer.CONTROLLER)
+CONFIGMAPS = tuple(controller.configmap for controller in CONTROLLERS)
+INGRESS = "networking.k8s.io/v1/Ingress"
+RENAMED = {"certmanager.k8s.io/": "cert-manager.io/"}
+"""How keys began before cert-manager 0.11, and how they begin now."""
+
+
+UNKNOWN_HOST = (
+    "its host can't be known: add the ConfigMap {} with the domain to the input, unless the template of the host asks "
+    "for more than .Service, .Namespace and .Domain"
+)
+
+
+@dataclass(slots=True)
+class Migration:
+    """The steps, as a script for a shell, and what has no counterpart."""
+
+    steps: list[str] = field(default_factory=list)
+    """Commands, and comments that say what they are for."""
+
+    findings: list[Finding] = field(default_factory=list)
+
+
+def migrate(manifests: Manifests, policy: Policy) -> Migration:
+    """Return how the Services that another controller exposes become ingress-manager's, a pause apart."""
+    policy = msgspec.structs.replace(policy, paused=False)
+    migration = Migration()
+    configs = Configs(manifests, migration)
+    ingresses = {item.label: item for item in manifests.of_kind(INGRESS)}
+    old: dict[str, list[tuple[Item, Exposed]]] = {}
+    for item in manifests.of_kind(SERVICE):
+        controller = configs.controller_of(item)
+        if controller is not None:
+            made = controller.exposed(item, configs.of(controller, item.namespace))
+            old.setdefault(made.controller, []).append((item, made))
+    for name, services in old.items():
+        migration.steps.append(stopping(name))
+        moved = [(item, made) for item, made in services if _migrate(item, made, policy, ingresses, migration)]
+        migration.steps.extend(tidying(name, moved))
+    return migration
+
+
+def stopping(controller: str) -> str:
+    """Return the comment that says what to do first."""
+    return (
+        f"# First stop {controller}: it would take its Ingresses away with its annotations. For example:\n"
+        f"#   kubectl scale deployment/{controller.lower()} --replicas=0 --namespace=NAMESPACE\n"
+    )
+
+
+def tidying(controller: str, services: Iterable[tuple[Item, Exposed]]) -> Iterator[str]:
+    """Yield the comment that says what can go at the end, if there is anything."""
+    lines = [
+        f"#   {one_line(annotate(item, [f'{key}-' for key in made.read]))}\n" for item, made in services if made.read
+    ]
+    if lines:
+        yield "".join([f"# When all is well, what only {controller} has read can go:\n", *lines])
+
+
+def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, Item], migration: Migration) -> bool:
+    """Add the steps for one Service, and what of it has no counterpart; return whether there are steps."""
+    migration.findings.extend(about(item, sentence, "metadata", "annotations", key) for key, sentence in made.lost)
+    service = as_service(item)
+    if isinstance(service, Finding):
+        migration.findings.append(service)
+        return False
+    if made.host is None:
+        migration.findings.append(about(item, UNKNOWN_HOST.format(made.controller.lower())))
+        return False
+    here = in_namespace(policy, item.namespace)
+    wanted = wishes(service, made, here)
+    for key, value in copied(made.annotations).items():
+        if key in here.copied:
+            wanted[key] = value
+        elif key not in here.administrators:
+            migration.findings.append(
+                about(item, f"{key}: {value}: the settings don't let it be copied: see copyAnnotations and annotations")
+            )
+    metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **wanted})
+    refused = decide(msgspec.structs.replace(service, metadata=metadata), NOTHING, policy).refused
+    if refused:
+        migration.findings.extend(about_refusal(item, refused))
+        return False
+    migration.steps.append(f"{annotate(item, [f'{key}={value}' for key, value in wanted.items()])}\n")
+    if f"{item.namespace}/{made.ingress}" in ingresses:
+        migration.steps.append(leftover(item, made))
+    return True
+
+
+def annotate(item: Item, changes: Iterable[str]) -> str:
+    """Return the command that changes annotations of a Service."""
+    words = ["kubectl", "annotate", "service", item.name, f"--namespace={item.namespace}", *changes]
+    return " ".join(map(quote, words))
+
+
+def leftover(item: Item, made: Exposed) -> str:
+    """Return the step for the Ingress that the other controller has left."""
+    if made.ingress == item.name:
+        return f"ingress-manager adopt {quote(item.label)} --apply\n"
+    new, namespace = quote(item.name), quote(f"--namespace={item.namespace}")
+    return (
+        f"# Its Ingress is called {one_line(made.ingress)}, the new one {one_line(item.name)}.\n"
+        "# Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:\n"
+        "# then delete the old one first.\n"
+        f"kubectl wait --for=create ingress {new} {namespace} --timeout=60s\n"
+        f"kubectl delete ingress {quote(made.ingress)} {namespace}\n"
+    )
+
+
+def wishes(service: Service, made: Exposed, here: NamespacePolicy) -> dict[str, str]:
+    """Return the ingress/… annotations that ask for what was made, without what the settings and the ports imply."""
+    name = service.metadata.name
+    wanted = {"ingress/http": "true"}
+    if made.host is not None and made.host != here.default_host(name):
+        wanted["ingress/host"] = made.host
+    if made.path != "/":
+        wanted["ingress/path"] = made.path
+    if made.port is not None and made.port != inferred_port(service):
+        wanted["ingress/port"] = str(made.port)
+    ingress_class = made.annotations.get(OLD_CLASS)
+    if ingress_class is not None and ingress_class != here.ingress_class:
+        wanted["ingress/class"] = ingress_class
+    if made.tls and made.secret != here.default_secret(name):
+        wanted["ingress/tls-secret"] = str(made.secret)
+    elif made.tls != here.tls.enabled:
+        wanted["ingress/tls"] = "true" if made.tls else "false"
+    return wanted
+
+
+def inferred_port(service: Service) -> int | None:
+    """Return the port that ingress-manager chooses by itself, None if it chooses none."""
+    try:
+        return infer_port(service, [port for port in service.ports if port.protocol == "TCP"])
+    except Problem:
+        return None
+
+
+def copied(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations of the old Ingress that are for a controller, by their names of today."""
+    named = {}
+    for key, value in annotations.items():
+        for before, now in RENAMED.items():
+            named[key.replace(before, now, 1) if key.startswith(before) else key] = value
+    named.pop(OLD_CLASS, None)
+    return named
+
+
+class Configs:
+    """The settings of the other controllers, from their ConfigMaps."""
+
+    def __init__(self, manifests: Manifests, migration: Migration) -> None:
+        self._found: dict[tuple[str, str], dict[str, Any]] = {}
+        for item in manifests.of_kind("v1/ConfigMap"):
+            for controller in CONTROLLERS:
+                if item.name == controller.configmap:
+                    self._add(controller, item, migration)
+
+    def of(self, controller: Controller, namespace: str) -> dict[str, Any]:
+        """Return a controller's settings: those in the namespace, else the first that were read, else none."""
+        names = [namespace, *(where for name, where in self._found if name == controller.name)]
+        return next((found for where in names if (found := self._found.get((controller.name, where)))), {})
+
+    def controller_of(self, item: Item) -> Controller | None:
+        """Return the controller that exposes a Service, None if none does."""
+        exposing = [controller for controller in CONTROLLERS if controller.exposes(item)]
+        # The label is the same for both. What else the Service says, or whose settings there are, tells which it is.
+        marked = [controller for controller in exposing if any(map(controller.reads, item.annotations))]
+        settled = [controller for controller in exposing if self.of(controller, item.namespace)]
+        return next(iter([*marked, *settled, *exposing]), None)
+
+    def _add(self, controller: Controller, item: Item, migration: Migration) -> None:
+        config = config_of(item, controller.config_key)
+        self._found[controller.name, item.namespace] = config
+        migration.findings.extend(about(item, sentence, "data") for sentence in controller.lost_settings(config))
+        if stated := controller.our_settings(config):
+            shown = indent(as_yaml(stated), "#   ")
+            migration.steps.append(f"# Settings that say what the ConfigMap {item.label} says:\n{shown}")
+
+
+def config_of(configmap: Item, key: str) -> dict[str, Any]:
+    """Return the settings file in a ConfigMap; empty when there is none that can be read."""
+    data = configmap.object.get("data")
+    text = data.get(key) if isinstance(data, dict) else None
+    items = read(text).items if isinstance(text, str) else []
+    return dict(items[0].object) if items else {}

@@ -1,0 +1,8 @@
+"""The shell of the commands: it reads files, runs kubectl and prints. It decides nothing.
+
+main       the commands, by their names
+options    the options that several commands have, and what they stand for: where objects and settings come from
+files      files and folders → manifests
+kubectl    runs kubectl as the user
+console    findings, notes and progress on standard error
+"""

@@ -1,0 +1,57 @@
+"""Runs kubectl, which has the user's credentials: nothing here has any of its own."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from hooks.commands.manifests import Manifests, read
+from hooks.commands.shell.console import waiting
+from hooks.text import one_line
+
+_LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
+"""How the lines begin that kubectl's libraries log beside its own message."""
+
+
+class KubectlFailed(click.ClickException):
+    """kubectl can't be run, or has failed; the message is its own, in one line."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """kubectl with the options that say which cluster, and as whom."""
+
+    options: Sequence[str] = ()
+
+    def run(self, *arguments: str) -> str:
+        """Return what kubectl prints. Raises KubectlFailed with what it says on standard error."""
+        program = shutil.which("kubectl")
+        if program is None:
+            raise KubectlFailed("kubectl is not on PATH; -f FILE reads files instead")
+        with waiting(f"running kubectl {' '.join(arguments)}"):
+            ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
+                [program, *arguments, *self.options],
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
+        if ended.returncode:
+            raise KubectlFailed(message(ended.stderr) or f"kubectl failed with exit code {ended.returncode}")
+        return ended.stdout
+
+    def get(self, resources: str, *arguments: str) -> Manifests:
+        """Return the objects of some kinds, such as "services,ingresses". Raises KubectlFailed."""
+        return read(self.run("get", resources, "--output=json", *arguments))
+
+
+def message(said: str) -> str:
+    """Return what kubectl says on standard error as one line, without what its libraries log."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not _LOG_LINE.match(line)]
+    return one_line(" ".join(lines))

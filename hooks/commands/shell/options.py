@@ -1,0 +1,150 @@
+"""The options that several commands have, and what they stand for: where the objects and the settings come from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from hooks import settings
+from hooks.commands.administrators import DEPLOYMENT, NAMESPACE, configmap_of, text_of
+from hooks.commands.manifests import Manifests, read
+from hooks.commands.printing import FORMATS
+from hooks.commands.shell.console import note
+from hooks.commands.shell.files import read_files
+from hooks.commands.shell.kubectl import Kubectl, KubectlFailed
+from hooks.errors import SettingsError
+from hooks.policy import Policy
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where objects and settings come from: files, or the cluster that kubectl talks to."""
+
+    files: tuple[str, ...] = ()
+    """Files and folders; - is standard input. Empty: the cluster."""
+
+    recursive: bool = False
+    namespace: str | None = None
+    all_namespaces: bool = False
+    context: str | None = None
+    kubeconfig: str | None = None
+    settings: str | None = None
+    """The settings file; None: those of the cluster, or the defaults."""
+
+    def check(self) -> None:
+        """Raise click.UsageError for options of which one would have no effect."""
+        if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
+            raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
+        if self.recursive and not self.files:
+            raise click.UsageError("--recursive is for folders, and none is named")
+        if self.namespace is not None and self.all_namespaces:
+            raise click.UsageError("--namespace and --all-namespaces exclude each other")
+
+    @property
+    def kubectl(self) -> Kubectl:
+        """Return kubectl for the cluster that the options name."""
+        stated = (("context", self.context), ("kubeconfig", self.kubeconfig))
+        return Kubectl([f"--{name}={value}" for name, value in stated if value is not None])
+
+    def read(self, resources: str) -> Manifests:
+        """Return all that is in the files, or the objects of some kinds, such as "services,ingresses", of the cluster.
+
+        Raises click.UsageError and KubectlFailed.
+        """
+        if self.files:
+            return read_files(self.files, self.namespace or "default", recursive=self.recursive)
+        where = [f"--namespace={self.namespace}"] if self.namespace is not None else []
+        return self.kubectl.get(resources, *(["--all-namespaces"] if self.all_namespaces else where))
+
+    def policy(self) -> Policy:
+        """Return the settings, and say on standard error which they are unless --settings says it.
+
+        Raises click.UsageError when they can't be used.
+        """
+        if self.settings is not None:
+            return settings_of(self.settings)
+        if self.files:
+            note("With the default settings; --settings FILE takes others.")
+            return Policy()
+        try:
+            return self._policy_of_the_cluster()
+        except KubectlFailed as failed:
+            note(f"With the default settings, because those of the cluster can't be read: {failed.message}")
+            return Policy()
+
+    def _policy_of_the_cluster(self) -> Policy:
+        """Return the settings that the hook of the cluster has. Raises KubectlFailed and click.UsageError."""
+        inside = f"--namespace={NAMESPACE}"
+        [deployment] = self.kubectl.get(f"deployment/{DEPLOYMENT}", inside).items
+        name = configmap_of(deployment)
+        if name is None:
+            raise KubectlFailed(f"the Deployment {NAMESPACE}/{DEPLOYMENT} mounts no ConfigMap")
+        [configmap] = self.kubectl.get(f"configmap/{name}", inside).items
+        note(f"With the settings of the ConfigMap {NAMESPACE}/{name}.")
+        return parsed(text_of(configmap) or "", f"ConfigMap {NAMESPACE}/{name}")
+
+
+def settings_of(path: str) -> Policy:
+    """Return what a settings file states, or the settings in the manifest of a ConfigMap. Raises click.UsageError."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"the settings file {path} can't be read: {error}") from error
+    for item in read(text, path).of_kind("v1/ConfigMap"):
+        text = text_of(item) or text
+    return parsed(text, f"settings file {path}")
+
+
+def parsed(text: str, origin: str) -> Policy:
+    """Return the settings that a text states. Raises click.UsageError, which names their origin."""
+    try:
+        return settings.parse(text)
+    except SettingsError as error:
+        raise click.UsageError(f"{origin}: {error}") from error
+
+
+def source_options(command: Decorated) -> Decorated:
+    """Give a command the options of a Source, which it takes as its argument `source`."""
+
+    @click.argument("arguments", metavar="[FILE]...", nargs=-1)
+    @click.option(
+        "-f",
+        "--filename",
+        "files",
+        metavar="FILE",
+        multiple=True,
+        help="A file, a folder, or - for standard input, of YAML or JSON; may be repeated. Without: the cluster.",
+    )
+    @click.option("-R", "--recursive", is_flag=True, help="Read the folders in folders, too.")
+    @click.option(
+        "-n", "--namespace", metavar="NAME", help="The namespace; with files, that of objects which state none."
+    )
+    @click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster.")
+    @click.option("--context", metavar="NAME", help="The context of the kubeconfig, as kubectl has it.")
+    @click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as kubectl has it.")
+    @click.option(
+        "--settings",
+        metavar="FILE",
+        envvar=settings.FILE_VARIABLE,
+        show_envvar=True,
+        help="The administrator's settings, or the ConfigMap with them. Without: those of the cluster, else the "
+        "defaults.",
+    )
+    @wraps(command)
+    def with_source(**values: Any) -> Any:
+        stated = {field.name: values.pop(field.name) for field in fields(Source)}
+        source = Source(**{**stated, "files": (*stated["files"], *values.pop("arguments"))})
+        source.check()
+        return command(source=source, **values)
+
+    return with_source  # type: ignore[return-value]
+
+
+output_option = click.option(
+    "-o", "--output", type=click.Choice(FORMATS), default="yaml", show_default=True, help="How the objects are printed."
+)

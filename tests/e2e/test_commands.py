@@ -1,0 +1,109 @@
+"""The commands on a real cluster: what `render` prints is taken by the API server, and reading needs few rights."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from devcluster import credentials
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api
+from devcluster.cluster import DevCluster
+from devcluster.control_plane import ControlPlane
+from devcluster.story import Stage
+from tests.e2e.tenant import tenant_of
+from tests.manifests import REPOSITORY
+from tests.metacontroller import service
+from tests.test_cases import CASES
+from tools import cases
+
+
+def run(
+    plane: ControlPlane, *arguments: str | Path, kubeconfig: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Return what `kubectl ingress-manager` does, as the user of a kubeconfig: the administrator's by default."""
+    kubectl = plane.programs.kubectl.path
+    path = os.pathsep.join((str(Path(sys.executable).parent), str(kubectl.parent), os.environ["PATH"]))
+    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(kubeconfig or plane.kubeconfig)}
+    command = [kubectl, "ingress-manager", *arguments]
+    return subprocess.run(
+        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_the_api_server_takes_what_render_prints(form: str, empty_cluster: ControlPlane) -> None:
+    # The longest Ingresses are more than an answer of the API server should be: 40 cases are enough for each format.
+    by_default = [case for case in CASES if not (case / "settings.yaml").exists()]
+    files = [case / "service.yaml" for case in by_default if cases.stated(case).get(cases.INGRESS)][:40]
+    for namespace in {yaml.safe_load(file.read_text(encoding="utf-8"))["metadata"]["namespace"] for file in files}:
+        if empty_cluster.api.get(NAMESPACES, namespace) is None:
+            created = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+            empty_cluster.api.create(NAMESPACES, created)
+    rendered = run(empty_cluster, "render", "-o", form, *files)
+    assert rendered.returncode == 0, rendered.stderr
+    options = "--dry-run=server", "--validate=strict", "--output=name", "--filename=-"
+    taken = empty_cluster.kubectl("apply", *options, input=rendered.stdout)
+    assert taken.split() == ["ingress.networking.k8s.io/" + word for word in names(files)]
+
+
+def names(files: list[Path]) -> list[str]:
+    return [yaml.safe_load(file.read_text(encoding="utf-8"))["metadata"]["name"] for file in files]
+
+
+def test_render_shows_what_the_cluster_has(cluster: DevCluster, stage: Stage) -> None:
+    made = service({"ingress/http": "true", "ingress/host": "rendered.example.com"})
+    made["metadata"] = {**made["metadata"], "namespace": stage.namespace}
+    del made["metadata"]["uid"]
+    stage.api.create(SERVICES, made)
+    stage.until("the Ingress", lambda: stage.api.get(INGRESSES, "shop", stage.namespace))
+    rendered = run(cluster.control_plane, "render", "-n", stage.namespace)
+    assert rendered.returncode == 0, rendered.stderr
+    stands = stage.api.get(INGRESSES, "shop", stage.namespace)
+    assert stands is not None
+    assert yaml.safe_load(rendered.stdout)["spec"] == stands["spec"]
+
+
+def test_whoever_may_read_services_needs_no_other_right(empty_cluster: ControlPlane, tmp_path: Path) -> None:
+    namespace = "of-a-tenant"
+    empty_cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    tenant: Api = tenant_of(empty_cluster, namespace)
+    made = service({"ingress/http": "true"})
+    del made["metadata"]["uid"]
+    tenant.create(SERVICES, {**made, "metadata": {**made["metadata"], "namespace": namespace}})
+    token = empty_cluster.api.service_account_token(namespace, "tenant")
+    kubeconfig = tmp_path / "tenant.kubeconfig"
+    credentials.write_kubeconfig(
+        kubeconfig, url=empty_cluster.url, ca_file=empty_cluster.ca_file, user="tenant", token=token
+    )
+    rendered = run(empty_cluster, "render", "-n", namespace, "-o", "name", kubeconfig=kubeconfig)
+    assert (rendered.returncode, rendered.stdout) == (0, "ingress.networking.k8s.io/shop\n")
+    assert "With the default settings, because those of the cluster can't be read: Error from server (Forbidden)" in (
+        rendered.stderr
+    )
+    denied = run(empty_cluster, "render", "-A", kubeconfig=kubeconfig)
+    assert (denied.returncode, denied.stdout) == (2, "")
+    assert denied.stderr.startswith("Error: Error from server (Forbidden): services is forbidden")
+    assert len(denied.stderr.splitlines()) == 1
+
+
+def test_the_settings_are_those_that_the_deployment_mounts(empty_cluster: ControlPlane, tmp_path: Path) -> None:
+    overlay = tmp_path / "overlay"
+    overlay.mkdir()
+    (overlay / "settings.yaml").write_text("class: from-the-cluster\n")
+    kustomization = {
+        "resources": [os.path.relpath(REPOSITORY / "manifests", overlay.resolve())],
+        "namespace": "ingress-manager",
+        "configMapGenerator": [{"name": "ingress-manager-settings", "behavior": "replace", "files": ["settings.yaml"]}],
+    }
+    (overlay / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    empty_cluster.kubectl("apply", "--kustomize", str(overlay))
+    made = service({"ingress/http": "true"})
+    del made["metadata"]["uid"]
+    made["metadata"]["namespace"] = "default"
+    empty_cluster.api.create(SERVICES, made)
+    rendered = run(empty_cluster, "render", "-n", "default")
+    assert rendered.stderr.startswith("With the settings of the ConfigMap ingress-manager/ingress-manager-settings-")
+    assert yaml.safe_load(rendered.stdout)["spec"]["ingressClassName"] == "from-the-cluster"

@@ -1,0 +1,15 @@
+# Settings that say what the ConfigMap team-a/xposer says:
+#   tls:
+#     enabled: true
+#     secret: "{service}-cert"
+
+# First stop exposecontroller: it would take its Ingresses away with its annotations. For example:
+#   kubectl scale deployment/exposecontroller --replicas=0 --namespace=NAMESPACE
+
+kubectl annotate service of-exposecontroller --namespace=team-a ingress/http=true ingress/host=shop.example.org
+
+# When all is well, what only exposecontroller has read can go:
+#   kubectl annotate service of-exposecontroller --namespace=team-a fabric8.io/exposeUrl-
+
+# First stop Xposer: it would take its Ingresses away with its annotations. For example:
+#   kubectl scale deployment/xposer --replicas=0 --namespace=NAMESPACE

@@ -1,0 +1,30 @@
+# Settings that say what the ConfigMap team-a/exposecontroller says:
+#   host: "{service}.{namespace}.apps.example.com"
+#   class: nginx
+#   tls:
+#     enabled: true
+#     secret: "tls-{service}"
+#     annotations:
+#       kubernetes.io/tls-acme: "true"
+
+# First stop exposecontroller: it would take its Ingresses away with its annotations. For example:
+#   kubectl scale deployment/exposecontroller --replicas=0 --namespace=NAMESPACE
+
+kubectl annotate service shop --namespace=team-a ingress/http=true ingress/host=shop.team-a.apps.example.com ingress/path=/shop ingress/port=8080 ingress/tls-secret=tls-shop nginx.ingress.kubernetes.io/proxy-read-timeout=300
+
+ingress-manager adopt team-a/shop --apply
+
+kubectl annotate service release-admin --namespace=team-a ingress/http=true ingress/host=admin.team-a.internal.example.com
+
+# Its Ingress is called admin, the new one release-admin.
+# Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:
+# then delete the old one first.
+kubectl wait --for=create ingress release-admin --namespace=team-a --timeout=60s
+kubectl delete ingress admin --namespace=team-a
+
+kubectl annotate service by-path --namespace=team-a ingress/http=true ingress/host=apps.example.com ingress/path=/team-a/by-path/ ingress/tls-secret=tls-by-path
+
+# When all is well, what only exposecontroller has read can go:
+#   kubectl annotate service shop --namespace=team-a fabric8.io/expose- fabric8.io/exposeUrl- fabric8.io/ingress.path- fabric8.io/exposePort- fabric8.io/ingress.annotations-
+#   kubectl annotate service release-admin --namespace=team-a fabric8.io/use.internal.domain- fabric8.io/exposeHostNameAs- jenkins-x.io/skip.tls-
+#   kubectl annotate service by-path --namespace=team-a fabric8.io/expose- fabric8.io/path.mode-

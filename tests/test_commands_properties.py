@@ -1,0 +1,88 @@
+"""Whatever is in a file, a command says what is wrong in lines, and never breaks off."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.commands.findings import about_file
+from hooks.commands.manifests import read
+from hooks.commands.migrate import migrate
+from hooks.commands.printing import FORMATS, as_yaml, printed
+from hooks.commands.render import render
+from hooks.policy import Policy
+from tests import made_up
+from tests.metacontroller import Object
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=9), inside, max_size=3),
+    max_leaves=9,
+)
+FIELDS = ("metadata", "spec", "data", "items", "kind", "apiVersion")
+INSIDE = ("name", "namespace", "uid", "annotations", "labels", "ports", "config.yml", "config.yaml", "type")
+
+
+@st.composite
+def nearly_objects(draw: st.DrawFn) -> Object:
+    """Draw an object of a kind that is looked at, in which anything may stand anywhere."""
+    made: Object = {"apiVersion": "v1", "kind": draw(st.sampled_from(["Service", "ConfigMap", "List", "ServiceList"]))}
+    nearly = st.dictionaries(st.sampled_from(INSIDE), ANYTHING, max_size=4)
+    made.update(draw(st.dictionaries(st.sampled_from(FIELDS), nearly | ANYTHING, max_size=4)))
+    metadata = made.get("metadata")
+    if isinstance(metadata, dict) and draw(st.booleans()):
+        metadata["name"] = draw(st.sampled_from(["exposecontroller", "xposer", "shop"]))
+        metadata["labels"] = {"expose": "true"}
+    return made
+
+
+def told(text: str) -> None:
+    """Read the text, and do all that commands do with it; each finding is one line."""
+    found = read(text, "f")
+    rendered, migration = render(found.items, Policy()), migrate(found, Policy())
+    for finding in [*map(about_file, found.unreadable), *rendered.findings, *migration.findings]:
+        assert str(finding).startswith("f:")
+        assert str(finding).isprintable()
+        assert 1 <= finding.line <= text.count("\n") + 1
+    for form in FORMATS:
+        "".join(printed(rendered.objects, form)).encode()
+    "".join(migration.steps).encode()
+
+
+@given(nearly_objects())
+def test_whatever_stands_in_an_object_is_told_in_lines(made: Object) -> None:
+    told(json.dumps(made, indent=1))
+    told(json.dumps(made))
+    told(yaml.safe_dump(made))
+
+
+@given(made_up.services())
+def test_services_made_up_at_random_are_rendered_or_told_of(made: Object) -> None:
+    told(as_yaml(made))
+    told(json.dumps(made, ensure_ascii=False))
+
+
+@given(st.text(alphabet=st.sampled_from(list("ab:-[]{}#&*!|>'\"%@`,? \n\t\0\x85\u2028\ud7ff")), max_size=40))
+def test_whatever_stands_in_a_file_is_told_in_lines(text: str) -> None:
+    told(text)
+
+
+@given(ANYTHING)
+def test_what_is_printed_is_read_as_it_was(value: Any) -> None:
+    shown = as_yaml({"value": value})
+    assert read(shown, "f").items[0].object == {"value": value} or isinstance(value, float | list | dict)
+    assert yaml.safe_load(shown) == {"value": value}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("? a\n? a\n", "a: *b\n", "&a [*a]\n", "a: &a {b: *a}\nkind: Service\napiVersion: v1\n", "%YAML 1.1\n"),
+        *("...\n---\n...\n", "a: 1\n...\nb: 2\n", "\ufeff{}", "[" * 50, "---", "---\n--- a\n"),
+    ],
+)
+def test_the_odd_corners_of_yaml_are_read_or_told(text: str) -> None:
+    told(text)
