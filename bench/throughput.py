@@ -10,7 +10,8 @@ shortest rule of all, so its route is the last one: with more Ingresses, no othe
 
 import contextlib
 import json
-import subprocess
+import socket
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,9 @@ CONNECTIONS = 32
 ROUNDS = 6
 PATIENCE = 300.0
 """Seconds to wait for anything."""
+
+IDLE_CPU = 0.1
+"""Seconds of CPU in one second, below which the engine and Traefik count as idle."""
 
 
 class Measured(NamedTuple):
@@ -113,10 +117,12 @@ def throughput_section(
         few = several("one Ingress")
         create_more(cluster, gateway, more, progress)
         many = several(f"{more:,} Ingresses more")
-    return Section(f"Requests through the gateway, {CONNECTIONS} connections or one", figures(few, many, more))
+    return Section(
+        f"Requests through the gateway, {CONNECTIONS} connections or one", throughput_figures(few, many, more)
+    )
 
 
-def figures(few: list[Round], many: list[Round], more: int) -> list[Figure]:
+def throughput_figures(few: list[Round], many: list[Round], more: int) -> list[Figure]:
     """Return what the rounds show: with one Ingress, and with so many more."""
 
     def middle(rounds: list[Round], value: Callable[[Round], float]) -> float:
@@ -177,11 +183,22 @@ def create_more(cluster: DevCluster, gateway: Gateway, more: int, progress: Prog
 
 def is_idle(cluster: DevCluster, gateway: Gateway) -> bool:
     """Return whether neither the engine nor Traefik has done much for a second."""
-    processes = [cluster.engine, gateway.traefiks[0]]
+    processes = (cluster.engine, gateway.traefiks[0])
     before = sum(process.cpu_seconds() for process in processes)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        processes[0].wait(1)
-    return sum(process.cpu_seconds() for process in processes) - before < 0.1
+    time.sleep(1)
+    return sum(process.cpu_seconds() for process in processes) - before < IDLE_CPU
+
+
+def run_wrk(wrk: debian.Program, url: str, connections: int, seconds: int) -> Measured:
+    """Return what wrk measures in so many seconds. Raises CommandFailed."""
+    options = (f"--connections={connections}", "--threads=1", f"--duration={seconds}s", "--timeout=10s")
+    ended = wrk.run(*options, f"--script={SCRIPT}", f"--header=Host: {HOST}", url)
+    found = [line.removeprefix("JSON ") for line in ended.stdout.splitlines() if line.startswith("JSON ")]
+    if ended.returncode or not found:
+        raise CommandFailed(f"wrk {url}: {(ended.stderr or ended.stdout).strip()}")
+    told = json.loads(found[0])
+    rate = 1e6 * told["requests"] / told["duration"]
+    return Measured(rate, told["median"] / 1000, told["p99"] / 1000, told["failed"])
 
 
 @contextlib.contextmanager
@@ -219,3 +236,11 @@ http {{
         yield
     finally:
         process.stop()
+
+
+def listens(address: str) -> bool:
+    """Return whether a connection to HOST:PORT can be made."""
+    host, _, port = address.partition(":")
+    with contextlib.suppress(ConnectionRefusedError), socket.create_connection((host, int(port)), timeout=5):
+        return True
+    return False

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,11 @@ from bench.figures import Figure, Section, at_least, at_most, exactly, show
 from bench.hook import hook_section
 from bench.load import Size, bare, slowly
 from bench.metrics import answers
-from devcluster.errors import DevClusterError
+from bench.throughput import Measured, Round, run_wrk, throughput_figures
+from devcluster.errors import CommandFailed, DevClusterError
 from hooks.metrics import Metrics
 from tests.worst import worst_requests
+from tools import debian
 
 linux_only = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="CPU is read from /proc, which only Linux has."
@@ -232,6 +235,74 @@ def test_a_short_run_of_the_served_hook_gives_all_its_figures() -> None:
         "worst of 3",
         "memory of the hook beside them",
     ]
+
+
+def measured(rate: float, median: float, failed: int = 0) -> Measured:
+    return Measured(rate, median, 10 * median, failed)
+
+
+def gateway_round(rate: float, median: float, *, machine: float = 1, failed: int = 0) -> Round:
+    """Return what is measured side by side on a machine that is so many times as fast as another."""
+    return Round(
+        busy_directly=measured(10_000 * machine, 3 / machine),
+        busy=measured(rate * machine, 9 / machine),
+        alone_directly=measured(8_000 * machine, 0.1 / machine),
+        alone=measured(2_000 * machine, median / machine, failed),
+        cpu=0.2 / machine,
+    )
+
+
+def test_what_the_gateway_costs_is_compared_with_the_backend_beside_it() -> None:
+    few = [gateway_round(3_000, 0.4), gateway_round(3_000, 0.4, machine=2), gateway_round(3_000, 0.4, machine=3)]
+    many = [gateway_round(2_800, 0.43, machine=0.5), gateway_round(2_800, 0.43), gateway_round(2_800, 0.43, machine=2)]
+    figures = {figure.name: figure for figure in throughput_figures(few, many, 1000)}
+    assert {name: (figure.value, figure.reached) for name, figure in figures.items()} == {
+        "requests a second to the backend directly": ("20,000", None),
+        "through the gateway": ("6,000", None),
+        "of those directly, as many as": ("0.30", None),
+        "a request to the backend directly: median, 99th percentile": ("0.05 ms, 0.50 ms", None),
+        "through the gateway: median, 99th percentile": ("0.20 ms, 2.00 ms", None),
+        "through the gateway, with 1,000 Ingresses more: median, 99th percentile": ("0.43 ms, 4.30 ms", None),
+        "CPU of Traefik for each request": ("0.100 ms", None),
+        "CPU of Traefik for each request, with 1,000 Ingresses more": ("0.200 ms", None),
+        "throughput with 1,000 Ingresses more / without": ("0.93", True),
+        "median time with 1,000 Ingresses more / without": ("1.07", True),
+        "requests that failed": ("0", True),
+    }
+
+
+def test_a_gateway_that_more_ingresses_slow_down_or_that_fails_misses_its_aims() -> None:
+    slower = throughput_figures([gateway_round(3_000, 0.4)], [gateway_round(2_600, 0.45, failed=3)], 1000)
+    assert [figure.reached for figure in slower if figure.to_reach] == [False, False, False]
+
+
+def test_wrk_is_read() -> None:
+    wrk = debian.find(debian.WRK)
+    if wrk is None:
+        pytest.skip("NOT CHECKED WITH WRK: `python -m tools.debian` gets it")
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - as its base calls it
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as listener:
+        port = listener.server_port
+        thread = threading.Thread(target=listener.serve_forever, args=(0.05,))
+        thread.start()
+        seen = run_wrk(wrk, f"http://127.0.0.1:{port}/", 1, 1)
+        listener.shutdown()
+        thread.join()
+    assert seen.rate > 1
+    assert 0 < seen.median <= seen.p99
+    assert seen.failed == 0
+    with pytest.raises(CommandFailed, match="unable to connect"):
+        run_wrk(wrk, f"http://127.0.0.1:{port}/", 1, 1)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, load: float, *arguments: str) -> tuple[int, str, str]:

@@ -1,6 +1,6 @@
 """While parts of ingress-manager and of the gateway end, start again and are changed, no visitor's request is lost.
 
-Visitors send 500 requests a second; with `--thorough` at least 20,000 of them during each disturbance. Each has to be
+Visitors send 300 requests a second; with `--thorough` at least 20,000 of them during each disturbance. Each has to be
 answered within ten seconds, with 200 and by the very Service that its host names.
 
 A server may close a kept connection just when a request is on its way. RFC 9112 (9.3.1) lets a client send that request
@@ -42,8 +42,11 @@ PORT = 8090
 VISITED = 5
 """How many of the Services have a backend, and visitors."""
 
-RATE = 500
+RATE = 300
 ADDRESSES = ("127.0.0.2", "127.0.0.3")
+
+PATIENCE = 120.0
+"""Seconds to wait for anything."""
 
 READ_TIMEOUT = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 """An annotation that is copied to the Ingress."""
@@ -138,6 +141,10 @@ class Shops(Stage):
         """Create the Services and start the Traefiks; return when all that is visited is served."""
         metadata = {"name": NAMESPACE}
         self.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        assert self.cluster.gateway
+        for process in self.cluster.gateway.traefiks:
+            # They would follow each change, too.
+            self.exits.enter_context(process.paused())
         for replica in self.replicas:
             self.exits.callback(replica.process.kill)
             replica.process.start()
@@ -240,10 +247,10 @@ def is_accepted(route: Object) -> bool:
 
 
 def startup_delay() -> float:
-    """Return how many seconds the kubelet gives a Traefik until it asks whether it is ready."""
+    """Return how many seconds the kubelet gives a started Traefik until it asks whether it is ready."""
     deployment = yaml.safe_load((REPOSITORY / "gateway/deployment.yaml").read_text())
     [container] = deployment["spec"]["template"]["spec"]["containers"]
-    return float(container["startupProbe"]["initialDelaySeconds"])
+    return float(container["readinessProbe"]["initialDelaySeconds"])
 
 
 @pytest.fixture(scope="module")
@@ -325,7 +332,7 @@ def test_while_one_of_two_traefiks_ends_and_starts_again(shops: Shops) -> None:
         time.sleep(shops.scale.leaving)
         assert leaving.process.running, "it has to serve on until every node knows that it is leaving"
         load.connect_to(address for address in ADDRESSES if address != leaving.address)
-        wait_for(lambda: not leaving.process.running, 60, what="the end of a Traefik")
+        wait_for(lambda: not leaving.process.running, PATIENCE, what="the end of a Traefik")
         leaving.process.start()
         shops.until_ready(leaving)
         load.connect_to(ADDRESSES)
@@ -345,10 +352,10 @@ def test_a_connection_that_was_silent_until_its_traefik_accepts_no_more_is_close
     with socket.create_connection(address) as silent:
         silent.settimeout(60)
         leaving.process.terminate()
-        wait_for(lambda: refuses(address), 60, what="a closed listener")
+        wait_for(lambda: refuses(address), PATIENCE, what="a closed listener")
         silent.sendall(f"GET / HTTP/1.1\r\nHost: {host_of('s0')}\r\n\r\n".encode())
         assert silent.recv(1) == b"", "not a byte of an answer, so that a client may send it again"
-    wait_for(lambda: not leaving.process.running, 60, what="the end of a Traefik")
+    wait_for(lambda: not leaving.process.running, PATIENCE, what="the end of a Traefik")
     leaving.process.start()
     shops.until_served(host_of)
 
@@ -379,7 +386,7 @@ def test_during_a_switch_from_ingresses_to_httproutes_and_back(shops: Shops) -> 
         cluster.restart_hook(settings | {"namespaces": entries})
         cluster.engine.kill()
         cluster.engine.start()
-        shops.until(f"{outputs} for each Service", lambda: shops.outputs() == {*outputs})
+        wait_for(lambda: shops.outputs() == {*outputs}, PATIENCE, what=f"{outputs} for each Service")
 
     def disturb(_load: SteadyLoad) -> None:
         for outputs in SWITCH:
