@@ -1,18 +1,18 @@
 """What the gateway costs: requests through it against the same requests to the backend, and with many Ingresses more.
 
 wrk sends them; the backend is an nginx that answers from memory. Many connections at once show how much can be done,
-and one alone shows how long a request takes while no other waits. Rounds to the backend and rounds through the gateway
-take turns: on a machine that is now faster and now slower, only what was measured side by side can be compared.
+and one alone shows how long a request takes while no other waits. Measurements of the backend and of the gateway take
+turns: on a machine that is now faster and now slower, only what was measured side by side can be compared.
 
-Traefik compares a request with one route after the other, those with long rules first. The host that is visited has the
-shortest rule of all, so its route is the last one: with more Ingresses, no other is slowed down more.
+Traefik compares a request with one route after the other, those with long rules first. So there are two hosts, which
+lead to one backend: with more Ingresses, the route of one is still the first, and that of the other the last.
 """
 
 import contextlib
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -28,8 +28,9 @@ from devcluster.gateway import Gateway
 from tools import debian
 
 SCRIPT = Path(__file__).with_name("wrk.lua")
-NAMESPACE = "gateway"
-HOST = "a.example.com"
+NAMESPACE = "throughput"
+FIRST = "a-name-that-is-longer-than-that-of-any-other-host.example.com"
+LAST = "a.example.com"
 PORT = 8090
 BODY = 1024
 """Bytes in the body of an answer."""
@@ -37,7 +38,7 @@ BODY = 1024
 CONNECTIONS = 32
 """How many are busy at once to see how much can be done."""
 
-ROUNDS = 6
+ROUNDS = 5
 PATIENCE = 300.0
 """Seconds to wait for anything."""
 
@@ -56,25 +57,56 @@ class Measured(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Round:
-    """What was measured side by side: to the backend directly, and through the gateway."""
+class Way:
+    """What was measured on one way to the backend."""
 
-    busy_directly: Measured
-    busy: Measured
-    alone_directly: Measured
-    alone: Measured
-    cpu: float
-    """Milliseconds of Traefik's CPU for each request while it is busy."""
-
-    @property
-    def throughput(self) -> float:
-        """The rate through the gateway, as a part of that of the backend."""
-        return self.busy.rate / self.busy_directly.rate
+    busy: list[Measured]
+    """With many connections."""
+    alone: list[Measured]
+    """With one."""
+    cpu: list[float]
+    """Milliseconds of Traefik's CPU for each request, with many connections."""
 
     @property
-    def slowness(self) -> float:
-        """How many times as long a request takes through the gateway."""
-        return self.alone.median / self.alone_directly.median
+    def rate(self) -> float:
+        """Answers a second: the median of the rounds."""
+        return median(one.rate for one in self.busy)
+
+    @property
+    def milliseconds(self) -> float:
+        """How long a request takes alone."""
+        return median(one.median for one in self.alone)
+
+    @property
+    def p99(self) -> float:
+        """How long the slowest one of a hundred takes alone."""
+        return median(one.p99 for one in self.alone)
+
+    @property
+    def cpu_of_each(self) -> float:
+        """Milliseconds of Traefik's CPU for each request."""
+        return median(self.cpu)
+
+    @property
+    def failed(self) -> int:
+        """How many requests failed."""
+        return sum(one.failed for one in self.busy + self.alone)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What was measured side by side."""
+
+    directly: Way
+    first: Way
+    """Through the gateway, by the route that Traefik compares first."""
+    last: Way
+    """By the route that it compares last."""
+
+    @property
+    def failed(self) -> int:
+        """How many requests failed."""
+        return self.directly.failed + self.first.failed + self.last.failed
 
 
 def throughput_section(
@@ -91,80 +123,80 @@ def throughput_section(
         if gateway is None:
             raise CommandFailed("a cluster with a gateway has none")
         create_namespace(cluster, NAMESPACE)
-        service = cluster.api.create(SERVICES, service_of(NAMESPACE, "a", HOST))
+        service = cluster.api.create(SERVICES, service_of("a", f"{FIRST}, {LAST}"))
         address = f"{service['spec']['clusterIP']}:{PORT}"
         exits.enter_context(backend(cluster, nginx, address))
-        wait_for(lambda: gateway.ask(HOST).status == 200, PATIENCE, what="the first answer")
+        for host in (FIRST, LAST):
+            wait_for(lambda host=host: gateway.ask(host).status == 200, PATIENCE, what=f"an answer of {host}")  # type: ignore[misc]
 
-        def measured(url: str, connections: int) -> Measured:
-            return run_wrk(wrk, url, connections, seconds)
+        def measure(way: Way, url: str, host: str) -> None:
+            before = gateway.traefiks[0].cpu_seconds()
+            busy = run_wrk(wrk, url, host, CONNECTIONS, seconds)
+            way.cpu.append(1000 * (gateway.traefiks[0].cpu_seconds() - before) / (busy.rate * seconds))
+            way.busy.append(busy)
+            way.alone.append(run_wrk(wrk, url, host, 1, seconds))
 
-        def one_round() -> Round:
-            directly = f"http://{address}/"
-            busy_directly, before = measured(directly, CONNECTIONS), gateway.traefiks[0].cpu_seconds()
-            busy = measured(f"{gateway.url}/", CONNECTIONS)
-            cpu = 1000 * (gateway.traefiks[0].cpu_seconds() - before) / (busy.rate * seconds)
-            return Round(busy_directly, busy, measured(directly, 1), measured(f"{gateway.url}/", 1), cpu)
-
-        def several(what: str) -> list[Round]:
-            one_round()  # connections are opened and caches filled
-            found = []
+        def several(what: str) -> Ways:
+            run_wrk(wrk, gateway.url, LAST, CONNECTIONS, seconds)  # connections are opened and caches filled
+            ways = Ways(Way([], [], []), Way([], [], []), Way([], [], []))
             for number in range(1, rounds + 1):
                 progress(f"requests to the backend and through the gateway, {what}: round {number} of {rounds}")
-                found.append(one_round())
-            return found
+                measure(ways.directly, f"http://{address}", LAST)
+                measure(ways.first, gateway.url, FIRST)
+                measure(ways.last, gateway.url, LAST)
+            return ways
 
         few = several("one Ingress")
         create_more(cluster, gateway, more, progress)
         many = several(f"{more:,} Ingresses more")
-    return Section(
-        f"Requests through the gateway, {CONNECTIONS} connections or one", throughput_figures(few, many, more)
-    )
+    title = f"Requests through the gateway, over {CONNECTIONS} connections, and over one to see how long each takes"
+    return Section(title, throughput_figures(few, many, more))
 
 
-def throughput_figures(few: list[Round], many: list[Round], more: int) -> list[Figure]:
-    """Return what the rounds show: with one Ingress, and with so many more."""
-
-    def middle(rounds: list[Round], value: Callable[[Round], float]) -> float:
-        return median(value(one) for one in rounds)
-
-    def rate(name: str, busy: Callable[[Round], Measured]) -> Figure:
-        return Figure(name, f"{middle(few, lambda one: busy(one).rate):,.0f}")
-
-    def times(name: str, rounds: list[Round], alone: Callable[[Round], Measured]) -> Figure:
-        each = (middle(rounds, lambda one: alone(one).median), middle(rounds, lambda one: alone(one).p99))
-        return Figure(f"{name}: median, 99th percentile", f"{each[0]:.2f} ms, {each[1]:.2f} ms")
-
-    def change(value: Callable[[Round], float]) -> float:
-        return middle(many, value) / middle(few, value)
-
-    failed = sum(
-        one.failed for each in few + many for one in (each.busy_directly, each.busy, each.alone_directly, each.alone)
-    )
-    cpus = [f"{middle(rounds, lambda one: one.cpu):.3f} ms" for rounds in (few, many)]
-    with_more = f"with {more:,} Ingresses more"
+def throughput_figures(few: Ways, many: Ways, more: int) -> list[Figure]:
+    """Return what was measured with one Ingress, and what so many more change."""
     return [
-        rate("requests a second to the backend directly", lambda one: one.busy_directly),
-        rate("through the gateway", lambda one: one.busy),
-        Figure("of those directly, as many as", f"{middle(few, lambda one: one.throughput):.2f}"),
-        times("a request to the backend directly", few, lambda one: one.alone_directly),
-        times("through the gateway", few, lambda one: one.alone),
-        times(f"through the gateway, {with_more}", many, lambda one: one.alone),
-        Figure("CPU of Traefik for each request", cpus[0]),
-        Figure(f"CPU of Traefik for each request, {with_more}", cpus[1]),
-        at_least(f"throughput {with_more} / without", change(lambda one: one.throughput), 0.9, "{:.2f}"),
-        at_most(f"median time {with_more} / without", change(lambda one: one.slowness), 1.1, "{:.2f}"),
-        exactly("requests that failed", f"{failed}", "0"),
+        Figure("requests a second to the backend directly", f"{few.directly.rate:,.0f}"),
+        Figure("through the gateway", f"{few.last.rate:,.0f}"),
+        Figure("a request to the backend directly: median, 99th percentile", times(few.directly)),
+        Figure("through the gateway", times(few.last)),
+        Figure("CPU of Traefik for each", f"{few.last.cpu_of_each:.3f} ms"),
+        *change_figures("first", more, (few.directly, few.first), (many.directly, many.first)),
+        *change_figures("last", more, (few.directly, few.last), (many.directly, many.last)),
+        exactly("requests that failed", f"{few.failed + many.failed}", "0"),
     ]
 
 
-def service_of(namespace: str, name: str, host: str) -> Object:
-    """Return a Service that asks for an Ingress of a host."""
-    annotations = {"ingress/http": "true", "ingress/host": host}
+def times(way: Way) -> str:
+    """Return how long requests take."""
+    return f"{way.milliseconds:.2f} ms, {way.p99:.2f} ms"
+
+
+def change_figures(route: str, more: int, few: tuple[Way, Way], many: tuple[Way, Way]) -> list[Figure]:
+    """Return what more Ingresses change for a route, from what was measured directly and by it."""
+    (directly, without), (directly_then, by_it) = few, many
+    throughput = (by_it.rate / directly_then.rate) / (without.rate / directly.rate)
+    slowness = (by_it.milliseconds / directly_then.milliseconds) / (without.milliseconds / directly.milliseconds)
+    return [
+        at_least(
+            f"{more:,} Ingresses more, the {route} route: throughput / before, as parts of that directly",
+            throughput,
+            0.9,
+            "{:.2f}",
+        ),
+        at_most("median time / before, likewise", slowness, 1.1, "{:.2f}"),
+        Figure("a request: median, 99th percentile", times(by_it)),
+        Figure("CPU of Traefik for each", f"{by_it.cpu_of_each:.3f} ms"),
+    ]
+
+
+def service_of(name: str, hosts: str) -> Object:
+    """Return a Service that asks for an Ingress of these hosts."""
+    annotations = {"ingress/http": "true", "ingress/host": hosts}
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
+        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations},
         "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": PORT}]},
     }
 
@@ -173,11 +205,11 @@ def create_more(cluster: DevCluster, gateway: Gateway, more: int, progress: Prog
     """Create Services that ask for Ingresses; return when the gateway serves them, and all is quiet again."""
     progress(f"creating {more:,} Services")
     names = [f"b{number:05}" for number in range(more)]
-    create(cluster, SERVICES, (service_of(NAMESPACE, name, f"{name}.{HOST}") for name in names))
+    create(cluster, SERVICES, (service_of(name, f"{name}.{LAST}") for name in names))
     wait_for(lambda: how_many(cluster, NAMESPACE) == more + 1, PATIENCE, what="their Ingresses", interval=0.2)
     for name in names:
         # Nothing listens there, which Traefik tells with 502. Until it has the route, it is the 404 page.
-        wait_for(lambda name=name: gateway.ask(f"{name}.{HOST}").status == 502, PATIENCE, what=f"the route of {name}")  # type: ignore[misc]
+        wait_for(lambda name=name: gateway.ask(f"{name}.{LAST}").status == 502, PATIENCE, what=f"the route of {name}")  # type: ignore[misc]
     wait_for(lambda: is_idle(cluster, gateway), PATIENCE, what="a quiet cluster")
 
 
@@ -189,10 +221,10 @@ def is_idle(cluster: DevCluster, gateway: Gateway) -> bool:
     return sum(process.cpu_seconds() for process in processes) - before < IDLE_CPU
 
 
-def run_wrk(wrk: debian.Program, url: str, connections: int, seconds: int) -> Measured:
+def run_wrk(wrk: debian.Program, url: str, host: str, connections: int, seconds: int) -> Measured:
     """Return what wrk measures in so many seconds. Raises CommandFailed."""
     options = (f"--connections={connections}", "--threads=1", f"--duration={seconds}s", "--timeout=10s")
-    ended = wrk.run(*options, f"--script={SCRIPT}", f"--header=Host: {HOST}", url)
+    ended = wrk.run(*options, f"--script={SCRIPT}", f"--header=Host: {host}", url)
     found = [line.removeprefix("JSON ") for line in ended.stdout.splitlines() if line.startswith("JSON ")]
     if ended.returncode or not found:
         raise CommandFailed(f"wrk {url}: {(ended.stderr or ended.stdout).strip()}")
