@@ -39,3 +39,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("NOT TESTED", sep="!", yellow=True, bold=True)
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} tests were left out. {reason}")
+    if terminalreporter.config.getoption("--thorough"):
+        show_requests(terminalreporter)
+
+
+def show_requests(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what became of the requests that tests have sent at a steady rate."""
+    told = [
+        (report.nodeid.rpartition("::")[2], value)
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == "requests"
+    ]
+    if told:
+        terminalreporter.section("REQUESTS")
+    for test, value in told:
+        terminalreporter.write_line(f"{test}: {value}")
