@@ -1,11 +1,12 @@
 """What the gateway costs: requests through it against the same requests to the backend, and with many Ingresses more.
 
 wrk sends them; the backend is an nginx that answers from memory. Many connections at once show how much can be done,
-and one alone shows how long a request takes while no other waits. Measurements of the backend and of the gateway take
-turns: on a machine that is now faster and now slower, only what was measured side by side can be compared.
+and one alone shows how long a request takes while no other waits.
 
-Traefik compares a request with one route after the other, those with long rules first. So there are two hosts, which
-lead to one backend: with more Ingresses, the route of one is still the first, and that of the other the last.
+Two Traefiks serve the backend: one has no other Ingress, and the other has many more. Traefik compares a request with
+one route after the other, those with long rules first. So the backend has two hosts: the route of one is the first, and
+that of the other the last. All measurements take turns: on a machine that is now faster and now slower, only what was
+measured side by side can be compared.
 """
 
 import contextlib
@@ -13,10 +14,10 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench.figures import Figure, Section, at_least, at_most, exactly
 from bench.load import create, create_namespace, how_many
@@ -24,11 +25,17 @@ from devcluster.api import SERVICES, Object, wait_for
 from devcluster.build import Progress, build
 from devcluster.cluster import DevCluster
 from devcluster.errors import CommandFailed
-from devcluster.gateway import Gateway
+from devcluster.gateway import LOOPBACK, Gateway, answers
+from devcluster.processes import Process
 from tools import debian
 
 SCRIPT = Path(__file__).with_name("wrk.lua")
-NAMESPACE = "throughput"
+NAMESPACE, MORE = "throughput", "throughput-more"
+"""Where the backend's Service is, and where those of all the other Ingresses."""
+
+FEW = "127.0.0.2"
+"""The address of the Traefik that reads the Ingresses of the first namespace alone."""
+
 FIRST = "a-name-that-is-longer-than-that-of-any-other-host.example.com"
 LAST = "a.example.com"
 PORT = 8090
@@ -60,11 +67,11 @@ class Measured(NamedTuple):
 class Way:
     """What was measured on one way to the backend."""
 
-    busy: list[Measured]
+    busy: list[Measured] = field(default_factory=list)
     """With many connections."""
-    alone: list[Measured]
+    alone: list[Measured] = field(default_factory=list)
     """With one."""
-    cpu: list[float]
+    cpu: list[float] = field(default_factory=list)
     """Milliseconds of Traefik's CPU for each request, with many connections."""
 
     @property
@@ -97,16 +104,13 @@ class Way:
 class Ways:
     """What was measured side by side."""
 
-    directly: Way
-    first: Way
-    """Through the gateway, by the route that Traefik compares first."""
-    last: Way
+    directly: Way = field(default_factory=Way)
+    few: Way = field(default_factory=Way)
+    """Through a gateway without other Ingresses."""
+    first: Way = field(default_factory=Way)
+    """Through one with many, by the route that Traefik compares first."""
+    last: Way = field(default_factory=Way)
     """By the route that it compares last."""
-
-    @property
-    def failed(self) -> int:
-        """How many requests failed."""
-        return self.directly.failed + self.first.failed + self.last.failed
 
 
 def throughput_section(
@@ -122,48 +126,46 @@ def throughput_section(
         gateway = cluster.gateway
         if gateway is None:
             raise CommandFailed("a cluster with a gateway has none")
-        create_namespace(cluster, NAMESPACE)
-        service = cluster.api.create(SERVICES, service_of("a", f"{FIRST}, {LAST}"))
-        address = f"{service['spec']['clusterIP']}:{PORT}"
-        exits.enter_context(backend(cluster, nginx, address))
-        for host in (FIRST, LAST):
-            wait_for(lambda host=host: gateway.ask(host).status == 200, PATIENCE, what=f"an answer of {host}")  # type: ignore[misc]
-
-        def measure(way: Way, url: str, host: str) -> None:
-            before = gateway.traefiks[0].cpu_seconds()
-            busy = run_wrk(wrk, url, host, CONNECTIONS, seconds)
-            way.cpu.append(1000 * (gateway.traefiks[0].cpu_seconds() - before) / (busy.rate * seconds))
-            way.busy.append(busy)
-            way.alone.append(run_wrk(wrk, url, host, 1, seconds))
-
-        def several(what: str) -> Ways:
-            run_wrk(wrk, gateway.url, LAST, CONNECTIONS, seconds)  # connections are opened and caches filled
-            ways = Ways(Way([], [], []), Way([], [], []), Way([], [], []))
-            for number in range(1, rounds + 1):
-                progress(f"requests to the backend and through the gateway, {what}: round {number} of {rounds}")
-                measure(ways.directly, f"http://{address}", LAST)
-                measure(ways.first, gateway.url, FIRST)
-                measure(ways.last, gateway.url, LAST)
-            return ways
-
-        few = several("one Ingress")
+        for namespace in (NAMESPACE, MORE):
+            create_namespace(cluster, namespace)
+        service = cluster.api.create(SERVICES, service_of(NAMESPACE, "a", f"{FIRST}, {LAST}"))
+        backend_address = f"{service['spec']['clusterIP']}:{PORT}"
+        exits.enter_context(backend(cluster, nginx, backend_address))
+        few = gateway.beside(FEW, read_one_namespace)
+        few.start()
         create_more(cluster, gateway, more, progress)
-        many = several(f"{more:,} Ingresses more")
+        few.wait_ready(lambda: answers(gateway.http_port, "/", address=FEW, host=LAST))
+
+        def measure(way: Way, address: str, host: str, traefik: Process) -> None:
+            before = traefik.cpu_seconds()
+            busy = run_wrk(wrk, address, host, CONNECTIONS, seconds)
+            way.cpu.append(1000 * (traefik.cpu_seconds() - before) / (busy.rate * seconds))
+            way.busy.append(busy)
+            way.alone.append(run_wrk(wrk, address, host, 1, seconds))
+
+        ways = Ways()
+        for number in range(1, rounds + 1):
+            progress(f"requests to the backend and through the gateway: round {number} of {rounds}")
+            measure(ways.directly, backend_address, LAST, few)
+            measure(ways.few, f"{FEW}:{gateway.http_port}", LAST, few)
+            measure(ways.first, f"{LOOPBACK}:{gateway.http_port}", FIRST, gateway.traefiks[0])
+            measure(ways.last, f"{LOOPBACK}:{gateway.http_port}", LAST, gateway.traefiks[0])
     title = f"Requests through the gateway, over {CONNECTIONS} connections, and over one to see how long each takes"
-    return Section(title, throughput_figures(few, many, more))
+    return Section(title, throughput_figures(ways, more))
 
 
-def throughput_figures(few: Ways, many: Ways, more: int) -> list[Figure]:
-    """Return what was measured with one Ingress, and what so many more change."""
+def throughput_figures(ways: Ways, more: int) -> list[Figure]:
+    """Return what was measured, directly and through the gateway, with few Ingresses and with so many more."""
+    failed = sum(way.failed for way in (ways.directly, ways.few, ways.first, ways.last))
     return [
-        Figure("requests a second to the backend directly", f"{few.directly.rate:,.0f}"),
-        Figure("through the gateway", f"{few.last.rate:,.0f}"),
-        Figure("a request to the backend directly: median, 99th percentile", times(few.directly)),
-        Figure("through the gateway", times(few.last)),
-        Figure("CPU of Traefik for each", f"{few.last.cpu_of_each:.3f} ms"),
-        *change_figures("first", more, (few.directly, few.first), (many.directly, many.first)),
-        *change_figures("last", more, (few.directly, few.last), (many.directly, many.last)),
-        exactly("requests that failed", f"{few.failed + many.failed}", "0"),
+        Figure("requests a second to the backend directly", f"{ways.directly.rate:,.0f}"),
+        Figure("through the gateway", f"{ways.few.rate:,.0f}"),
+        Figure("a request to the backend directly: median, 99th percentile", times(ways.directly)),
+        Figure("through the gateway", times(ways.few)),
+        Figure("CPU of Traefik for each", f"{ways.few.cpu_of_each:.3f} ms"),
+        *change_figures(f"{more:,} Ingresses more, the first route", ways.few, ways.first),
+        *change_figures(f"{more:,} Ingresses more, the last route", ways.few, ways.last),
+        exactly("requests that failed", f"{failed}", "0"),
     ]
 
 
@@ -172,31 +174,28 @@ def times(way: Way) -> str:
     return f"{way.milliseconds:.2f} ms, {way.p99:.2f} ms"
 
 
-def change_figures(route: str, more: int, few: tuple[Way, Way], many: tuple[Way, Way]) -> list[Figure]:
-    """Return what more Ingresses change for a route, from what was measured directly and by it."""
-    (directly, without), (directly_then, by_it) = few, many
-    throughput = (by_it.rate / directly_then.rate) / (without.rate / directly.rate)
-    slowness = (by_it.milliseconds / directly_then.milliseconds) / (without.milliseconds / directly.milliseconds)
+def change_figures(name: str, few: Way, many: Way) -> list[Figure]:
+    """Return what more Ingresses change for a route."""
     return [
-        at_least(
-            f"{more:,} Ingresses more, the {route} route: throughput / before, as parts of that directly",
-            throughput,
-            0.9,
-            "{:.2f}",
-        ),
-        at_most("median time / before, likewise", slowness, 1.1, "{:.2f}"),
-        Figure("a request: median, 99th percentile", times(by_it)),
-        Figure("CPU of Traefik for each", f"{by_it.cpu_of_each:.3f} ms"),
+        at_least(f"{name}: throughput / without them", many.rate / few.rate, 0.9, "{:.2f}"),
+        at_most("a request: median time / without them", many.milliseconds / few.milliseconds, 1.1, "{:.2f}"),
+        Figure("a request: median, 99th percentile", times(many)),
+        Figure("CPU of Traefik for each", f"{many.cpu_of_each:.3f} ms"),
     ]
 
 
-def service_of(name: str, hosts: str) -> Object:
+def read_one_namespace(static: dict[str, Any]) -> None:
+    """Let a Traefik read the Ingresses of the backend's namespace alone."""
+    static["providers"]["kubernetesIngress"]["namespaces"] = [NAMESPACE]
+
+
+def service_of(namespace: str, name: str, hosts: str) -> Object:
     """Return a Service that asks for an Ingress of these hosts."""
     annotations = {"ingress/http": "true", "ingress/host": hosts}
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations},
+        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
         "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": PORT}]},
     }
 
@@ -205,8 +204,8 @@ def create_more(cluster: DevCluster, gateway: Gateway, more: int, progress: Prog
     """Create Services that ask for Ingresses; return when the gateway serves them, and all is quiet again."""
     progress(f"creating {more:,} Services")
     names = [f"b{number:05}" for number in range(more)]
-    create(cluster, SERVICES, (service_of(name, f"{name}.{LAST}") for name in names))
-    wait_for(lambda: how_many(cluster, NAMESPACE) == more + 1, PATIENCE, what="their Ingresses", interval=0.2)
+    create(cluster, SERVICES, (service_of(MORE, name, f"{name}.{LAST}") for name in names))
+    wait_for(lambda: how_many(cluster, MORE) == more, PATIENCE, what="their Ingresses", interval=0.2)
     for name in names:
         # Nothing listens there, which Traefik tells with 502. Until it has the route, it is the 404 page.
         wait_for(lambda name=name: gateway.ask(f"{name}.{LAST}").status == 502, PATIENCE, what=f"the route of {name}")  # type: ignore[misc]
@@ -221,13 +220,13 @@ def is_idle(cluster: DevCluster, gateway: Gateway) -> bool:
     return sum(process.cpu_seconds() for process in processes) - before < IDLE_CPU
 
 
-def run_wrk(wrk: debian.Program, url: str, host: str, connections: int, seconds: int) -> Measured:
-    """Return what wrk measures in so many seconds. Raises CommandFailed."""
+def run_wrk(wrk: debian.Program, address: str, host: str, connections: int, seconds: int) -> Measured:
+    """Return what wrk measures in so many seconds, asking HOST:PORT. Raises CommandFailed."""
     options = (f"--connections={connections}", "--threads=1", f"--duration={seconds}s", "--timeout=10s")
-    ended = wrk.run(*options, f"--script={SCRIPT}", f"--header=Host: {host}", url)
+    ended = wrk.run(*options, f"--script={SCRIPT}", f"--header=Host: {host}", f"http://{address}/")
     found = [line.removeprefix("JSON ") for line in ended.stdout.splitlines() if line.startswith("JSON ")]
     if ended.returncode or not found:
-        raise CommandFailed(f"wrk {url}: {(ended.stderr or ended.stdout).strip()}")
+        raise CommandFailed(f"wrk {address}: {(ended.stderr or ended.stdout).strip()}")
     told = json.loads(found[0])
     rate = 1e6 * told["requests"] / told["duration"]
     return Measured(rate, told["median"] / 1000, told["p99"] / 1000, told["failed"])

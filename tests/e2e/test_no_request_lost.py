@@ -15,14 +15,12 @@ listener, Linux resets the connections that wait there, and while one starts, it
 """
 
 import contextlib
-import http.client
 import itertools
 import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +30,7 @@ from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, 
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.processes import Process
+from devcluster.gateway import answers
 from devcluster.story import Stage
 from tests.e2e.audit import writes
 from tests.steady_load import ALL_KINDS, Report, SteadyLoad
@@ -91,37 +89,24 @@ class Replica:
         self.address = address
         self.http_port, self.https_port = cluster.gateway.http_port, cluster.gateway.https_port
         self.probes_port = cluster.gateway.internal_ports[0]
-        model = cluster.gateway.traefiks[0]
-        program, option = model.command
-        static = yaml.safe_load(Path(option.removeprefix("--configFile=")).read_text())
-        for entry_point in static["entryPoints"].values():
-            entry_point["address"] = f"{address}:{entry_point['address'].rpartition(':')[2]}"
-            entry_point["transport"] |= transport
-        path = cluster.folder / f"traefik-{address}.yaml"
-        path.write_text(yaml.safe_dump(static))
-        self.process: Process = cluster.processes.add(path.stem, [program, f"--configFile={path}"], env=model.env)
+
+        def change(static: dict[str, Any]) -> None:
+            for entry_point in static["entryPoints"].values():
+                entry_point["transport"] |= transport
+
+        self.process = cluster.gateway.beside(address, change)
 
     def serves(self, host: str) -> bool:
         """Return whether a GET of a host is answered with 200."""
-        return is_200(self.address, self.http_port, "/", host)
+        return answers(self.http_port, "/", address=self.address, host=host)
 
     def answers_pings(self) -> bool:
         """Return whether the probes succeed."""
-        return is_200(self.address, self.probes_port, "/ping", "")
+        return answers(self.probes_port, "/ping", address=self.address)
 
     def requests_served(self) -> int:
         """Return how many requests the access log tells of."""
         return self.process.log_path.read_text().count('"RequestHost":')
-
-
-def is_200(address: str, port: int, path: str, host: str) -> bool:
-    """Return whether a GET is answered with 200."""
-    with contextlib.closing(http.client.HTTPConnection(address, port, timeout=5)) as connection:
-        try:
-            connection.request("GET", path, headers={"Host": host})
-            return connection.getresponse().status == 200
-        except OSError:
-            return False
 
 
 class Shops(Stage):
