@@ -14,6 +14,7 @@ from devcluster.errors import MissingProgram
 from devcluster.processes import Processes
 from devcluster.programs import find_metacontroller, find_programs
 from devcluster.story import Stage
+from tests.e2e.traffic import Place
 
 ENGINES = ("metacontroller", "standin")
 HERE = Path(__file__).parent
@@ -81,6 +82,12 @@ def serving(engine: str) -> Iterator[DevCluster]:
         for name in ("ingress", "httproute", "both"):
             running.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         yield running
+
+
+@pytest.fixture(scope="session", params=("ingress", "httproute"))
+def place(serving: DevCluster, request: pytest.FixtureRequest) -> Place:
+    """Return each of the two namespaces in which a Service reaches visitors in one way."""
+    return Place(serving, str(request.param))
 
 
 @pytest.fixture(scope="session")
