@@ -10,12 +10,13 @@ from rich.console import Console
 from bench.cluster import cluster_sections
 from bench.core import core_section
 from bench.figures import Section, show
+from bench.gateway import gateway_section
 from bench.hook import hook_section
 from devcluster.console import Command, end_on_signals, progress
 from devcluster.engines import CHOICES
 from tests.worst import worst_requests
 
-PARTS = ("core", "hook", "cluster")
+PARTS = ("core", "hook", "gateway", "cluster")
 
 BUSY = 1.5
 """A load average above this at the start makes the figures worth nothing on a small machine."""
@@ -39,9 +40,9 @@ BUSY = 1.5
 )
 @click.option("--short", is_flag=True, help="Leave out the changes during resyncs, which take five minutes.")
 def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
-    """Measure what users experience: the PARTS core, hook and cluster, or all of them. Linux only.
+    """Measure what users experience: the PARTS core, hook, gateway and cluster, or all of them. Linux only.
 
-    Nothing else may run on the machine meanwhile. All parts take about seven minutes. A figure that doesn't reach its
+    Nothing else may run on the machine meanwhile. All parts take about nine minutes. A figure that doesn't reach its
     aim is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is
     missing; else 1.
 
@@ -66,6 +67,8 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
                 sections.append(core_section(report, worst_requests()))
             if not parts or "hook" in parts:
                 sections.append(hook_section(report))
+            if not parts or "gateway" in parts:
+                sections.append(gateway_section(engine, report))
             if not parts or "cluster" in parts:
                 for section in cluster_sections(engine, services, resyncs=not short, progress=report):
                     sections.append(section)  # noqa: PERF402 - those before one that fails are kept

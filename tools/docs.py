@@ -16,6 +16,7 @@ from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
+TRAFFIC = DOCS.parent / "tests/e2e/traffic.yaml"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -67,6 +68,15 @@ def reasons() -> str:
     return table(("reason", "what it means"), ((f"`{reason}`", meaning) for reason, meaning in REASONS.items()))
 
 
+def traffic() -> str:
+    """Return the table of what the gateway carries, from what the end-to-end tests say that they show."""
+    rows = yaml.safe_load(TRAFFIC.read_text(encoding="utf-8"))
+    return table(
+        ("what", "by Ingress", "by HTTPRoute"),
+        ((row["what"], row.get("ingress", "yes"), row.get("httproute", "yes")) for row in rows),
+    )
+
+
 def schema() -> str:
     """Return the JSON Schema of the settings file."""
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Settings of ingress-manager"}
@@ -82,6 +92,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
     "reasons": reasons,
+    "traffic": traffic,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 

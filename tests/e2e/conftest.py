@@ -84,9 +84,12 @@ def serving(engine: str) -> Iterator[DevCluster]:
         yield running
 
 
-@pytest.fixture(scope="session", params=("ingress", "httproute"))
+@pytest.fixture(scope="module", params=("ingress", "httproute"))
 def place(serving: DevCluster, request: pytest.FixtureRequest) -> Place:
-    """Return each of the two namespaces in which a Service reaches visitors in one way."""
+    """Return each of the two namespaces in which a Service reaches visitors in one way.
+
+    Not of scope session: pytest would sort tests by the namespace before the engine, and start each cluster twice.
+    """
     return Place(serving, str(request.param))
 
 

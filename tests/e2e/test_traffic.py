@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bench.gateway import gateway_figures
 from devcluster import gateway
 from devcluster.api import INGRESSES, SERVICES, Api, Object, Resource, path_of, wait_for
 from devcluster.backend import Backend
@@ -220,3 +221,17 @@ def test_an_httproute_of_a_gateway_of_another_class_is_neither_served_nor_writte
 
 def kind(resource: Resource) -> Object:
     return {"apiVersion": resource.api_version, "kind": resource.kind}
+
+
+def test_a_short_run_of_the_gateways_benchmark_gives_all_its_figures(serving: DevCluster) -> None:
+    names = [figure.name for figure in gateway_figures(serving, lambda _: None, samples=1)]
+    assert names == [
+        "Ingress: from the annotation to the first 200, median of 1",
+        "worst",
+        "Ingress deleted: visitors see the 404 page for, median of 1",
+        "worst",
+        "HTTPRoute: from the annotation to the first 200, median of 1",
+        "worst",
+        "HTTPRoute deleted: visitors see the 404 page for, median of 1",
+        "worst",
+    ]

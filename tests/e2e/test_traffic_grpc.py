@@ -2,6 +2,7 @@
 
 import contextlib
 import queue
+import re
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,17 +10,23 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 import pytest
 import trustme
+import yaml
 
 from devcluster.api import HTTPROUTES, Object, wait_for
 from devcluster.backend import Backend
+from devcluster.build import REPOSITORY
 from devcluster.gateway import LOOPBACK
 from tests.e2e import certificates
 from tests.e2e.site import TIMEOUT
 from tests.e2e.traffic import IN_A_ROW, ON, PATIENCE, Place
 
-BY_APP_PROTOCOL = {"port": 9000, "appProtocol": "kubernetes.io/h2c"}
-BY_ANNOTATION = {"traefik.ingress.kubernetes.io/service.serversscheme": "h2c"}
-"""What Traefik asks for at a Service behind an Ingress, in the place of the appProtocol."""
+[EXAMPLE] = re.findall(
+    r"^```yaml\n(.*?)^```$", (REPOSITORY / "docs/gateway-traffic.md").read_text(), re.MULTILINE | re.DOTALL
+)
+SERVICE = yaml.safe_load(EXAMPLE)
+"""The example in the docs: it says by an annotation and by the appProtocol what it speaks."""
+
+PORTS = tuple(SERVICE["spec"]["ports"])
 
 by_ingress = pytest.mark.parametrize("place", ["ingress"], indirect=True)
 by_httproute = pytest.mark.parametrize("place", ["httproute"], indirect=True)
@@ -121,9 +128,9 @@ def until_called(place: Place, host: str, ca: trustme.CA | None = None) -> None:
 
 @pytest.fixture(scope="module")
 def backend(place: Place) -> Iterator[Methods]:
-    """Yield the backend of the Service `grpc`, which says in both ways what it speaks."""
+    """Yield the backend of a Service that is as the docs show it."""
     with (
-        place.service("grpc", {**ON, **BY_ANNOTATION}, (BY_APP_PROTOCOL,)) as service,
+        place.service("grpc", SERVICE["metadata"]["annotations"], PORTS) as service,
         listening(place, service) as methods,
     ):
         until_called(place, methods.host)
@@ -192,7 +199,7 @@ def test_grpc_by_tls(place: Place, backend: Methods) -> None:
 @by_httproute
 def test_the_app_protocol_is_enough_for_an_httproute(place: Place) -> None:
     with (
-        place.service("grpc-by-app-protocol", ports=(BY_APP_PROTOCOL,)) as service,
+        place.service("grpc-by-app-protocol", ports=PORTS) as service,
         listening(place, service) as methods,
     ):
         until_called(place, methods.host)

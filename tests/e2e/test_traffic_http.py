@@ -29,9 +29,9 @@ def site(place: Place) -> Iterator[Site]:
 
 
 @pytest.fixture
-def megabytes(request: pytest.FixtureRequest) -> int:
+def megabytes(pytestconfig: pytest.Config) -> int:
     """Return how large a large body is."""
-    return 100 if request.config.getoption("--thorough") else 30
+    return 100 if pytestconfig.getoption("--thorough") else 30
 
 
 def test_a_head_request_is_answered_with_the_headers_alone(site: Site) -> None:
@@ -216,9 +216,9 @@ def test_connections_are_kept_open_on_both_sides(site: Site) -> None:
     assert len(connections) == 1
 
 
-def test_slow_visitors_are_not_cut_off_and_hold_up_nobody(site: Site, request: pytest.FixtureRequest) -> None:
+def test_slow_visitors_are_not_cut_off_and_hold_up_nobody(site: Site, pytestconfig: pytest.Config) -> None:
     """Twenty who send their headers a byte at a time, twenty their body, and twenty who read nothing at first."""
-    pauses, pause = (30, 1.0) if request.config.getoption("--thorough") else (4, 0.25)
+    pauses, pause = (30, 1.0) if pytestconfig.getoption("--thorough") else (4, 0.25)
     large = BLOCK * 8
     site.on("/slow", lambda exchange: exchange.answer(body=b"".join(exchange.body())))
     site.on("/large", lambda exchange: exchange.answer(body=large))
