@@ -220,8 +220,8 @@ def conditions_of(place: Place, name: str) -> dict[str, tuple[str, str]]:
 
 
 @by_ingress
-@pytest.mark.parametrize("app_protocol", ["kubernetes.io/h2c", "grpc"])
-def test_traefik_ignores_the_app_protocol_behind_an_ingress(place: Place, app_protocol: str) -> None:
+@pytest.mark.parametrize(("name", "app_protocol"), [("ignored-h2c", "kubernetes.io/h2c"), ("ignored-grpc", "grpc")])
+def test_traefik_ignores_the_app_protocol_behind_an_ingress(place: Place, name: str, app_protocol: str) -> None:
     """So without the annotation it speaks HTTP/1.1 to the backend."""
-    with place.service("ignored", ports=({"port": 9000, "appProtocol": app_protocol},)) as service, Backend(service):
-        assert place.until_served(place.host("ignored")).status == 200
+    with place.service(name, ports=({"port": 9000, "appProtocol": app_protocol},)) as service, Backend(service):
+        assert place.until_served(place.host(name)).status == 200

@@ -50,7 +50,10 @@ class Place:
     def service(
         self, name: str, annotations: Mapping[str, str] = ON, ports: tuple[Mapping[str, Any], ...] = ({"port": 80},)
     ) -> Iterator[Object]:
-        """Yield a new Service, with the host of its name unless the annotations name another; delete it at the end."""
+        """Yield a new Service, with the host of its name unless the annotations name another; delete it at the end.
+
+        Give each test a name of its own: a Service that is made again at once waits for the end of the first's Ingress.
+        """
         metadata = {
             "name": name,
             "namespace": self.namespace,
