@@ -11,13 +11,14 @@ from bench.cluster import cluster_sections
 from bench.commands import commands_section
 from bench.core import core_section
 from bench.figures import Section, show
+from bench.gateway import gateway_section
 from bench.hook import hook_section
 from bench.throughput import throughput_section
 from devcluster.console import Command, end_on_signals, progress
 from devcluster.engines import CHOICES
 from tests.worst import worst_requests
 
-PARTS = ("core", "commands", "hook", "cluster", "throughput")
+PARTS = ("core", "commands", "hook", "gateway", "cluster", "throughput")
 
 BUSY = 1.5
 """A load average above this at the start makes the figures worth nothing on a small machine."""
@@ -41,7 +42,7 @@ BUSY = 1.5
 )
 @click.option("--short", is_flag=True, help="Leave out the changes during resyncs, which take five minutes.")
 def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
-    """Measure what users experience: the PARTS core, commands, hook, cluster and throughput, or all. Linux only.
+    """Measure what users experience: the PARTS core, commands, hook, gateway, cluster and throughput.
 
     Nothing else may run on the machine meanwhile. All parts take about nine minutes. A figure that doesn't reach its
     aim is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is
@@ -71,6 +72,8 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
                 sections.append(commands_section(report))
             if not parts or "hook" in parts:
                 sections.append(hook_section(report))
+            if not parts or "gateway" in parts:
+                sections.append(gateway_section(engine, report))
             if not parts or "cluster" in parts:
                 for section in cluster_sections(engine, services, resyncs=not short, progress=report):
                     sections.append(section)  # noqa: PERF402 - those before one that fails are kept

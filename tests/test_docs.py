@@ -119,6 +119,29 @@ def test_the_crds_of_the_page_on_httproutes_are_those_that_are_tested() -> None:
     assert version == gateway_api.version()
 
 
+def test_each_test_of_the_gateways_traffic_is_in_the_table_once() -> None:
+    rows = yaml.safe_load(docs.TRAFFIC.read_text(encoding="utf-8"))
+    named = sorted(name for row in rows for name in row["tests"])
+    files = docs.TRAFFIC.parent.glob("test_traffic*.py")
+    tests = [name for path in files for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)]
+    assert named == sorted(name for name in tests if "benchmark" not in name)
+
+
+def test_the_gateways_limits_are_those_of_its_configuration() -> None:
+    shipped = yaml.safe_load((docs.DOCS.parent / "gateway/traefik.yaml").read_text(encoding="utf-8"))
+    web, forwarding = shipped["entryPoints"]["web"], shipped["serversTransport"]["forwardingTimeouts"]
+    assert web["http"]["maxHeaderBytes"] == 64 * 1024
+    assert web["transport"]["respondingTimeouts"] == {"readTimeout": "1h", "writeTimeout": "0s", "idleTimeout": "180s"}
+    assert forwarding == {"dialTimeout": "5s", "responseHeaderTimeout": "0s"}
+    page = (docs.DOCS / "gateway-traffic.md").read_text(encoding="utf-8")
+    assert re.findall(r"\| (64 KiB|1 hour|3 minutes|5 seconds) +\|", page) == [
+        "64 KiB",
+        "1 hour",
+        "3 minutes",
+        "5 seconds",
+    ]
+
+
 def test_the_shipped_settings_are_the_defaults() -> None:
     assert load(docs.DOCS.parent / "manifests/settings.yaml").policy == Policy()
 

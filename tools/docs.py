@@ -25,6 +25,7 @@ from tools.markdown import table
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
+TRAFFIC = DOCS.parent / "tests/e2e/traffic.yaml"
 
 
 def annotations() -> str:
@@ -79,6 +80,15 @@ def migrated(rows: Iterable[Row]) -> str:
     return table(("key", "what it says", "becomes"), ((f"`{row.key}`", row.said, row.becomes) for row in rows))
 
 
+def traffic() -> str:
+    """Return the table of what the gateway carries, from what the end-to-end tests say that they show."""
+    rows = yaml.safe_load(TRAFFIC.read_text(encoding="utf-8"))
+    return table(
+        ("what", "by Ingress", "by HTTPRoute"),
+        ((row["what"], row.get("ingress", "yes"), row.get("httproute", "yes")) for row in rows),
+    )
+
+
 def schema() -> str:
     """Return the JSON Schema of the settings file."""
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Settings of ingress-manager"}
@@ -101,6 +111,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "xposer_settings": lambda: migrated(xposer.SETTINGS),
     "paths": routing.shown,
     "paths_reasons": routing.shown_reasons,
+    "traffic": traffic,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 

@@ -15,6 +15,7 @@ from devcluster.errors import MissingProgram
 from devcluster.processes import Processes
 from devcluster.programs import find_metacontroller, find_programs, find_traefik
 from devcluster.story import Stage
+from tests.e2e.traffic import Place
 
 ENGINES = ("metacontroller", "standin")
 HERE = Path(__file__).parent
@@ -85,6 +86,15 @@ def serving(engine: str) -> Iterator[DevCluster]:
         for name in ("ingress", "httproute", "both"):
             running.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         yield running
+
+
+@pytest.fixture(scope="module", params=("ingress", "httproute"))
+def place(serving: DevCluster, request: pytest.FixtureRequest) -> Place:
+    """Return each of the two namespaces in which a Service reaches visitors in one way.
+
+    Not of scope session: pytest would sort tests by the namespace before the engine, and start each cluster twice.
+    """
+    return Place(serving, str(request.param))
 
 
 @pytest.fixture(scope="session")
