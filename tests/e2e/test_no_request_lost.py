@@ -366,7 +366,7 @@ def test_during_a_switch_from_ingresses_to_httproutes_and_back(shops: Shops) -> 
         cluster.restart_hook(settings | {"namespaces": entries})
         cluster.engine.kill()
         cluster.engine.start()
-        wait_for(lambda: shops.outputs() == {*outputs}, PATIENCE, what=f"{outputs} for each Service")
+        wait_for(lambda: shops.outputs() == {*outputs}, PATIENCE, what=f"{outputs} for each Service", interval=0.2)
 
     def disturb(_load: SteadyLoad) -> None:
         for outputs in SWITCH:
