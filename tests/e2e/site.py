@@ -22,7 +22,7 @@ class Exchange(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    timeout = TIMEOUT
+    timeout = 3 * TIMEOUT  # longer than a visitor reads nothing
     server: "Server"
 
     def answer_by_path(self) -> None:
