@@ -303,6 +303,7 @@ def test_while_every_ingress_is_changed_in_what_is_not_its_backend(shops: Shops)
     shops.until_followed(shops.names, lambda found: len(found["spec"]["rules"]) == 1)
 
 
+@pytest.mark.thorough
 def test_while_one_of_two_traefiks_ends_and_starts_again(shops: Shops) -> None:
     turns = itertools.cycle(shops.replicas)
 
@@ -320,6 +321,7 @@ def test_while_one_of_two_traefiks_ends_and_starts_again(shops: Shops) -> None:
     shops.expect_no_loss(disturb)
 
 
+@pytest.mark.thorough
 def test_a_connection_that_was_silent_until_its_traefik_accepts_no_more_is_closed_unanswered(shops: Shops) -> None:
     """Of Traefik's own making: docs/operating.md tells of it. If this test fails, Traefik has become better there.
 
@@ -353,6 +355,7 @@ SWITCH = (("ingress", "httproute"), ("httproute",), ("ingress", "httproute"), ("
 """The outputs, one after the other: from Ingresses to HTTPRoutes, and back."""
 
 
+@pytest.mark.thorough
 def test_during_a_switch_from_ingresses_to_httproutes_and_back(shops: Shops) -> None:
     """As an operator does it: the settings are changed, and the engine is restarted, which syncs every Service.
 
