@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--screenshot", action="store_true", help="Write docs/404.webp: make screenshot.")
+    parser.addoption("--screenshot", action="store_true", help="Write the pictures in docs/: make screenshot.")
     parser.addoption("--thorough", action="store_true", help="Try more, and everything on both engines: make test-all.")
 
 
@@ -31,3 +31,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("NOT TESTED", sep="!", yellow=True, bold=True)
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} tests were left out. {reason}")
+
+
+@pytest.fixture
+def screenshot(request: pytest.FixtureRequest) -> bool:
+    """Return whether the pictures in the docs are to be written."""
+    return bool(request.config.getoption("--screenshot"))
