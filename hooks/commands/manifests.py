@@ -9,6 +9,7 @@ A document that can't be read doesn't keep the others from being read.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -207,8 +208,8 @@ def _read_json(text: str, start: int, file: str, namespace: str, found: Manifest
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> Object:
     made = dict(pairs)
     if len(made) < len(pairs):
-        seen: set[str] = set()
-        raise _NotReadable(f"states {next(key for key, _ in pairs if key in seen or seen.add(key))} twice", 0)
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise _NotReadable(f"states {twice} twice", 0)
     return made
 
 
