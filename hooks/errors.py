@@ -189,7 +189,11 @@ def joined(shown: list[str], count: int) -> str:
 
 
 class SettingsError(Exception):
-    """The settings can't be used. The message names the field, its value and what would be right."""
+    """The settings can't be used. Each of `sentences` names a field, its value and what would be right."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("; ".join(sentences))
+        self.sentences = sentences
 
 
 class Problems:

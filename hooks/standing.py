@@ -7,6 +7,8 @@ Judged is what the hook once answered with, by Metacontroller's record of it. Wh
 an ingress controller, cert-manager, or a person who may edit Ingresses, and is not held by these settings.
 """
 
+from typing import cast
+
 import msgspec
 
 from hooks import refusals
@@ -41,8 +43,9 @@ def check_standing(service: Service, standing: Attachment, policy: NamespacePoli
             raise refusals.host_not_allowed("its host", "", [host], policy.namespace, policy.hosts or ())
     if isinstance(made, HTTPRoute):
         check_parents(made, policy)
-    elif isinstance(standing, Ingress):
-        check_class(made, standing, policy)
+    else:
+        # The record of an Ingress is that of an object which is one.
+        check_class(made, cast("Ingress", standing), policy)
     for path, path_type in made.paths():
         check_standing_path(path, path_type, policy)
 

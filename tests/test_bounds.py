@@ -63,7 +63,8 @@ def lines_run(body: bytes, policy: Policy) -> tuple[int, Answer]:
 def test_the_worst_service_costs_little_work_and_memory(name: str, policy: Policy) -> None:
     lines, answered = lines_run(WORST[name], policy)
     assert answered.status in {200, 422}
-    assert lines <= MOST_LINES
+    # What is copied is decided for each output.
+    assert lines <= MOST_LINES * len(policy.outputs)
     tracemalloc.start()
     try:
         answer(WORST[name], policy)

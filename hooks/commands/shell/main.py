@@ -9,6 +9,7 @@ import click
 from hooks.commands.shell.console import use_colour
 from hooks.commands.shell.explain import explain
 from hooks.commands.shell.migrate import migrate
+from hooks.commands.shell.play import play
 from hooks.commands.shell.render import render
 
 PLUGIN = "kubectl-ingress_manager"
@@ -26,13 +27,14 @@ def commands(context: click.Context) -> None:
       ingress-manager render -f service.yaml           the Ingress that a Service becomes
       ingress-manager explain host-not-allowed         what a reason means, and what to do
       ingress-manager migrate --all-namespaces         from exposecontroller or Xposer
+      ingress-manager play                             see in a browser what becomes of what you type
     Completion in bash, also for zsh and fish:
       eval "$(_INGRESS_MANAGER_COMPLETE=bash_source ingress-manager)"
     """  # noqa: D301 - \b keeps click from joining lines
     use_colour(context)
 
 
-for command in (explain, migrate, render):
+for command in (explain, migrate, play, render):
     commands.add_command(command)
 
 

@@ -91,13 +91,18 @@ class Source:
 
 def settings_of(path: str) -> Policy:
     """Return what a settings file states, or the settings in the manifest of a ConfigMap. Raises click.UsageError."""
+    return parsed(settings_text(path), f"settings file {path}")
+
+
+def settings_text(path: str) -> str:
+    """Return the text of a settings file, or the one in the manifest of a ConfigMap. Raises click.UsageError."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"the settings file {path} can't be read: {error}") from error
     for item in read(text, path).of_kind("v1/ConfigMap"):
         text = text_of(item) or text
-    return parsed(text, f"settings file {path}")
+    return text
 
 
 def parsed(text: str, origin: str) -> Policy:
@@ -106,6 +111,17 @@ def parsed(text: str, origin: str) -> Policy:
         return settings.parse(text)
     except SettingsError as error:
         raise click.UsageError(f"{origin}: {error}") from error
+
+
+def settings_option(without: str) -> Callable[[Decorated], Decorated]:
+    """Return the option that names the settings file. `without` says which settings hold when it isn't given."""
+    return click.option(
+        "--settings",
+        metavar="FILE",
+        envvar=settings.FILE_VARIABLE,
+        show_envvar=True,
+        help=f"The administrator's settings, or the ConfigMap with them. Without: {without}.",
+    )
 
 
 def source_options(command: Decorated) -> Decorated:
@@ -127,14 +143,7 @@ def source_options(command: Decorated) -> Decorated:
     @click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster.")
     @click.option("--context", metavar="NAME", help="The context of the kubeconfig, as kubectl has it.")
     @click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as kubectl has it.")
-    @click.option(
-        "--settings",
-        metavar="FILE",
-        envvar=settings.FILE_VARIABLE,
-        show_envvar=True,
-        help="The administrator's settings, or the ConfigMap with them. Without: those of the cluster, else the "
-        "defaults.",
-    )
+    @settings_option("those of the cluster, else the defaults")
     @wraps(command)
     def with_source(**values: Any) -> Any:
         stated = {field.name: values.pop(field.name) for field in fields(Source)}
