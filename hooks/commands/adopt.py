@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from hooks.commands.asking import Asked, ask
+from hooks.commands.asking import Asked, ask, left_behind
 from hooks.commands.deployers import about_ingress, about_service
 from hooks.commands.findings import Finding, about, about_refusal
 from hooks.commands.ingresses import Spec, as_spec
@@ -20,10 +20,9 @@ from hooks.commands.manifests import Item, Manifests
 from hooks.commands.services import SERVICE, as_service
 from hooks.commands.splitting import split
 from hooks.commands.steps import Event, Step, annotate, patch, script, shown, touch
-from hooks.copying import CONTROLLER_PREFIXES, OLD_CLASS
 from hooks.kubernetes import Object
 from hooks.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
-from hooks.policy import Policy
+from hooks.policy import INGRESS, Policy, in_namespace
 from hooks.standing import LAST_APPLIED
 from hooks.text import listed, quoted
 
@@ -94,6 +93,8 @@ def adoption_of(item: Item, services: Mapping[str, Item], policy: Policy, accept
     if found := list(obstacles(item, service)):
         raise _NotAdopted(about(item, sentence) for sentence in found)
     spec = _typed(as_spec(item))
+    if INGRESS not in in_namespace(policy, item.namespace).outputs:
+        raise _NotAdopted([about(item, "the settings give the Services of this namespace no Ingress: see outputs")])
     refuse_other_backends(item, spec, services, policy)
     if service is None:
         raise _NotAdopted([about(item, f"there is no Service {item.label}, so there is nothing to annotate")])
@@ -137,8 +138,11 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
 def refuse_other_backends(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> None:
     """Raise _NotAdopted unless all paths lead to the Service that has the Ingress's name."""
     names = spec.services()
-    if other := next((path.path for _, path in spec.paths() if path.backend.service is None), None):
-        raise _NotAdopted([about(item, f"spec.rules: the path {other} leads to no Service, but to another resource")])
+    for _, path in spec.paths():
+        if path.backend.service is None:
+            raise _NotAdopted(
+                [about(item, f"spec.rules: the path {path.path} leads to another resource than a Service")]
+            )
     if not any(map(spec.routes, names)):
         raise _NotAdopted(
             [about(item, "spec.rules: no rule has a host and leads to a Service: no annotation says that")]
@@ -161,8 +165,6 @@ def refuse_what_cannot_be_said(item: Item, asked: Asked, accepted: Container[str
     """Raise _NotAdopted when the Service would be refused, or a field would change that may not."""
     if asked.decision.refused:
         raise _NotAdopted(about_refusal(item, asked.decision.refused))
-    if asked.ingress is None:
-        raise _NotAdopted([about(item, "the settings give the Services of this namespace no Ingress: see outputs")])
     lost = [
         about(item, f"{change.field}: {change.sentence}; --accept-changes {change.field} allows it")
         for change in asked.changes
@@ -206,15 +208,9 @@ def notes(item: Item, service: Item, asked: Asked) -> Iterator[str]:
     label = item.labels.get(MANAGED_BY_LABEL, MANAGED_BY)
     if label != MANAGED_BY:
         yield f"its label {MANAGED_BY_LABEL}: {quoted(label)} becomes {quoted(MANAGED_BY)}"
-    restored = asked.ingress["metadata"].get("annotations", {}) if asked.ingress else {}
-    left = [
-        key
-        for key in item.annotations
-        if key.lower().startswith(CONTROLLER_PREFIXES) and key not in restored and key != OLD_CLASS
-    ]
-    if left:
+    if left := left_behind(item.annotations, asked):
         yield (
-            f"stays as it is, but if it is ever deleted, it comes back without {listed(sorted(left))}; the "
+            f"stays as it is, but if it is ever deleted, it comes back without {listed(left)}; the "
             "administrator can have them copied from the Service: see copyAnnotations"
         )
     for made in asked.decision.objects:

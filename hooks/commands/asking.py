@@ -10,7 +10,7 @@ from hooks.annotations import PREFIX, read
 from hooks.commands.changes import Change, changes
 from hooks.commands.ingresses import Spec
 from hooks.commands.wishes import wishes
-from hooks.copying import OLD_CLASS, check_copied
+from hooks.copying import CONTROLLER_PREFIXES, OLD_CLASS, check_copied
 from hooks.decide import Decision, decide
 from hooks.errors import Problem
 from hooks.kubernetes import NOTHING, Object, Service
@@ -70,6 +70,14 @@ def asked(
     if found.ingress is None:
         return found
     return Asked(change, found.decision, tuple(changes(service, spec, annotations, found.ingress)))
+
+
+def left_behind(annotations: Mapping[str, str], asked: Asked) -> list[str]:
+    """Return those annotations of an Ingress, meant for a controller, that one made in its place would lack."""
+    made = asked.ingress["metadata"].get("annotations", {}) if asked.ingress else {}
+    # The old annotation of the class is said by spec.ingressClassName.
+    meant = [key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and key != OLD_CLASS]
+    return sorted(key for key in meant if key not in made)
 
 
 def copied(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tuple[str, str]]:

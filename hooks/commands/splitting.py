@@ -8,13 +8,14 @@ from shlex import quote
 
 import msgspec
 
-from hooks.commands.asking import ask
+from hooks.commands.asking import ask, left_behind
 from hooks.commands.findings import Finding
 from hooks.commands.ingresses import Spec
 from hooks.commands.manifests import Item
 from hooks.commands.services import as_service
 from hooks.commands.steps import annotate, patch, shown
 from hooks.policy import Policy
+from hooks.text import listed
 
 WEBHOOK = "# ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has."
 
@@ -22,45 +23,61 @@ WEBHOOK = "# ingress-nginx's admission webhook, where there is one, denies a hos
 def split(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[str]:
     """Yield the lines of a script that gives each Service its own Ingress, and takes the old one away at the end.
 
-    `services` are all there are, by namespace/name. A line that begins with # tells of what the script leaves out.
+    `services` are all there are, by namespace/name. Lines that begin with # tell what would be different.
     """
-    own, names = f"--namespace={item.namespace}", spec.services()
     yield WEBHOOK
+    names = spec.services()
+    rest = spec if item.name not in names else msgspec.structs.replace(spec, default_backend=None)
+    complete = True
     for name in names:
         if name != item.name:
-            yield from own_ingress(name, item, spec, services, policy)
-    if item.name not in names:
-        yield shown(("delete", "ingress", item.name, own))
-        return
-    rest = msgspec.to_builtins(part(spec, item.name))
-    change = {"rules": rest["rules"], **({"tls": rest.get("tls")} if spec.tls else {})}
-    version = item.metadata.get("resourceVersion")
-    yield shown(patch(item, {**({"metadata": {"resourceVersion": version}} if version else {}), "spec": change}))
-    yield f"ingress-manager adopt {quote(item.label)} --apply"
+            try:
+                yield from own_ingress(name, item, part(rest, name), services, policy)
+            except _Left as left:
+                complete = False
+                yield f"# {left}"
+    if not complete:
+        yield "# Take the paths that have moved out of the old Ingress. It stays for the others."
+    elif item.name in names:
+        yield without_others(item, spec)
+        yield f"ingress-manager adopt {quote(item.label)} --apply"
+    else:
+        yield shown(("delete", "ingress", item.name, f"--namespace={item.namespace}"))
+
+
+class _Left(Exception):  # noqa: N818 - it is caught where it is raised for
+    """Why the paths to a Service stay in the old Ingress."""
 
 
 def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[str]:
-    """Yield the lines that give one of the Services an Ingress of its own."""
-    service_item = services.get(f"{item.namespace}/{name}")
-    service = as_service(service_item) if service_item else None
-    if service_item is None or service is None or isinstance(service, Finding):
-        yield f"# There is no Service {name}: nothing is lost with its paths."
-        return
-    if not spec.routes(name):
-        yield f"# Service {name} has no rule with a host, and no annotation can ask for that: its paths are lost."
-        return
-    asked = ask(part(spec, name), item.annotations, service, policy)
+    """Yield the lines that give a Service an Ingress of its own, which says what `spec` says. Raises _Left."""
+    found = services.get(f"{item.namespace}/{name}")
+    service = as_service(found) if found else None
+    if found is None or service is None or isinstance(service, Finding):
+        raise _Left(f"There is no Service {name} that could be annotated.")
+    if len(spec.routes(name)) < len(list(spec.paths())):
+        raise _Left(f"A rule without a host leads to Service {name}, and no annotation can ask for that.")
+    asked = ask(spec, item.annotations, service, policy)
     if asked.ingress is None:
         said = asked.decision.refused.line() if asked.decision.refused else "the settings give it no Ingress"
-        yield f"# Service {name} can't have one: {said}"
-        return
-    yield from (f"# The new one is different: {change.field}: {change.sentence}" for change in asked.changes)
-    yield shown(annotate(service_item, asked.annotations, version=False))
+        raise _Left(f"Service {name} can't have one: {said}")
+    if left := left_behind(item.annotations, asked):
+        yield f"# Ingress {name} lacks {listed(left)}"
+    yield from (f"# Ingress {name} differs: {change.field}: {change.sentence}" for change in asked.changes)
+    yield shown(annotate(found, asked.annotations, version=False))
     yield shown(("wait", "--for=create", f"ingress/{name}", f"--namespace={item.namespace}", "--timeout=60s"))
 
 
+def without_others(item: Item, spec: Spec) -> str:
+    """Return the command that leaves in an Ingress only what leads to the Service of its name."""
+    rest = msgspec.to_builtins(part(spec, item.name))
+    change = {"rules": rest["rules"], **({"tls": rest.get("tls")} if spec.tls else {})}
+    version = item.metadata.get("resourceVersion")
+    return shown(patch(item, {**({"metadata": {"resourceVersion": version}} if version else {}), "spec": change}))
+
+
 def part(spec: Spec, service: str) -> Spec:
-    """Return what of a spec leads to one Service."""
+    """Return a spec with only those paths that lead to one Service."""
     rules = []
     for rule in spec.rules or ():
         paths = [
@@ -76,4 +93,4 @@ def part(spec: Spec, service: str) -> Spec:
         for entry in spec.tls or ()
         if not entry.hosts or hosts.intersection(entry.hosts)
     ]
-    return Spec(spec.ingress_class_name, None, tuple(rules), tuple(tls) or None)
+    return msgspec.structs.replace(spec, rules=tuple(rules), tls=tuple(tls) or None)
