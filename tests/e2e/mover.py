@@ -1,17 +1,15 @@
 """Whoever moves Ingresses in and out: somebody with the rights of docs/commands/examples/mover.yaml, and no others."""
 
-import contextlib
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import yaml
 
-from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, Api, Object, path_of
+from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, Api, path_of
 from devcluster.control_plane import ControlPlane
-from tests.e2e.tenant import BINDINGS, ROLES, said
+from tests.e2e.tenant import BINDINGS, ROLES
 from tests.manifests import REPOSITORY
 
 RIGHTS = REPOSITORY / "docs/commands/examples/mover.yaml"
@@ -51,6 +49,10 @@ class Watch:
         self.events: list[tuple[str, str]] = []
         """The type of each event, and the name of the Ingress."""
 
+    def deleted(self) -> set[str]:
+        """Return the names of the Ingresses that were deleted."""
+        return {name for kind, name in self.events if kind == "DELETED"}
+
     def __enter__(self) -> "Watch":
         self._thread.start()
         return self
@@ -68,7 +70,8 @@ class Watch:
     def _run(self) -> None:
         for kind, found in self._api.watch(INGRESSES, self._version):
             metadata = found["metadata"]
-            if metadata.get("namespace") == self._namespace:
-                if (kind, metadata["name"]) == ("DELETED", "the-last-one"):
+            if metadata["name"] == "the-last-one":
+                if kind == "DELETED":
                     return
+            elif metadata.get("namespace") == self._namespace:
                 self.events.append((kind, metadata["name"]))

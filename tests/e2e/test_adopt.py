@@ -1,33 +1,28 @@
 """`adopt` and `release` on a real cluster, by somebody with no more rights than that takes: no Ingress is ever gone.
 
-The Ingresses are those of tests/adopt that go by its common settings.
+The Ingresses are those of tests/adopt that go by its common settings: all of them with --thorough.
 """
 
-import os
+import json
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from devcluster.api import INGRESSES, SERVICES, Object
+from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
-from devcluster.control_plane import ControlPlane
 from devcluster.gateway import Gateway, lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from hooks.commands.adopt import adopt
-from tests.e2e.audit import writes
-from tests.e2e.mover import Watch, mover
-from tests.e2e.test_commands import run
-from tests.manifests import REPOSITORY
+from hooks.commands.managed import DECORATOR
+from tests.e2e.mover import RIGHTS, Watch, mover
+from tests.e2e.test_commands import environment_of, run
 from tools import cases
 
 SETTINGS = cases.ADOPTIONS / "settings.yaml"
@@ -39,7 +34,18 @@ CASES = [
     for case in cases.cases_in(cases.ADOPTIONS)
     if not (case / "settings.yaml").exists() and case.name not in NOT_ON_A_CLUSTER
 ]
-DECORATOR = "metacontroller.k8s.io/decorator-controller"
+QUICK = {
+    *(
+        "annotated-already",
+        "annotations-that-stay",
+        "hosts-with-different-paths",
+        "labels-and-a-finalizer",
+        "tls-secret",
+    ),
+    *("everything-accepted", "port-by-name-accepted"),
+}
+"""Those that are adopted without --thorough."""
+
 PORT = 8086
 
 
@@ -67,6 +73,23 @@ def create(stage: Stage, case: Path) -> Object:
     return made
 
 
+def create_pair(stage: Stage, name: str, service: str, ingress_class: str = "nginx") -> Object:
+    """Create a Service, and an Ingress for the host NAME.NAMESPACE.example.com that leads to it; return that."""
+    stage.create_service(service, {}, PORT)
+    backend = {"service": {"name": service, "port": {"number": PORT}}}
+    rule = {
+        "host": f"{name}.{stage.namespace}.example.com",
+        "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]},
+    }
+    made = {
+        "apiVersion": INGRESSES.api_version,
+        "kind": "Ingress",
+        "metadata": {"name": name, "namespace": stage.namespace},
+        "spec": {"ingressClassName": ingress_class, "rules": [rule]},
+    }
+    return stage.api.create(INGRESSES, made)
+
+
 def accepted(case: Path) -> list[str]:
     """Return the fields of a case's Ingress that may change."""
     return cases.adoptable(case)[3]
@@ -79,9 +102,16 @@ def planned(case: Path) -> Object:
     return adoption.spec
 
 
-def state(ingress: Object) -> tuple[str, Object]:
-    """Return what must not change: which object it is, and what it says."""
-    return ingress["metadata"]["uid"], ingress["spec"]
+def is_ours(ingress: Object) -> bool:
+    """Return whether an Ingress is ingress-manager's; if not, nothing of that may be left."""
+    metadata = ingress["metadata"]
+    marks = [
+        "ownerReferences" in metadata,
+        DECORATOR in metadata.get("annotations", {}),
+        metadata.get("labels", {}).get("app.kubernetes.io/managed-by") == "ingress-manager",
+    ]
+    assert len(set(marks)) == 1, metadata
+    return all(marks)
 
 
 def settle(stage: Stage) -> None:
@@ -96,69 +126,248 @@ def settle(stage: Stage) -> None:
 
 
 def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched(
-    adopting: DevCluster, stage: Stage, tmp_path: Path
+    adopting: DevCluster, stage: Stage, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    before = {case: create(stage, case) for case in CASES}
-    good = [case for case in CASES if not (case / "refusal.txt").exists()]
-    names = {case: before[case]["metadata"]["name"] for case in CASES}
-    assert len(good) >= 20
+    thorough = pytestconfig.getoption("--thorough")
+    some = [case for case in CASES if thorough or case.name in QUICK or (case / "refusal.txt").exists()]
+    before = {case: create(stage, case) for case in some}
+    good = [case for case in some if not (case / "refusal.txt").exists()]
+    names = {case: before[case]["metadata"]["name"] for case in some}
     kubeconfig = mover(adopting.control_plane, stage.namespace, tmp_path)
 
     def command(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        return run(adopting.control_plane, name, "-n", stage.namespace, "--apply", *arguments, kubeconfig=kubeconfig)
+        return run(adopting.control_plane, name, "-n", stage.namespace, *arguments, kubeconfig=kubeconfig)
 
-    settings = f"--settings={SETTINGS}"
-    with Watch(stage.api, stage.namespace) as watch:
-        exactly = command("adopt", settings, *(names[case] for case in CASES if not accepted(case)))
-        fields = sorted({f"--accept-changes={change}" for case in good for change in accepted(case)})
-        changed = command("adopt", settings, *fields, *(names[case] for case in good if accepted(case)))
-    assert (exactly.returncode, changed.returncode) == (1, 0), exactly.stderr + changed.stderr
-    assert [name for kind, name in watch.events if kind == "DELETED"] == []
-
-    def check(is_ours: bool) -> None:
+    def check(*, ours: bool) -> None:
         for case, ingress in before.items():
             now = stage.ingress(names[case])
             assert now is not None
-            if case not in good:
-                assert now == ingress, "what is refused is untouched"
-                continue
-            assert state(now) == (ingress["metadata"]["uid"], planned(case) if accepted(case) else ingress["spec"])
-            for key in set(ingress["spec"]) - {change.split(".")[1] for change in accepted(case)}:
-                assert now["spec"][key] == ingress["spec"][key]
-            assert ("ownerReferences" in now["metadata"], DECORATOR in now["metadata"]["annotations"]) == (
-                (True, True) if is_ours else (False, False)
-            ) if now["metadata"].get("annotations") else not is_ours
-            assert now["metadata"].get("finalizers") == ingress["metadata"].get("finalizers")
+            if case in good:
+                wanted = planned(case) if accepted(case) else ingress["spec"]
+                assert (now["metadata"]["uid"], now["spec"]) == (ingress["metadata"]["uid"], wanted)
+                assert is_ours(now) is ours
+                assert now["metadata"].get("finalizers") == ingress["metadata"].get("finalizers")
+            else:
+                assert now == ingress, "what is refused is left alone"
 
-    check(is_ours=True)
+    with Watch(stage.api, stage.namespace) as watch:
+        options = (f"--settings={SETTINGS}", "--apply")
+        exactly = command("adopt", *options, *(names[case] for case in some if not accepted(case)))
+        fields = sorted({f"--accept-changes={change}" for case in good for change in accepted(case)})
+        changed = command("adopt", *options, *fields, *(names[case] for case in good if accepted(case)))
+    assert (exactly.returncode, changed.returncode) == (1, 0), exactly.stderr + changed.stderr
+    assert watch.deleted() == set()
+    check(ours=True)
     with Watch(stage.api, stage.namespace) as watch:
         settle(stage)
-    assert {name for _, name in watch.events} <= {"canary", "the-last-one"}, "nothing is written again"
-    check(is_ours=True)
-    again = command("adopt", settings, names[good[0]])
+    assert {name for _, name in watch.events} == {"canary"}, "nothing is written again"
+    again = command("adopt", *options, names[good[0]])
     assert (again.returncode, again.stdout) == (0, "")
     assert again.stderr.endswith(f"{stage.namespace}/{names[good[0]]}: is ingress-manager's already\n")
 
     with Watch(stage.api, stage.namespace) as watch:
-        released = command("release", *(names[case] for case in good))
+        released = command("release", "--apply", *(names[case] for case in good))
         settle(stage)
     assert released.returncode == 0, released.stderr
-    assert [name for kind, name in watch.events if kind == "DELETED" and name != "canary"] == []
-    check(is_ours=False)
-    stays_whatever_becomes_of_the_service(stage, {case: names[case] for case in good}, check)
+    assert watch.deleted() == {"canary"}
+    check(ours=False)
+    services = {service["metadata"]["name"]: service for service in stage.api.list(SERVICES, stage.namespace)}
+    for case in good:
+        annotations = services[names[case]]["metadata"].get("annotations", {})
+        assert [key for key in annotations if key.startswith(("ingress/", "ingress-manager/"))] == []
+    for change in (
+        lambda name: stage.annotate(name, "true"),
+        lambda name: stage.annotate(name, None),
+        lambda name: stage.api.delete(SERVICES, name, stage.namespace),
+    ):
+        for case in good:
+            change(names[case])
+        settle(stage)
+        check(ours=False)
     stage.api.patch(INGRESSES, "labels-and-a-finalizer", {"metadata": {"finalizers": None}}, stage.namespace)
 
 
-def stays_whatever_becomes_of_the_service(
-    stage: Stage, names: dict[Path, str], check: Callable[[bool], None]
-) -> None:
-    """Change the annotations of the Services, then delete them; see that the Ingresses stay as they are."""
-    for value in ("true", "nonsense", None):
-        for name in names.values():
-            stage.annotate(name, value)
-        settle(stage)
-        check(False)
-    for name in names.values():
-        stage.api.delete(SERVICES, name, stage.namespace)
+def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevCluster, tmp_path: Path) -> None:
+    """A Service with an Ingress and an HTTPRoute is released, and the Ingress is adopted again."""
+    stage = Stage(serving.api, "both", serving.gateway, CLASS)
+    kubeconfig = mover(serving.control_plane, "both", tmp_path)
+    stage.create_service("moved", {"ingress/http": "true"})
+    route = stage.until("the HTTPRoute", lambda: stage.api.get(HTTPROUTES, "moved", "both"))
+    ingress = stage.until_ingress("moved", "the Ingress", lambda _: True)
+
+    released = run(serving.control_plane, "release", "both/moved", "--apply", kubeconfig=kubeconfig)
+    assert released.returncode == 0, released.stderr
     settle(stage)
-    check(False)
+    for resource, before in ((INGRESSES, ingress), (HTTPROUTES, route)):
+        now = stage.api.get(resource, "moved", "both")
+        assert now is not None
+        assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+        assert not is_ours(now)
+    stage.api.delete(HTTPROUTES, "moved", "both")
+    arguments = ("adopt", "both/moved", f"--settings={serving.settings_file}", "--apply")
+    adopted = run(serving.control_plane, *arguments, kubeconfig=kubeconfig)
+    assert adopted.returncode == 0, adopted.stderr
+    assert "its Service also gets the HTTPRoute moved" in adopted.stderr
+    stage.until("the HTTPRoute", lambda: stage.api.get(HTTPROUTES, "moved", "both"))
+    # Whose settings they are, the user may read as well. They are not those of this hook.
+    read = run(serving.control_plane, "adopt", "both/moved", kubeconfig=kubeconfig)
+    assert read.stderr.startswith("With the settings of the ConfigMap ingress-manager/ingress-manager-settings-")
+    stage.api.delete(SERVICES, "moved", "both")
+
+    used = {
+        (event["objectRef"].get("apiGroup", ""), event["objectRef"]["resource"], event["verb"])
+        for event in serving.audit_events()
+        if event["user"]["username"] == "system:serviceaccount:both:mover" and "objectRef" in event
+    }
+    granted = {
+        (group, resource, verb)
+        for role in yaml.safe_load_all(RIGHTS.read_text(encoding="utf-8"))
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert used == granted
+
+
+def test_a_change_meanwhile_is_noticed_and_what_was_done_can_be_taken_back(
+    cluster: DevCluster, stage: Stage, tmp_path: Path
+) -> None:
+    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
+    create_pair(stage, "shop", "shop")
+    settings = cluster.settings_file
+    arguments = ("adopt", f"{stage.namespace}/shop", "--settings", str(settings))
+    plan = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
+    assert plan.returncode == 0, plan.stderr
+    changed = stage.api.patch(INGRESSES, "shop", {"metadata": {"labels": {"team": "a"}}}, stage.namespace)
+    ended = sh(cluster, plan.stdout, kubeconfig)
+    assert ended.returncode != 0
+    assert "the object has been modified" in ended.stderr
+    assert stage.ingress("shop") == changed
+    # The Service is annotated, and the name is taken: that does no harm, and whoever tries again goes on from there.
+    again = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
+    assert sh(cluster, again.stdout, kubeconfig).returncode == 0, again.stdout
+    now = stage.ingress("shop")
+    assert now is not None
+    assert is_ours(now)
+    assert (now["metadata"]["uid"], now["spec"]) == (changed["metadata"]["uid"], changed["spec"])
+    released = run(cluster.control_plane, "release", f"{stage.namespace}/shop", kubeconfig=kubeconfig)
+    assert sh(cluster, released.stdout, kubeconfig).returncode == 0
+    settle(stage)
+    now = stage.ingress("shop")
+    assert now is not None
+    assert now["metadata"]["uid"] == changed["metadata"]["uid"]
+    assert not is_ours(now)
+
+
+def sh(cluster: DevCluster, script: str, kubeconfig: Path) -> "subprocess.CompletedProcess[str]":
+    """Return what a script that was printed does."""
+    return subprocess.run(
+        ["/bin/sh", "-e"],
+        input=script,
+        env=environment_of(cluster.control_plane, kubeconfig),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+class Traffic:
+    """Asks the gateway for a host again and again. Use it as a context manager."""
+
+    def __init__(self, gateway: Gateway, stage: Stage, host: str, service: str) -> None:
+        self._ask: Callable[[], bool] = lambda: served_by(stage, service, gateway.ask(host))
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.requests = 0
+        self.failures: list[str] = []
+
+    def __enter__(self) -> "Traffic":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self.requests += 1
+            try:
+                if not self._ask():
+                    self.failures.append("another answer")
+            except (OSError, HTTPException, json.JSONDecodeError) as error:
+                self.failures.append(repr(error))
+
+
+def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
+    cluster: DevCluster, stage: Stage, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    if reason := lacking():
+        pytest.skip(reason)
+    assert stage.gateway
+    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
+    create_pair(stage, "shop", "shop", CLASS)
+    host = f"shop.{stage.namespace}.example.com"
+    service = stage.api.get(SERVICES, "shop", stage.namespace)
+    assert service is not None
+    enough = 2000 if pytestconfig.getoption("--thorough") else 300
+
+    def command(*arguments: str) -> str:
+        ended = run(cluster.control_plane, *arguments, "-n", stage.namespace, kubeconfig=kubeconfig)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    with Backend(service):
+        stage.until_answer(host, "an answer", lambda answer: served_by(stage, "shop", answer))
+        with Traffic(stage.gateway, stage, host, "shop") as traffic:
+            while traffic.requests < enough:
+                command("adopt", "shop", "--settings", str(cluster.settings_file), "--apply")
+                command("release", "shop", "--apply")
+            # An Ingress of another name: a new one is made beside it.
+            stage.api.create(INGRESSES, renamed(stage, "shop", "old"))
+            stage.api.delete(INGRESSES, "shop", stage.namespace)
+            refused = run(cluster.control_plane, "adopt", f"{stage.namespace}/old", "--settings", cluster.settings_file)
+            assert refused.returncode == 1
+            assert sh(cluster, uncommented(refused.stdout), cluster.kubeconfig).returncode == 0
+            settle(stage)
+    assert traffic.requests >= enough
+    assert traffic.failures == []
+    assert stage.ingress("old") is None
+    now = stage.ingress("shop")
+    assert now is not None
+    assert is_ours(now)
+
+
+def renamed(stage: Stage, name: str, new: str) -> Object:
+    """Return an Ingress as it is to be created by another name."""
+    found = stage.ingress(name)
+    assert found is not None
+    metadata = {"name": new, "namespace": stage.namespace}
+    return {key: found[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": metadata}
+
+
+def uncommented(printed: str) -> str:
+    """Return the script that is printed as comments."""
+    return "".join(line.removeprefix("#   ") for line in printed.splitlines(keepends=True) if line.startswith("#   "))
+
+
+def test_the_split_that_is_printed_gives_each_service_its_own_ingress(adopting: DevCluster, stage: Stage) -> None:
+    before = create(stage, cases.ADOPTIONS / "several-services-refused")
+    name, cart = "several-services-refused", "several-services-cart"
+    refused = run(adopting.control_plane, "adopt", f"{stage.namespace}/{name}", "--settings", SETTINGS)
+    assert refused.returncode == 1
+    script = uncommented(refused.stdout).replace(" --apply", f" --apply --settings={SETTINGS}")
+    ended = sh(adopting, script, adopting.kubeconfig)
+    assert ended.returncode == 0, ended.stderr
+    kept, new = stage.ingress(name), stage.ingress(cart)
+    assert kept is not None
+    assert new is not None
+    assert kept["metadata"]["uid"] == before["metadata"]["uid"]
+    assert is_ours(kept)
+    assert is_ours(new)
+    [rule] = before["spec"]["rules"]
+    paths = [path for ingress in (kept, new) for path in ingress["spec"]["rules"][0]["http"]["paths"]]
+    assert paths == rule["http"]["paths"]
+    assert kept["spec"]["tls"] == new["spec"]["tls"] == before["spec"]["tls"]

@@ -1,10 +1,12 @@
 """`ingress-manager adopt`: the shell."""
 
+from collections.abc import Iterator, Sequence
+
 import click
 
+from hooks.commands.adopt import Adoption, differs, lines
 from hooks.commands.adopt import adopt as adoptions_of
-from hooks.commands.adopt import differs, lines
-from hooks.commands.findings import about_file
+from hooks.commands.findings import Finding, about_file
 from hooks.commands.ingresses import INGRESS
 from hooks.commands.shell.console import note, show
 from hooks.commands.shell.names import named, read_named
@@ -66,22 +68,22 @@ def adopt(  # noqa: PLR0913 - each is an option
         for sentence in adoption.notes:
             note(sentence)
         if not apply or adoption.advice:
-            click.echo(
-                "".join(f"{line}\n" for line in lines(adoption, source.kubectl.options, pause(without_event))), nl=False
-            )
+            for line in lines(adoption, source.kubectl.options, PAUSE if without_event else None):
+                click.echo(line)
         elif adoption.steps:
-            item = adoption.ingress
-            take(source.kubectl, item.label, adoption.steps, without_event=without_event)
-            again = source.kubectl.get(
-                "ingresses", f"--namespace={item.namespace}", f"--field-selector=metadata.name={item.name}"
-            )
-            if found := differs(adoption, named(again, INGRESS, item.label, None)):
-                wrong += show([found])
-            else:
-                click.echo(f"{item.label} is ingress-manager's.")
+            take(source.kubectl, adoption.ingress.label, adoption.steps, without_event=without_event)
+    if apply:
+        wrong += show(check(source, [adoption for adoption in adoptions if adoption.steps]))
     context.exit(1 if wrong else 0)
 
 
-def pause(without_event: bool) -> int | None:
-    """Return the seconds that a script waits in the place of an Event."""
-    return PAUSE if without_event else None
+def check(source: Source, adopted: Sequence[Adoption]) -> Iterator[Finding]:
+    """Look at the Ingresses again. Yield what is wrong with one; print the names of the others."""
+    for namespace in dict.fromkeys(adoption.ingress.namespace for adoption in adopted):
+        now = source.kubectl.get("ingresses", f"--namespace={namespace}")
+        for adoption in adopted:
+            if adoption.ingress.namespace == namespace:
+                if found := differs(adoption, named(now, INGRESS, adoption.ingress.label, None)):
+                    yield found
+                else:
+                    click.echo(f"{adoption.ingress.label} is ingress-manager's.")
