@@ -52,12 +52,8 @@ def _rules(service: Service, stands: Spec, becomes: Spec) -> Iterator[Change]:
     if list(map(_shape, stands.rules or ())) != list(map(_shape, becomes.rules or ())):
         yield _change("spec.rules", _shapes(stands), _shapes(becomes))
         return
-    seen = set()
     for (host, path), (_, other) in zip(stands.paths(), becomes.paths(), strict=True):
-        for change in _paths(service, f"{host}{path.path}", path, other):
-            if change not in seen:
-                seen.add(change)
-                yield change
+        yield from _paths(service, f"{host}{path.path}", path, other)
 
 
 def _paths(service: Service, where: str, path: Path, other: Path) -> Iterator[Change]:

@@ -58,9 +58,8 @@ def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item],
     if len(spec.routes(name)) < len(list(spec.paths())):
         raise _Left(f"A rule without a host leads to Service {name}, and no annotation can ask for that.")
     asked = ask(spec, item.annotations, service, policy)
-    if asked.ingress is None:
-        said = asked.decision.refused.line() if asked.decision.refused else "the settings give it no Ingress"
-        raise _Left(f"Service {name} can't have one: {said}")
+    if asked.decision.refused:
+        raise _Left(f"Service {name} can't have one: {asked.decision.refused.line()}")
     if left := left_behind(item.annotations, asked):
         yield f"# Ingress {name} lacks {listed(left)}"
     yield from (f"# Ingress {name} differs: {change.field}: {change.sentence}" for change in asked.changes)

@@ -43,10 +43,10 @@ def uninstall_plan(manifests: Manifests, *, keep: bool) -> Iterator[str | Comman
     yield ("delete", "decoratorcontroller", CONTROLLER, "--ignore-not-found")
     yield ("delete", "deployment", DEPLOYMENT, f"--namespace={NAMESPACE}", "--cascade=foreground", "--ignore-not-found")
     if made and keep:
-        yield f"Make {len(made)} objects nobody's: they stay, without an owner that they would go with."
+        yield f"Release what it has made, {len(made)} in all: it stays, also when its Service is deleted."
         yield from (patch(item, {"metadata": without_marks(item)}) for item in made)
     elif made:
-        yield f"Remove the {len(made)} objects that ingress-manager has made: from here on, nothing serves them."
+        yield f"Remove what it has made, {len(made)} in all: from here on, nothing serves the Services."
         for kind, items in (("ingress", of_kind(made, INGRESS)), ("httproute", of_kind(made, HTTPROUTE))):
             yield from each_namespace(items, ("delete", kind), ("--ignore-not-found",))
     if asking:

@@ -21,12 +21,17 @@ from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from hooks.commands.adopt import adopt
 from hooks.commands.managed import DECORATOR
+from hooks.settings import FILE_VARIABLE
 from tests.e2e.mover import RIGHTS, Watch, mover
 from tests.e2e.test_commands import environment_of, run
+from tests.manifests import REPOSITORY
 from tools import cases
 
 SETTINGS = cases.ADOPTIONS / "settings.yaml"
-NOT_ON_A_CLUSTER = {"being-deleted-refused", "no-ingress-refused", "no-service-of-kubernetes-refused", "owned-refused"}
+NOT_ON_A_CLUSTER = {
+    *("being-deleted-refused", "no-ingress-refused", "no-service-of-kubernetes-refused"),
+    *("owned-by-its-service", "owned-refused"),
+}
 """What an API server doesn't hold as it is written."""
 
 CASES = [
@@ -260,17 +265,49 @@ def test_a_change_meanwhile_is_noticed_and_what_was_done_can_be_taken_back(
     assert not is_ours(now)
 
 
-def sh(cluster: DevCluster, script: str, kubeconfig: Path) -> "subprocess.CompletedProcess[str]":
-    """Return what a script that was printed does."""
+def sh(
+    cluster: DevCluster, script: str, kubeconfig: Path, folder: Path = REPOSITORY
+) -> "subprocess.CompletedProcess[str]":
+    """Return what a script does, in a folder."""
     return subprocess.run(
         ["/bin/sh", "-e"],
         input=script,
-        env=environment_of(cluster.control_plane, kubeconfig),
+        cwd=folder,
+        env={**environment_of(cluster.control_plane, kubeconfig), FILE_VARIABLE: str(cluster.settings_file)},
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
     )
+
+
+def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluster: DevCluster, stage: Stage) -> None:
+    """Metacontroller sees Services and Ingresses by two watches. It would delete the Ingress of an older Service."""
+    before = create_pair(stage, "shop", "shop")
+    command = [str(cluster.control_plane.programs.kubectl.path), "ingress-manager", "adopt", f"{stage.namespace}/shop"]
+    with cluster.engine.paused():
+        adopting = subprocess.Popen(
+            [*command, f"--settings={cluster.settings_file}", "--apply"],
+            env=environment_of(cluster.control_plane, cluster.kubeconfig),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        stage.until("the annotation", lambda: "annotations" in service_of(stage, "shop")["metadata"])
+        with pytest.raises(subprocess.TimeoutExpired):
+            adopting.wait(3)
+        assert stage.ingress("shop") == before
+    out, _ = adopting.communicate(timeout=100)
+    assert (adopting.returncode, out.splitlines()[-1]) == (0, f"{stage.namespace}/shop is ingress-manager's.")
+    now = stage.ingress("shop")
+    assert now is not None
+    assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+
+
+def service_of(stage: Stage, name: str) -> Object:
+    """Return a Service."""
+    found = stage.api.get(SERVICES, name, stage.namespace)
+    assert found is not None
+    return found
 
 
 class Traffic:
@@ -310,8 +347,7 @@ def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
     kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
     create_pair(stage, "shop", "shop", CLASS)
     host = f"shop.{stage.namespace}.example.com"
-    service = stage.api.get(SERVICES, "shop", stage.namespace)
-    assert service is not None
+    service = service_of(stage, "shop")
     enough = 2000 if pytestconfig.getoption("--thorough") else 300
 
     def command(*arguments: str) -> str:

@@ -64,7 +64,8 @@ def test_render_shows_what_the_cluster_has(cluster: DevCluster, stage: Stage) ->
     del made["metadata"]["uid"]
     stage.api.create(SERVICES, made)
     stage.until("the Ingress", lambda: stage.api.get(INGRESSES, "shop", stage.namespace))
-    rendered = run(cluster.control_plane, "render", "-n", stage.namespace)
+    # The gateway's class is in the hook's settings, not in the ConfigMap of the manifests.
+    rendered = run(cluster.control_plane, "render", "-n", stage.namespace, "--settings", cluster.settings_file)
     assert rendered.returncode == 0, rendered.stderr
     stands = stage.api.get(INGRESSES, "shop", stage.namespace)
     assert stands is not None

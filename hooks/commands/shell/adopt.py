@@ -79,11 +79,11 @@ def adopt(  # noqa: PLR0913 - each is an option
 
 def check(source: Source, adopted: Sequence[Adoption]) -> Iterator[Finding]:
     """Look at the Ingresses again. Yield what is wrong with one; print the names of the others."""
-    for namespace in dict.fromkeys(adoption.ingress.namespace for adoption in adopted):
-        now = source.kubectl.get("ingresses", f"--namespace={namespace}")
-        for adoption in adopted:
-            if adoption.ingress.namespace == namespace:
-                if found := differs(adoption, named(now, INGRESS, adoption.ingress.label, None)):
-                    yield found
-                else:
-                    click.echo(f"{adoption.ingress.label} is ingress-manager's.")
+    namespaces = {adoption.ingress.namespace for adoption in adopted}
+    now = {name: source.kubectl.get("ingresses", f"--namespace={name}") for name in namespaces}
+    for adoption in adopted:
+        item = adoption.ingress
+        if found := differs(adoption, named(now[item.namespace], INGRESS, item.label, None)):
+            yield found
+        else:
+            click.echo(f"{item.label} is ingress-manager's.")
