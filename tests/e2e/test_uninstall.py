@@ -55,9 +55,8 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
 
     commands = "\n".join(line for line in commands_of("moving-out.md") if "uninstall" in line)
     with Watch(stage.api, "both") as watch:
-        ended = sh(
-            installed, commands if keep else commands.replace("--keep", "--remove"), installed.kubeconfig, tmp_path
-        )
+        commands = commands if keep else commands.replace("--keep", "--remove")
+        ended = sh(installed, commands, installed.kubeconfig, tmp_path)
         assert ended.returncode == 0, ended.stderr
         if keep:
             stage.api.delete(SERVICES, "shop", "both")
