@@ -1,4 +1,4 @@
-"""The commands of docs/moving-in.md and docs/moving-out.md, as they are written. test_uninstall.py runs the last two."""
+"""The commands of docs/moving-in.md and docs/moving-out.md, as they are written; test_uninstall.py has the last two."""
 
 import re
 
