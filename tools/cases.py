@@ -2,7 +2,8 @@
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
-What the objects of each case in tests/migrate and tests/adopt become is written beside them.
+What the objects of each case in tests/migrate and tests/adopt become is written beside them. Some cases are the
+examples of `ingress-manager play`, and are written into the package.
 """
 
 import difflib
@@ -25,6 +26,7 @@ from hooks.not_found.texts import LANGUAGES
 from hooks.policy import Policy
 from hooks.settings import parse
 from tests.metacontroller import body, sync_request
+from tools import examples
 
 TESTS = Path(__file__).parent.parent / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
@@ -173,5 +175,5 @@ if __name__ == "__main__":
         for each in cases_in(folder):
             for file, content in becomes(each).items():
                 (each / file).write_text(content, encoding="utf-8")
-    for path, content in pages().items():
+    for path, content in {**pages(), examples.FILE: examples.text()}.items():
         path.write_text(content, encoding="utf-8")

@@ -10,6 +10,7 @@ from hooks.commands.shell.adopt import adopt
 from hooks.commands.shell.console import use_colour
 from hooks.commands.shell.explain import explain
 from hooks.commands.shell.migrate import migrate
+from hooks.commands.shell.play import play
 from hooks.commands.shell.release import release
 from hooks.commands.shell.render import render
 from hooks.commands.shell.uninstall_plan import uninstall_plan
@@ -31,13 +32,14 @@ def commands(context: click.Context) -> None:
       ingress-manager migrate --all-namespaces         from exposecontroller or Xposer
       ingress-manager adopt team-a/shop                a hand-written Ingress becomes ingress-manager's
       ingress-manager release team-a/shop              the way back
+      ingress-manager play                             see in a browser what becomes of what you type
     Completion in bash, also for zsh and fish:
       eval "$(_INGRESS_MANAGER_COMPLETE=bash_source ingress-manager)"
     """  # noqa: D301 - \b keeps click from joining lines
     use_colour(context)
 
 
-for command in (adopt, explain, migrate, release, render, uninstall_plan):
+for command in (adopt, explain, migrate, play, release, render, uninstall_plan):
     commands.add_command(command)
 
 

@@ -98,13 +98,18 @@ class Source:
 
 def settings_of(path: str) -> Policy:
     """Return what a settings file states, or the settings in the manifest of a ConfigMap. Raises click.UsageError."""
+    return parsed(settings_text(path), f"settings file {path}")
+
+
+def settings_text(path: str) -> str:
+    """Return the text of a settings file, or the one in the manifest of a ConfigMap. Raises click.UsageError."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"the settings file {path} can't be read: {error}") from error
     for item in read(text, path).of_kind("v1/ConfigMap"):
         text = text_of(item) or text
-    return parsed(text, f"settings file {path}")
+    return text
 
 
 def parsed(text: str, origin: str) -> Policy:
@@ -113,6 +118,17 @@ def parsed(text: str, origin: str) -> Policy:
         return settings.parse(text)
     except SettingsError as error:
         raise click.UsageError(f"{origin}: {error}") from error
+
+
+def settings_option(without: str) -> Callable[[Decorated], Decorated]:
+    """Return the option that names the settings file. `without` says which settings hold when it isn't given."""
+    return click.option(
+        "--settings",
+        metavar="FILE",
+        envvar=settings.FILE_VARIABLE,
+        show_envvar=True,
+        help=f"The administrator's settings, or the ConfigMap with them. Without: {without}.",
+    )
 
 
 FILES: Options = (
@@ -136,16 +152,7 @@ CLUSTER: Options = (
     click.option("--context", metavar="NAME", help="The context of the kubeconfig, as kubectl has it."),
     click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as kubectl has it."),
 )
-SETTINGS: Options = (
-    click.option(
-        "--settings",
-        metavar="FILE",
-        envvar=settings.FILE_VARIABLE,
-        show_envvar=True,
-        help="The administrator's settings, or the ConfigMap with them. Without: those of the cluster, else the "
-        "defaults.",
-    ),
-)
+SETTINGS: Options = (settings_option("those of the cluster, else the defaults"),)
 
 
 def source_options(command: Decorated) -> Decorated:
