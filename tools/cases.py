@@ -2,8 +2,8 @@
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
-What the objects of each case in tests/migrate become is written beside them. Some cases are the examples of
-`ingress-manager play`, and are written into the package.
+What the objects of each case in tests/migrate and tests/adopt become is written beside them. Some cases are the
+examples of `ingress-manager play`, and are written into the package.
 """
 
 import difflib
@@ -15,7 +15,9 @@ from typing import Any
 
 import yaml
 
-from hooks.commands.manifests import read
+from hooks.commands.adopt import adopt, lines
+from hooks.commands.ingresses import INGRESS as INGRESS_KIND
+from hooks.commands.manifests import Item, Manifests, read
 from hooks.commands.migrate import migrate
 from hooks.errors import SettingsError
 from hooks.metacontroller import answer
@@ -29,6 +31,7 @@ from tools import examples
 TESTS = Path(__file__).parent.parent / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
 MIGRATIONS = TESTS / "migrate"
+ADOPTIONS = TESTS / "adopt"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
 INGRESS, HTTPROUTE, REFUSAL, SETTINGS_REFUSED = OUTCOMES = (
@@ -129,6 +132,32 @@ def migrated(case: Path) -> dict[str, str]:
     return {"steps.sh": "\n".join(migration.steps), **({"findings.txt": found} if found else {})}
 
 
+def adopted(case: Path) -> dict[str, str]:
+    """Return the files of a case of tests/adopt: how its Ingress is adopted, or why it isn't, and the notes."""
+    [adoption] = adopt(*adoptable(case))
+    script = "".join(f"{line}\n" for line in lines(adoption))
+    findings = "".join(f"{finding}\n" for finding in adoption.findings)
+    notes = "".join(f"{sentence}\n" for sentence in adoption.notes)
+    found = {"steps.sh": script, "refusal.txt": findings, "notes.txt": notes}
+    return {name: text for name, text in found.items() if text}
+
+
+def adoptable(case: Path) -> tuple[Manifests, list[Item], Policy, list[str]]:
+    """Return the objects of a case of tests/adopt, its Ingress, the settings, and the changes that are accepted.
+
+    The objects have a uid and a resourceVersion, as those of a cluster do.
+    """
+    own, accept = case / "settings.yaml", case / "accept.txt"
+    policy = parse((own if own.exists() else ADOPTIONS / "settings.yaml").read_text(encoding="utf-8"))
+    manifests = Manifests()
+    for path in (path for path in (case / "service.yaml", case / "ingress.yaml") if path.exists()):
+        manifests.extend(read(path.read_text(encoding="utf-8"), path.name))
+    for number, item in enumerate(manifests.items, start=1):
+        item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
+    accepted = accept.read_text(encoding="utf-8").split() if accept.exists() else []
+    return manifests, list(manifests.of_kind(INGRESS_KIND)), policy, accepted
+
+
 def main(*folders: Path) -> None:
     """Update every case in the folders and print what changed."""
     changed = 0
@@ -142,8 +171,9 @@ def main(*folders: Path) -> None:
 
 if __name__ == "__main__":
     main(CASES, ATTACKS)
-    for migration in cases_in(MIGRATIONS):
-        for file, content in migrated(migration).items():
-            (migration / file).write_text(content, encoding="utf-8")
+    for folder, becomes in ((MIGRATIONS, migrated), (ADOPTIONS, adopted)):
+        for each in cases_in(folder):
+            for file, content in becomes(each).items():
+                (each / file).write_text(content, encoding="utf-8")
     for path, content in {**pages(), examples.FILE: examples.text()}.items():
         path.write_text(content, encoding="utf-8")
