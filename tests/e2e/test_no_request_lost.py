@@ -31,6 +31,7 @@ from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import answers
+from devcluster.programs import find_metacontroller
 from devcluster.story import Stage
 from tests.e2e.audit import writes
 from tests.steady_load import ALL_KINDS, Report, SteadyLoad
@@ -76,9 +77,13 @@ THOROUGH = Scale(requests=20_000, services=200, transport={}, leaving=2)
 
 
 @pytest.fixture(scope="module")
-def scale(request: pytest.FixtureRequest) -> Scale:
-    """Return how much is tried. In the short form, Traefik ends in an eighth of the time that is shipped."""
-    return THOROUGH if request.config.getoption("--thorough") else SHORT
+def scale(engine: str, pytestconfig: pytest.Config) -> Scale:
+    """Return how much is tried. In the short form, Traefik ends in an eighth of the time that is shipped.
+
+    The long form takes minutes, and half of a small machine: one engine is enough, the real one where it can be had.
+    """
+    chosen = engine == "metacontroller" or find_metacontroller() is None
+    return THOROUGH if chosen and pytestconfig.getoption("--thorough") else SHORT
 
 
 class Replica:
