@@ -18,14 +18,17 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from hooks.annotations import Route, read
 from hooks.commands.adopt import Adoption, adopt
+from hooks.commands.manifests import Item, Manifests, Origin
 from hooks.commands.shell import steps as shell_steps
 from hooks.commands.shell.kubectl import Kubectl, KubectlFailed
 from hooks.commands.wishes import wishes
 from hooks.kubernetes import Service
 from hooks.policy import Policy, in_namespace
+from hooks.settings import parse
 from tests.commands import Ended, kubectl_that_answers, run
 from tests.metacontroller import service
 from tools import cases
@@ -90,6 +93,27 @@ def test_the_service_is_annotated_before_the_ingress_is_given_to_it(case: Path) 
     )
     assert commands == wanted
     assert [step.until is not None for step in plan(case).steps] == [number == 0 for number in range(len(commands))]
+
+
+@pytest.mark.parametrize("case", cases.cases_in(cases.CASES), ids=lambda path: path.name)
+def test_what_ingress_manager_makes_it_can_adopt(case: Path) -> None:
+    """Each Ingress of tests/cases, as if a person had written it, for a Service that asks for nothing yet."""
+    made = cases.stated(case).get(cases.INGRESS)
+    if not made:
+        return
+    shop = yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8"))
+    stated = shop["metadata"].get("annotations") or {}
+    shop["metadata"]["annotations"] = {key: value for key, value in stated.items() if not key.startswith("ingress/")}
+    made["metadata"].pop("labels")
+    settings = case / "settings.yaml"
+    policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
+    ingress = Item(made, Origin("", "default"))
+    [adoption] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
+    assert adoption.findings == ()
+    assert (adoption.spec, adoption.changes) == (made["spec"], [])
+    shop["metadata"]["annotations"] = stated
+    [again] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
+    assert (again.steps, again.spec) == ([], made["spec"]), "what the case says suffices"
 
 
 def test_the_words_of_a_script_are_those_of_the_commands() -> None:
@@ -163,6 +187,29 @@ def test_a_refused_one_is_told_and_what_can_be_done_instead_is_printed_as_commen
     assert ended.out == (case / "steps.sh").read_text()
     assert all(line.startswith("#") for line in ended.out.splitlines())
     assert "team-a/several-services-refused: spec.rules: leads to 2 Services" in ended.err
+
+
+def test_what_a_file_holds_cannot_become_a_command() -> None:
+    names = ["a; reboot", "b\nreboot"]
+    path = {"path": "/", "pathType": "Prefix"}
+    paths = [{**path, "backend": {"service": {"name": name, "port": {"number": 80}}}} for name in names]
+    rules = [{"host": "a.example.com", "http": {"paths": paths}}]
+    ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": {"rules": rules}}
+    annotations = {"cert-manager.io/x\nreboot": "", "nginx.ingress.kubernetes.io/proxy-read-timeout": "1\nreboot"}
+    items: list[Any] = [{**ingress, "metadata": {"name": "b\nreboot", "annotations": annotations}}]
+    items += [{**service(), "metadata": {"name": name}} for name in names]
+    text = "\n".join(map(json.dumps, items))
+    for command in (["adopt", "b\nreboot"], ["uninstall-plan", "--keep"], ["release", "a; reboot", "b\nreboot"]):
+        ended = run(*command, "-f", "-", stdin=text)
+        assert "reboot" not in shlex.split(ended.out, comments=True)
+        assert "reboot" not in ended.out.splitlines()
+    single = [{**ingress, "metadata": {"name": "b\nreboot"}, "spec": {"rules": [{"host": "a.example.com"}]}}, items[2]]
+    single[0]["spec"] = {"ingressClassName": "nginx", "rules": [{**rules[0], "http": {"paths": paths[1:]}}]}
+    ended = run("adopt", "b\nreboot", "-f", "-", stdin="\n".join(map(json.dumps, single)))
+    assert ended.status == 0
+    words = shlex.split(ended.out, comments=True)
+    assert "b\nreboot" in words
+    assert "reboot" not in words
 
 
 def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:

@@ -8,11 +8,17 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.commands.adopt import adopt, lines
 from hooks.commands.findings import about_file
-from hooks.commands.manifests import read
+from hooks.commands.ingresses import INGRESS
+from hooks.commands.manifests import Manifests, read
 from hooks.commands.migrate import migrate
 from hooks.commands.printing import FORMATS, as_yaml, printed
+from hooks.commands.release import release
 from hooks.commands.render import render
+from hooks.commands.services import SERVICE
+from hooks.commands.steps import script
+from hooks.commands.uninstall_plan import uninstall_plan
 from hooks.policy import Policy
 from tests import made_up
 from tests.metacontroller import Object
@@ -50,6 +56,19 @@ def told(text: str) -> None:
     for form in FORMATS:
         "".join(printed(rendered.objects, form)).encode()
     "".join(migration.steps).encode()
+    scripts_of(found)
+
+
+def scripts_of(found: Manifests) -> None:
+    """Do what `adopt`, `release` and `uninstall-plan` do with the objects."""
+    for adoption in adopt(found, found.of_kind(INGRESS), Policy(), {"spec.defaultBackend", "spec.ingressClassName"}):
+        assert all(str(finding).isprintable() for finding in adoption.findings)
+        assert all(line.isprintable() for line in lines(adoption) if line.startswith("#"))
+        "".join(lines(adoption)).encode()
+    for made in release(found, found.of_kind(SERVICE)):
+        "".join(script(made.steps)).encode()
+    for line in uninstall_plan(found, keep=True):
+        "".join(line).encode()
 
 
 @given(nearly_objects())
@@ -57,6 +76,56 @@ def test_whatever_stands_in_an_object_is_told_in_lines(made: Object) -> None:
     told(json.dumps(made, indent=1))
     told(json.dumps(made))
     told(yaml.safe_dump(made))
+
+
+@st.composite
+def nearly_ingresses(draw: st.DrawFn) -> Object:
+    """Draw an Ingress in which anything may stand anywhere, and mostly what may."""
+
+    def sometimes(right: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        return st.one_of(right, right, right, ANYTHING)
+
+    names = st.sampled_from(["shop", "blog", "", "a\nreboot"])
+    port = st.fixed_dictionaries({}, optional={"name": sometimes(names), "number": sometimes(st.just(80))})
+    service = st.fixed_dictionaries({"name": sometimes(names)}, optional={"port": sometimes(port)})
+    backend = sometimes(st.fixed_dictionaries({}, optional={"service": sometimes(service), "resource": ANYTHING}))
+    path = st.fixed_dictionaries(
+        {"backend": backend}, optional={"path": sometimes(st.sampled_from(["/", "/a/"])), "pathType": st.just("Prefix")}
+    )
+    http = st.fixed_dictionaries({"paths": sometimes(st.lists(sometimes(path), max_size=3))})
+    hosts = st.sampled_from(["a.example.com", "b.example.com", ""])
+    rule = st.fixed_dictionaries({}, optional={"host": sometimes(hosts), "http": sometimes(http)})
+    tls = st.fixed_dictionaries({}, optional={"hosts": sometimes(st.lists(hosts)), "secretName": sometimes(names)})
+    spec = st.fixed_dictionaries(
+        {"rules": sometimes(st.lists(sometimes(rule), max_size=3))},
+        optional={"tls": sometimes(st.lists(sometimes(tls), max_size=2)), "defaultBackend": backend},
+    )
+    annotations = st.dictionaries(st.sampled_from(["ingress/http", "cert-manager.io/issuer", "a\nb"]), ANYTHING)
+    reference = st.fixed_dictionaries({"kind": ANYTHING, "uid": ANYTHING, "controller": ANYTHING})
+    metadata = st.fixed_dictionaries(
+        {"name": names},
+        optional={"annotations": annotations, "ownerReferences": sometimes(st.lists(sometimes(reference)))},
+    )
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": draw(metadata),
+        "spec": draw(sometimes(spec)),
+    }
+
+
+@given(nearly_ingresses(), st.booleans())
+def test_whatever_stands_in_an_ingress_it_is_adopted_or_told_of(made: Object, annotated: bool) -> None:
+    services = [
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": name, "annotations": {"ingress/http": "true"} if annotated else {}},
+            "spec": {"ports": [{"port": 80}]},
+        }
+        for name in ("shop", "blog", "a\nreboot")
+    ]
+    told("".join(json.dumps(each) + "\n" for each in [made, *services]))
 
 
 @given(made_up.services())

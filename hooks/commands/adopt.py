@@ -19,7 +19,7 @@ from hooks.commands.managed import CONTROLLER, DECORATOR, controlling_service, i
 from hooks.commands.manifests import Item, Manifests
 from hooks.commands.services import SERVICE, as_service
 from hooks.commands.splitting import split
-from hooks.commands.steps import Event, Step, annotate, patch, script, shown, touch
+from hooks.commands.steps import Event, Step, annotate, comment, patch, script, shown, touch
 from hooks.kubernetes import Object
 from hooks.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from hooks.policy import INGRESS, Policy, in_namespace
@@ -227,14 +227,14 @@ def lines(adoption: Adoption, options: Sequence[str] = (), pause: int | None = N
     `options` are those of kubectl; with `pause`, it waits that many seconds in the place of an Event.
     """
     if adoption.advice:
-        yield f"# {adoption.ingress.label} can't be adopted as it is. Instead:"
-        yield from (f"#   {line}" for line in adoption.advice)
+        yield comment(f"{adoption.ingress.label} can't be adopted as it is. Instead:")
+        yield from (comment(f"  {line}") for line in adoption.advice)
     if adoption.spec is None:
         return
-    yield f"# {adoption.ingress.label}"
+    yield comment(adoption.ingress.label)
     yield from script(adoption.steps, options=options, pause=pause)
     if not any(step.until for step in adoption.steps):
-        yield "# The next steps need the Ingress and the Service as the cluster has them:"
+        yield comment("The next steps need the Ingress and the Service as the cluster has them:")
         yield f"ingress-manager adopt {quote(adoption.ingress.label)} --apply"
 
 

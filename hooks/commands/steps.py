@@ -13,6 +13,7 @@ from shlex import quote
 from typing import Any
 
 from hooks.commands.manifests import Item
+from hooks.text import one_line
 
 MOVING = "ingress-manager/moving"
 """An annotation of a Service that says nothing to anybody. The last step takes it off."""
@@ -92,6 +93,11 @@ def touch(service: Item, item: Item, event: Event | None) -> Step:
 def shown(command: Iterable[str], options: Sequence[str] = (), program: str = "kubectl") -> str:
     """Return the arguments of kubectl as one line for a shell; `options` of kubectl say which cluster."""
     return " ".join(map(quote, (program, *command, *options)))
+
+
+def comment(text: str) -> str:
+    """Return a line of a script that does nothing, whatever the text is."""
+    return one_line(f"# {text}")
 
 
 def script(steps: Iterable[Step], *, options: Sequence[str] = (), pause: int | None = None) -> Iterator[str]:

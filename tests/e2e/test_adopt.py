@@ -339,7 +339,11 @@ class Traffic:
 
 
 def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
-    cluster: DevCluster, stage: Stage, tmp_path: Path, pytestconfig: pytest.Config
+    cluster: DevCluster,
+    stage: Stage,
+    tmp_path: Path,
+    pytestconfig: pytest.Config,
+    record_property: Callable[[str, object], None],
 ) -> None:
     if reason := lacking():
         pytest.skip(reason)
@@ -370,6 +374,7 @@ def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
             settle(stage)
     assert traffic.requests >= enough
     assert traffic.failures == []
+    record_property("requests", f"{traffic.requests} requests, none failed")
     assert stage.ingress("old") is None
     now = stage.ingress("shop")
     assert now is not None

@@ -33,16 +33,9 @@ def installed(engine: str, pytestconfig: pytest.Config) -> Iterator[DevCluster]:
         yield cluster
 
 
-@pytest.fixture(params=[True, False], ids=["keep", "remove"])
-def keep(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> bool:
-    """Return whether the Ingresses are to stay."""
-    if not request.param and not pytestconfig.getoption("--thorough"):
-        pytest.skip("Without --thorough, ingress-manager is uninstalled with --keep alone.")
-    return bool(request.param)
-
-
+@pytest.mark.parametrize("keep", [True, pytest.param(False, marks=pytest.mark.thorough)], ids=["keep", "remove"])
 def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
-    keep: bool, installed: DevCluster, tmp_path: Path
+    installed: DevCluster, tmp_path: Path, keep: bool
 ) -> None:
     stage = Stage(installed.api, "both", installed.gateway)
     stage.create_service("shop", {"ingress/http": "true"})

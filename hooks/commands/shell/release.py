@@ -9,7 +9,7 @@ from hooks.commands.shell.console import note, show
 from hooks.commands.shell.names import read_named
 from hooks.commands.shell.options import CLUSTER, FILES, ONE_NAMESPACE, Source, with_source
 from hooks.commands.shell.steps import PAUSE, apply_option, take, without_event_option
-from hooks.commands.steps import script
+from hooks.commands.steps import comment, script
 
 HTTPROUTES = "httproutes.gateway.networking.k8s.io"
 
@@ -50,7 +50,7 @@ def release(
             kept = ", ".join(f"{item.kind.rpartition('/')[2]} {item.label}" for item in made.kept)
             click.echo(f"{made.service.label} is released{f'; {kept} stays as it is' if kept else ''}.")
         elif made.steps:
-            click.echo(f"# {made.service.label}")
+            click.echo(comment(made.service.label))
             for line in script(made.steps, options=source.kubectl.options, pause=PAUSE if without_event else None):
                 click.echo(line)
     context.exit(1 if wrong else 0)

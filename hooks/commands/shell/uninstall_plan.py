@@ -6,7 +6,7 @@ from hooks.commands.findings import about_file
 from hooks.commands.manifests import Manifests
 from hooks.commands.shell.console import show
 from hooks.commands.shell.options import CLUSTER, FILES, Source, with_source
-from hooks.commands.steps import shown
+from hooks.commands.steps import comment, shown
 from hooks.commands.uninstall_plan import uninstall_plan as plan_of
 
 OPTIONAL = (
@@ -40,7 +40,7 @@ def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None)
         raise click.UsageError("say what becomes of the Ingresses: --keep or --remove")
     manifests = source.read("services,ingresses") if source.files else whole_cluster(source)
     for line in plan_of(manifests, keep=keep):
-        click.echo(f"\n# {line}" if isinstance(line, str) else shown(line, source.kubectl.options))
+        click.echo(f"\n{comment(line)}" if isinstance(line, str) else shown(line, source.kubectl.options))
     context.exit(1 if show(map(about_file, manifests.unreadable)) else 0)
 
 
