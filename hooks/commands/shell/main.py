@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hooks.commands.shell.audit import audit
 from hooks.commands.shell.console import use_colour
 from hooks.commands.shell.explain import explain
 from hooks.commands.shell.migrate import migrate
@@ -24,6 +25,7 @@ def commands(context: click.Context) -> None:
     \b
     Examples:
       ingress-manager render -f service.yaml           the Ingress that a Service becomes
+      ingress-manager audit --all-namespaces           what of a cluster needs a person
       ingress-manager explain host-not-allowed         what a reason means, and what to do
       ingress-manager migrate --all-namespaces         from exposecontroller or Xposer
     Completion in bash, also for zsh and fish:
@@ -32,7 +34,7 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (explain, migrate, render):
+for command in (audit, explain, migrate, render):
     commands.add_command(command)
 
 

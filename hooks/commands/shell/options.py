@@ -72,12 +72,12 @@ class Source:
             note("With the default settings; --settings FILE takes others.")
             return Policy()
         try:
-            return self._policy_of_the_cluster()
+            return self.policy_of_the_cluster()
         except KubectlFailed as failed:
             note(f"With the default settings, because those of the cluster can't be read: {failed.message}")
             return Policy()
 
-    def _policy_of_the_cluster(self) -> Policy:
+    def policy_of_the_cluster(self) -> Policy:
         """Return the settings that the hook of the cluster has. Raises KubectlFailed and click.UsageError."""
         inside = f"--namespace={NAMESPACE}"
         [deployment] = self.kubectl.get(f"deployment/{DEPLOYMENT}", inside).items
@@ -108,8 +108,11 @@ def parsed(text: str, origin: str) -> Policy:
         raise click.UsageError(f"{origin}: {error}") from error
 
 
-def source_options(command: Decorated) -> Decorated:
-    """Give a command the options of a Source, which it takes as its argument `source`."""
+def source_options(command: Decorated, settings_option: str = "--settings") -> Decorated:
+    """Give a command the options of a Source, which it takes as its argument `source`.
+
+    `settings_option` is what the settings that hold are called, where --settings is something else.
+    """
 
     @click.argument("arguments", metavar="[FILE]...", nargs=-1)
     @click.option(
@@ -128,7 +131,8 @@ def source_options(command: Decorated) -> Decorated:
     @click.option("--context", metavar="NAME", help="The context of the kubeconfig, as kubectl has it.")
     @click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as kubectl has it.")
     @click.option(
-        "--settings",
+        settings_option,
+        "settings",
         metavar="FILE",
         envvar=settings.FILE_VARIABLE,
         show_envvar=True,

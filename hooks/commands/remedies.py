@@ -1,0 +1,101 @@
+"""Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in."""
+
+from collections.abc import Iterable
+from shlex import quote
+
+import msgspec
+
+from hooks.annotations import HTTP
+from hooks.commands.inventory import CONTROLLER, DECORATOR, Made
+from hooks.commands.manifests import Item
+from hooks.errors import Reason, Refused
+from hooks.kubernetes import Object, Service
+
+SYNC_ALL = "kubectl rollout restart deployment metacontroller --namespace=metacontroller"
+"""Metacontroller syncs every Service when it starts."""
+
+INSTALL_HTTPROUTES = "kubectl apply --kustomize=metacontroller/httproute/"
+
+TAKEN_OFF = {
+    Reason.ANNOTATION_NOT_ALLOWED,
+    Reason.CLASS_NOT_ALLOWED,
+    Reason.CONTRADICTION,
+    Reason.UNKNOWN_ANNOTATION,
+}
+"""Reasons for which the annotation can go; for others it needs another value."""
+
+
+def annotate(item: Item, changes: Iterable[str]) -> str:
+    """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off."""
+    words = list(changes)
+    replaces = ["--overwrite"] if any(not word.endswith("-") for word in words) else []
+    return _kubectl("annotate", item, *replaces, *words)
+
+
+def opt_out(item: Item) -> str:
+    """Return the command after which a Service asks for nothing."""
+    return annotate(item, [f"{HTTP.key}-"])
+
+
+def edit(item: Item) -> str:
+    """Return the command that opens an object in an editor."""
+    return _kubectl("edit", item)
+
+
+def delete(item: Item) -> str:
+    """Return the command that deletes an object."""
+    return _kubectl("delete", item)
+
+
+def let_go(item: Item) -> str:
+    """Return the command that takes off the finalizers that hold an object."""
+    return _patch(item, {"metadata": {"finalizers": None}})
+
+
+def attach(made: Made, service: Service) -> str:
+    """Return the command after which Metacontroller takes an object for the one that it made for a Service."""
+    if made.owner_uid == service.metadata.uid:
+        return annotate(made.item, [f"{DECORATOR}={CONTROLLER}"])
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "name": service.metadata.name,
+        "uid": service.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    mark = {} if made.is_marked else {"annotations": {DECORATOR: CONTROLLER}}
+    return _patch(made.item, {"metadata": {**mark, "ownerReferences": [owner]}})
+
+
+def correct(item: Item, refused: Refused) -> str:
+    """Return the command with which a Service is corrected, as far as it can be known."""
+    words: dict[str, str] = {}
+    for problem in refused.problems:
+        if problem.reason is Reason.EXTERNAL_NAME:
+            return opt_out(item)
+        if problem.reason is Reason.NO_HTTPROUTES:
+            return INSTALL_HTTPROUTES
+        if problem.annotation:
+            taken_off = problem.reason in TAKEN_OFF
+            if not taken_off:
+                words[problem.annotation] = f"{problem.annotation}=VALUE"
+            else:
+                words.setdefault(problem.annotation, f"{problem.annotation}-")
+        elif problem.reason is not Reason.ANNOTATION_NOT_ALLOWED:  # that one only says what isn't copied
+            return edit(item)
+    return edit(item) if refused.more else annotate(item, words.values())
+
+
+def other_host(item: Item) -> str:
+    """Return the command that gives a Service another host."""
+    return edit(item) if "ingress/routes" in item.annotations else annotate(item, ["ingress/host=HOST"])
+
+
+def _patch(item: Item, patch: Object) -> str:
+    return _kubectl("patch", item, "--type=merge", f"--patch={msgspec.json.encode(patch).decode()}")
+
+
+def _kubectl(verb: str, item: Item, *more: str) -> str:
+    kind = str(item.object.get("kind", "")).lower()
+    return " ".join(map(quote, ("kubectl", verb, kind, item.name, f"--namespace={item.namespace}", *more)))

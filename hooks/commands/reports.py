@@ -1,0 +1,214 @@
+"""Reports: what `audit` has found, or what would change, as a table, as JSON or as Markdown."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from hooks.commands.audit import Audit, Found
+from hooks.commands.changes import Changed, Changes
+from hooks.commands.kinds import KINDS, Change, Kind, Severity
+from hooks.text import one_line
+
+FORMATS = ("table", "json", "markdown")
+
+Paint = Callable[[str, str], str]
+"""Returns a text in the style of a role: a severity, a change, "command" or "head"."""
+
+ROLES = (*Severity, *Change, "command", "head")
+INDENT = "    "
+
+
+def plain(text: str, role: str) -> str:  # noqa: ARG001 - it is a Paint
+    """Return the text without any style."""
+    return text
+
+
+# What was found.
+
+
+def findings(audit: Audit, form: str, unseen: Iterable[str], paint: Paint = plain) -> Iterator[str]:
+    """Yield the report of an audit, in pieces. `unseen` says what could not be looked at."""
+    if form == "json":
+        yield _json(
+            {
+                "findings": [_as_json(found) for found in audit.found],
+                "kinds": _tally(audit),
+                "objects": audit.counts,
+                "paused": audit.paused,
+                "unseen": list(unseen),
+            }
+        )
+    elif form == "markdown":
+        yield f"{_summary(audit)}\n"
+        if audit.found:
+            yield from ("\n| kind | object | what | what to do |\n", "|---|---|---|---|\n")
+        for found in audit.found:
+            cells = (found.kind, found.about, found.sentence)
+            yield f"| {' | '.join(map(_cell, cells))} | {_code(found.command)} |\n"
+    else:
+        yield from _table(audit, paint)
+        yield f"{_summary(audit)}\n"
+
+
+def _table(audit: Audit, paint: Paint) -> Iterator[str]:
+    """Yield a line for each finding, and below it the command that mends it."""
+    width = max((len(found.kind) for found in audit.found), default=0)
+    long = max((len(one_line(found.about)) for found in audit.found), default=0)
+    for found in audit.found:
+        kind = paint(found.kind.ljust(width), KINDS[found.kind].severity)
+        yield f"{kind}  {one_line(found.about).ljust(min(long, 60))}  {one_line(found.sentence)}\n"
+        if found.command:
+            yield f"{INDENT}{paint(one_line(found.command), 'command')}\n"
+    if audit.found:
+        yield "\n"
+
+
+def _as_json(found: Found) -> dict[str, Any]:
+    row = KINDS[found.kind]
+    place = {"file": found.item.origin.file, "line": found.item.line()} if found.item.origin.file else {}
+    return {
+        "kind": found.kind,
+        "severity": row.severity,
+        "object": {
+            "kind": found.item.object.get("kind"),
+            "namespace": found.item.namespace,
+            "name": found.item.name,
+        },
+        "sentence": found.sentence,
+        "command": found.command or None,
+        **place,
+    }
+
+
+def _tally(audit: Audit) -> dict[str, int]:
+    tally = Counter(found.kind for found in audit.found)
+    return {kind: tally[kind] for kind in Kind if tally[kind]}
+
+
+def _summary(audit: Audit) -> str:
+    """Return what was found in how much, in a line."""
+    counts = audit.counts
+    looked = [f"{_many(counts['Service'], 'Service')} ({counts['Service asking']} ask for something)"]
+    looked += [
+        f"{_many(counts[kind], kind)} ({counts[f'{kind} ours']} of ingress-manager)"
+        for kind in ("Ingress", "HTTPRoute")
+        if kind in counts
+    ]
+    found = ", ".join(f"{count} {kind}" for kind, count in _tally(audit).items())
+    total = f"{_many(len(audit.found), 'finding')}: {found}" if found else "Nothing was found"
+    return f"{total}; in {', '.join(looked)}."
+
+
+# What would change.
+
+
+def plan(changes: Changes, form: str, paint: Paint = plain) -> Iterator[str]:
+    """Yield the report of what other settings would do, in pieces."""
+    if form == "json":
+        yield _json(
+            {
+                "changes": [_change_as_json(changed) for changed in changes.changed],
+                "namespaces": {
+                    namespace: {change: counter[change] for change in Change}
+                    for namespace, counter in changes.by_namespace().items()
+                },
+                "paused": changes.paused,
+            }
+        )
+    elif form == "markdown":
+        yield from _plan_as_markdown(changes)
+    else:
+        yield from _plan_as_table(changes, paint)
+
+
+def _plan_as_table(changes: Changes, paint: Paint) -> Iterator[str]:
+    width = max((len(changed.change) for changed in changes.changed), default=0)
+    for changed in changes.changed:
+        change = paint(changed.change.ljust(width), changed.change)
+        yield f"{change}  {one_line(changed.about)}  {one_line(changed.sentence)}".rstrip() + "\n"
+        for line in changed.diff.splitlines():
+            yield f"{INDENT}{paint(one_line(line), _role_of(line))}\n"
+    yield "\n" if changes.changed else ""
+    rows = list(_counts(changes))
+    if rows:
+        yield from _columns((("NAMESPACE", *(change.upper() for change in Change)), *rows), paint)
+    else:
+        yield "Nothing would change.\n"
+
+
+def _plan_as_markdown(changes: Changes) -> Iterator[str]:
+    rows = list(_counts(changes))
+    if not rows:
+        yield "Nothing would change.\n"
+        return
+    yield f"| namespace | {' | '.join(Change)} |\n|---|{'--:|' * len(Change)}\n"
+    yield from (f"| {' | '.join(map(_cell, row))} |\n" for row in rows)
+    yield "\n"
+    for changed in changes.changed:
+        why = f": {changed.sentence}" if changed.sentence else ""
+        yield f"- **{changed.change}** {_cell(changed.about + why)}\n"
+        if changed.diff:
+            body = "".join(f"  {one_line(line)}\n" for line in changed.diff.splitlines())
+            yield f"\n  ```diff\n{body}  ```\n\n"
+
+
+def _counts(changes: Changes) -> Iterator[tuple[str, ...]]:
+    """Yield, for each namespace and then for all, how often each change would happen."""
+    total: Counter[Change] = Counter()
+    for namespace, counter in changes.by_namespace().items():
+        total += counter
+        yield (one_line(namespace), *(str(counter[change]) for change in Change))
+    if total:
+        yield ("all", *(str(total[change]) for change in Change))
+
+
+def _columns(rows: Iterable[tuple[str, ...]], paint: Paint) -> Iterator[str]:
+    lines = list(rows)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for number, (first, *numbers) in enumerate(lines):
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))]
+        line = "  ".join(cells)
+        yield f"{line if number else paint(line, 'head')}\n"
+
+
+def _change_as_json(changed: Changed) -> dict[str, Any]:
+    return {
+        "change": changed.change,
+        "object": {"kind": changed.kind, "namespace": changed.namespace, "name": changed.name},
+        "sentence": changed.sentence or None,
+        "diff": changed.diff or None,
+    }
+
+
+def _role_of(line: str) -> str:
+    """Return the role of a line of a diff."""
+    if line.startswith(("---", "+++")):
+        return "head"
+    return {"+": Change.CREATED, "-": Change.REMOVED}.get(line[:1], "")
+
+
+# What both need.
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def _many(count: int, thing: str) -> str:
+    plural = f"{thing}es" if thing.endswith("s") else f"{thing}s"
+    return f"{count:,} {thing if count == 1 else plural}"
+
+
+def _cell(text: str) -> str:
+    """Return a text as Markdown that stays in its cell."""
+    return one_line(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")
+
+
+def _code(command: str) -> str:
+    """Return a command as code in a cell. GitHub takes a bar out of a cell even from code, unless it is escaped."""
+    if not command:
+        return ""
+    fence = "``" if "`" in command else "`"
+    return f"{fence}{one_line(command).replace('|', chr(92) + '|')}{fence}"
