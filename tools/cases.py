@@ -2,7 +2,7 @@
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
-What the objects of each case in tests/migrate become is written beside them.
+What the objects of each case in tests/migrate become is written beside them, and what is found in those of tests/audit.
 """
 
 import difflib
@@ -14,8 +14,11 @@ from typing import Any
 
 import yaml
 
+from hooks.commands.audit import audit
+from hooks.commands.changes import changes
 from hooks.commands.manifests import read
 from hooks.commands.migrate import migrate
+from hooks.commands.reports import findings, plan
 from hooks.errors import SettingsError
 from hooks.metacontroller import answer
 from hooks.not_found.page import page
@@ -26,7 +29,7 @@ from tests.metacontroller import body, sync_request
 
 TESTS = Path(__file__).parent.parent / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
-MIGRATIONS = TESTS / "migrate"
+MIGRATIONS, AUDITS = TESTS / "migrate", TESTS / "audit"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
 INGRESS, HTTPROUTE, REFUSAL, SETTINGS_REFUSED = OUTCOMES = (
@@ -48,9 +51,8 @@ def outcome(case: Path) -> dict[str, Any]:
     That is the Ingress in ingress.yaml, None for no Ingress; a list of HTTPRoutes in httproute.yaml; the status and the
     sentence in refusal.txt; or the sentence in settings-refused.txt when the hook doesn't start with the settings.
     """
-    settings = case / "settings.yaml"
     try:
-        policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
+        policy = settings_in(case / "settings.yaml")
     except SettingsError as error:
         return {SETTINGS_REFUSED: f"{error}\n"}
     request = sync_request(yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8")))
@@ -119,12 +121,26 @@ def pages() -> dict[Path, str]:
 
 def migrated(case: Path) -> dict[str, str]:
     """Return the files that hold the steps of a case of tests/migrate, and what has no counterpart."""
-    settings = case / "settings.yaml"
-    policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
-    migration = migrate(manifests, policy)
+    migration = migrate(manifests, settings_in(case / "settings.yaml"))
     found = "".join(f"{finding}\n" for finding in migration.findings)
     return {"steps.sh": "\n".join(migration.steps), **({"findings.txt": found} if found else {})}
+
+
+def audited(case: Path) -> dict[str, str]:
+    """Return the files that hold what is found in a case of tests/audit, and what other settings would change."""
+    manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
+    audited = audit(manifests.items, settings_in(case / "settings.yaml"))
+    found = [*findings(audited, "table"), *(f"{finding}\n" for finding in audited.invalid)]
+    if not (case / "new.yaml").exists():
+        return {"audit.txt": "".join(found)}
+    changed = changes(manifests.items, settings_in(case / "new.yaml"))
+    return {"audit.txt": "".join(found), "changes.txt": "".join(plan(changed, "table"))}
+
+
+def settings_in(file: Path) -> Policy:
+    """Return the settings in a file, the defaults when there is none."""
+    return parse(file.read_text(encoding="utf-8")) if file.exists() else Policy()
 
 
 def main(*folders: Path) -> None:
@@ -140,8 +156,9 @@ def main(*folders: Path) -> None:
 
 if __name__ == "__main__":
     main(CASES, ATTACKS)
-    for migration in cases_in(MIGRATIONS):
-        for file, content in migrated(migration).items():
-            (migration / file).write_text(content, encoding="utf-8")
+    for folder, become in ((MIGRATIONS, migrated), (AUDITS, audited)):
+        for case in cases_in(folder):
+            for file, content in become(case).items():
+                (case / file).write_text(content, encoding="utf-8")
     for path, content in pages().items():
         path.write_text(content, encoding="utf-8")

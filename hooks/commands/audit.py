@@ -57,6 +57,14 @@ class Found:
         return called(self.item)
 
 
+class Count(msgspec.Struct, frozen=True):
+    """How many objects there are of a kind."""
+
+    all: int
+    ours: int
+    """The Services that ask to be exposed, and what says that ingress-manager made it."""
+
+
 @dataclass(slots=True)
 class Audit:
     """What was found, by kind and then by namespace and name, and in how much."""
@@ -65,8 +73,8 @@ class Audit:
     invalid: list[Finding] = field(default_factory=list)
     """Why an object can't be judged at all."""
 
-    counts: dict[str, int] = field(default_factory=dict)
-    """How many objects of each kind were looked at, and how many of them concern ingress-manager."""
+    counts: dict[str, Count] = field(default_factory=dict)
+    """How many objects of each kind were looked at."""
 
     paused: bool = False
 
@@ -112,15 +120,13 @@ class Auditor:
                 yield from self._of_object(made)
         yield from self._of_claims()
 
-    def _counts(self) -> dict[str, int]:
-        made = self._inventory.objects.values()
-        kinds = [kind for kind in (INGRESS, HTTPROUTE) if kind not in self._unseen]
-        return {
-            "Service": len(self._inventory.services),
-            "Service asking": len(self._asking),
-            **{kind: sum(each.kind == kind for each in made) for kind in kinds},
-            **{f"{kind} ours": sum(each.kind == kind and each.looks_ours for each in made) for kind in kinds},
-        }
+    def _counts(self) -> dict[str, Count]:
+        counts = {"Service": Count(len(self._inventory.services), len(self._asking))}
+        for kind in (INGRESS, HTTPROUTE):
+            if kind not in self._unseen:
+                made = [each for each in self._inventory.objects.values() if each.kind == kind]
+                counts[kind] = Count(len(made), sum(each.looks_ours for each in made))
+        return counts
 
     # Services, and what was made for them.
 
@@ -218,7 +224,7 @@ class Auditor:
         owner = self._owner_of(made)
         service = owner or self._asking_for(made)
         if made.owner_uid and not owner:
-            sentence, service = f"{made.owner} of uid {made.owner_uid} is gone, to which it belongs", None
+            sentence, service = f"it belongs to {made.owner} of uid {made.owner_uid}, which isn't there", None
         elif made.owner_uid:
             sentence = "it lacks Metacontroller's annotation"
         elif made.is_marked:
@@ -279,9 +285,10 @@ class Auditor:
 
 def held(item: Item) -> Found:
     """Return the finding about an object that is being deleted."""
-    since = item.metadata["deletionTimestamp"]
-    names = listed(finalizers_of(item)) or "none that is named"
-    return Found(Kind.HELD, item, f"is being deleted since {since}, and held by {names}", remedies.let_go(item))
+    since, names = item.metadata["deletionTimestamp"], listed(finalizers_of(item))
+    return Found(
+        Kind.HELD, item, f"is being deleted since {since}; held by {names or 'nothing'}", remedies.let_go(item)
+    )
 
 
 def hosts_of(wanted: Object) -> list[Any]:

@@ -81,11 +81,11 @@ class Claim(NamedTuple):
     among: tuple[str, ...]
     host: str
     path: str
-    is_prefix: bool
+    is_exact: bool
 
     def __str__(self) -> str:
         """Return what a person calls it."""
-        return f"{self.host or '*'}{self.path} ({'Prefix' if self.is_prefix else 'Exact'})"
+        return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
 
 
 class Upstream(NamedTuple):
@@ -177,9 +177,9 @@ def _claims_of_route(made: Made) -> Iterator[Claim]:
         for host in spec.hostnames or [""]:
             for path, path_type in paths:
                 if path_type == "Exact":
-                    yield Claim(among, host, path, is_prefix=False)
+                    yield Claim(among, host, path, is_exact=True)
                 elif path_type == "PathPrefix":
-                    yield Claim(among, host, as_prefix(path), is_prefix=True)
+                    yield Claim(among, host, as_prefix(path), is_exact=False)
 
 
 def upstreams_of(made: Made) -> Iterator[tuple[Upstream, str]]:

@@ -59,8 +59,8 @@ KINDS = {
     Kind.MISSING: Row(
         Severity.ERROR,
         "The Service asks for it, and it isn't there.",
-        "Look at the Events of the Service: a quota or an admission webhook can be in the way. Where there are none, the "
-        "hook or Metacontroller doesn't run, or a change is some seconds old. Metacontroller syncs all when it starts.",
+        "Look at the Events of the Service: a quota or an admission webhook can be in the way. Where there are none, "
+        "the hook or Metacontroller doesn't run, or a change is seconds old. Metacontroller syncs all when it starts.",
     ),
     Kind.DRIFTED: Row(
         Severity.ERROR,

@@ -5,11 +5,12 @@ from shlex import quote
 
 import msgspec
 
-from hooks.annotations import HTTP
+from hooks.annotations import HTTP, KEYS, PREFIX
 from hooks.commands.inventory import CONTROLLER, DECORATOR, Made
 from hooks.commands.manifests import Item
-from hooks.errors import Reason, Refused
+from hooks.errors import Problem, Reason, Refused
 from hooks.kubernetes import Object, Service
+from hooks.text import nearest
 
 SYNC_ALL = "kubectl rollout restart deployment metacontroller --namespace=metacontroller"
 """Metacontroller syncs every Service when it starts."""
@@ -20,7 +21,6 @@ TAKEN_OFF = {
     Reason.ANNOTATION_NOT_ALLOWED,
     Reason.CLASS_NOT_ALLOWED,
     Reason.CONTRADICTION,
-    Reason.UNKNOWN_ANNOTATION,
 }
 """Reasons for which the annotation can go; for others it needs another value."""
 
@@ -77,14 +77,25 @@ def correct(item: Item, refused: Refused) -> str:
         if problem.reason is Reason.NO_HTTPROUTES:
             return INSTALL_HTTPROUTES
         if problem.annotation:
-            taken_off = problem.reason in TAKEN_OFF
-            if not taken_off:
-                words[problem.annotation] = f"{problem.annotation}=VALUE"
-            else:
-                words.setdefault(problem.annotation, f"{problem.annotation}-")
+            # What is stated for one problem isn't taken off for another.
+            words |= {key: word for key, word in _correction(item, problem).items() if words.get(key, "-")[-1] == "-"}
         elif problem.reason is not Reason.ANNOTATION_NOT_ALLOWED:  # that one only says what isn't copied
             return edit(item)
     return edit(item) if refused.more else annotate(item, words.values())
+
+
+def _correction(item: Item, problem: Problem) -> dict[str, str]:
+    """Return the changes of annotations that mend a problem, by their keys."""
+    key = problem.annotation
+    if problem.reason is Reason.UNKNOWN_ANNOTATION:
+        near, value = nearest(key, KEYS, PREFIX), item.annotations[key]
+        meant = near and near not in item.annotations and value.isprintable()
+        return {key: f"{key}-"} | ({near: f"{near}={value}"} if meant else {})
+    if problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-secret":
+        return {key: f"{key}-", "ingress/tls": "ingress/tls=true"}
+    if problem.reason in TAKEN_OFF or (problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/class"):
+        return {key: f"{key}-"}
+    return {key: f"{key}=VALUE"}
 
 
 def other_host(item: Item) -> str:

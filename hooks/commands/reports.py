@@ -28,7 +28,7 @@ def plain(text: str, role: str) -> str:  # noqa: ARG001 - it is a Paint
 # What was found.
 
 
-def findings(audit: Audit, form: str, unseen: Iterable[str], paint: Paint = plain) -> Iterator[str]:
+def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint = plain) -> Iterator[str]:
     """Yield the report of an audit, in pieces. `unseen` says what could not be looked at."""
     if form == "json":
         yield _json(
@@ -89,16 +89,15 @@ def _tally(audit: Audit) -> dict[str, int]:
 
 def _summary(audit: Audit) -> str:
     """Return what was found in how much, in a line."""
-    counts = audit.counts
-    looked = [f"{_many(counts['Service'], 'Service')} ({counts['Service asking']} ask for something)"]
-    looked += [
-        f"{_many(counts[kind], kind)} ({counts[f'{kind} ours']} of ingress-manager)"
-        for kind in ("Ingress", "HTTPRoute")
-        if kind in counts
+    ours = {"Service": "to be exposed"}
+    looked = [
+        f"{_many(count.all, kind)} ({count.ours:,} {ours.get(kind, 'made by ingress-manager')})"
+        for kind, count in audit.counts.items()
+        if count.all or kind == "Service"
     ]
-    found = ", ".join(f"{count} {kind}" for kind, count in _tally(audit).items())
-    total = f"{_many(len(audit.found), 'finding')}: {found}" if found else "Nothing was found"
-    return f"{total}; in {', '.join(looked)}."
+    found = ", ".join(f"{count:,} {kind}" for kind, count in _tally(audit).items())
+    total = f"{_many(len(audit.found), 'finding')} ({found})" if found else "Nothing was found"
+    return f"{total} in {', '.join(looked)}."
 
 
 # What would change.

@@ -153,7 +153,10 @@ def print_plan(seen: Seen, policy: Policy, output: str, only: Collection[str]) -
 
 def policy_of(source: Source, seen: Seen) -> Policy:
     """Return the settings that hold. Those of the cluster that can't be read are noted in what was not seen."""
-    if source.settings is not None or source.files:
+    if source.settings is None and source.files:
+        note("With the default settings; --current-settings FILE takes others.")
+        return Policy()
+    if source.settings is not None:
         return source.policy()
     try:
         return source.policy_of_the_cluster()
