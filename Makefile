@@ -44,7 +44,7 @@ test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tes
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## every test, and trying more in each; first gets Debian's nginx and Chromium, which some need, into .build/
+test-all: $(bin)/.complete  ## every test, and trying more in each; first gets Debian's nginx, Chromium and wrk into .build/
 	@$(bin)/python -m tools.debian --if-possible
 	@$(MAKE) --no-print-directory test THOROUGH=--thorough
 

@@ -9,6 +9,7 @@
 | `catch_up`   | how fast existing Services get their Ingresses, against plain creates of the same Ingresses   |
 | `events`     | what an event costs: of a stranger's Ingress, a new Service, a new label                      |
 | `resyncs`    | how long a change waits while other Services are resynced                                     |
+| `throughput` | requests through the gateway against the same to the backend, and with 1,000 Ingresses more   |
 
 `load` makes the Services, `client` the requests, and `metrics` reads the hook's. `python -m bench --help` says how to
 run it. Nothing else may run on the machine meanwhile.

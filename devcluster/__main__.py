@@ -15,7 +15,7 @@ from devcluster.demo import tell
 from devcluster.engines import CHOICES
 from devcluster.errors import MissingProgram
 from devcluster.gateway import Gateway, lacking
-from devcluster.programs import find_metacontroller, find_programs, find_traefik, find_validator
+from devcluster.programs import STEADYLOAD, VALIDATOR, find_metacontroller, find_own, find_programs, find_traefik
 
 engine_option = click.option(
     "--engine",
@@ -147,8 +147,8 @@ def build(if_possible: bool) -> None:
     """Find the programs of the control plane, build those that are missing, and list them all.
 
     Each is taken from $KUBEBUILDER_ASSETS, else from PATH if it is new enough, else built with Go into .build/.
-    So is the program with which the tests validate Ingresses; that one is always built. The CRDs of the Gateway API are
-    downloaded with Go, too.
+    The programs with which the tests validate Ingresses and send requests are always built. The CRDs of the Gateway API
+    are downloaded with Go, too.
 
     \b
     Examples:
@@ -157,7 +157,8 @@ def build(if_possible: bool) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     try:
         with progress() as report:
-            programs = [*find_programs(report), find_validator(report), find_traefik()]
+            programs = [*find_programs(report)]
+            programs += [find_own(VALIDATOR, report), find_own(STEADYLOAD, report), find_traefik()]
             gateway_api.crds(report)
     except MissingProgram as error:
         if not if_possible:

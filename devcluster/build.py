@@ -28,8 +28,9 @@ PACKAGES = {
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     "loadgen": "./cmd/loadgen",
     "ingressvalidator": "./cmd/ingressvalidator",
+    "steadyload": "./cmd/steadyload",
 }
-"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and two of our own."""
+"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and three of our own."""
 
 Progress = Callable[[str], None]
 """A function that shows a waiting person a line about what is being done."""

@@ -9,7 +9,7 @@ import http.client
 import platform
 import ssl
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,22 @@ class Gateway:
             self.traefiks.append(process)
             process.start()
 
+    def beside(self, address: str, change: Callable[[dict[str, Any]], None]) -> Process:
+        """Return one more Traefik, to be started, with an address of loopback for itself and the same ports.
+
+        Its configuration is that of the first one, but for what `change` does to the static part.
+        """
+        program, option = self.traefiks[0].command
+        static = yaml.safe_load(Path(option.removeprefix("--configFile=")).read_text())
+        for entry_point in static["entryPoints"].values():
+            entry_point["address"] = entry_point["address"].replace(LOOPBACK, address)
+        change(static)
+        path = self._processes.folder / f"traefik-{address}.yaml"
+        path.write_text(yaml.safe_dump(static))
+        process = self._processes.add(path.stem, [program, f"--configFile={path}"], env=self.traefiks[0].env)
+        self._exits.callback(process.kill)
+        return process
+
     def _page(self, address: str, rendered: Rendered) -> Process:
         # The committed command, but for the addresses that it listens on.
         program, *arguments, application = rendered.container(PAGE)["command"]
@@ -191,11 +207,11 @@ def adapted(static: dict[str, Any], addresses: dict[str, str], own: Path) -> dic
     return static | {"entryPoints": entry_points, "providers": providers}
 
 
-def answers(port: int, path: str) -> bool:
-    """Return whether a GET on loopback is answered with 200."""
-    with contextlib.closing(http.client.HTTPConnection(LOOPBACK, port, timeout=5)) as connection:
+def answers(port: int, path: str, *, address: str = LOOPBACK, host: str | None = None) -> bool:
+    """Return whether a GET is answered with 200. `host` is what it asks for, if that isn't the address."""
+    with contextlib.closing(http.client.HTTPConnection(address, port, timeout=5)) as connection:
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers={"Host": host} if host else {})
             return connection.getresponse().status == 200
         except OSError:
             return False

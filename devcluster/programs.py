@@ -22,6 +22,9 @@ MODULES = {
 VALIDATOR = "ingressvalidator"
 """The program that validates Ingresses as the API server does. A cluster doesn't need it; tests/validation.py does."""
 
+STEADYLOAD = "steadyload"
+"""The program that visits hosts at a steady rate. A cluster doesn't need it; tests/e2e/test_no_request_lost.py does."""
+
 UNKNOWN = "of unknown version"
 
 
@@ -79,14 +82,14 @@ def find(name: str, progress: build.Progress) -> Program | None:
     return None
 
 
-def find_validator(progress: build.Progress) -> Program:
-    """Return the program that validates Ingresses, and build it when it isn't there.
+def find_own(name: str, progress: build.Progress) -> Program:
+    """Return one of our own programs, VALIDATOR or STEADYLOAD, and build it when it isn't there.
 
     Raises MissingProgram when it can't be built here, and BuildFailed.
     """
-    if not build.built(VALIDATOR):
-        build.build([VALIDATOR], progress)
-    return require_built(VALIDATOR)
+    if not build.built(name):
+        build.build([name], progress)
+    return require_built(name)
 
 
 def require_built(name: str) -> Program:

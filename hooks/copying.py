@@ -149,8 +149,13 @@ INGRESS_PREFIXES = (
 )
 """How keys begin that controllers read from an Ingress alone. (Traefik reads `…/service.*` from the Service itself.)"""
 
-CONTROLLER_PREFIXES = (*INGRESS_PREFIXES, "external-dns.alpha.kubernetes.io/", "konghq.com/")
-"""How all keys begin that controllers read. The last two are read from an HTTPRoute as well."""
+CONTROLLER_PREFIXES = (
+    *INGRESS_PREFIXES,
+    "external-dns.alpha.kubernetes.io/",
+    "external-dns.kubernetes.io/",
+    "konghq.com/",
+)
+"""How all keys begin that controllers read. The last three are read from an HTTPRoute as well."""
 
 
 def copied_annotations(

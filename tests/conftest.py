@@ -20,6 +20,14 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("here")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, unless all is to be tested."""
+    if not config.getoption("--thorough"):
+        for item in items:
+            if item.get_closest_marker("thorough"):
+                item.add_marker(pytest.mark.skip(reason="They take long; `make test-all` runs them."))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say, once for each reason, what was left out: a check that does not run must not look like one that passed."""
     reasons = Counter(
@@ -31,3 +39,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("NOT TESTED", sep="!", yellow=True, bold=True)
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} tests were left out. {reason}")
+    if terminalreporter.config.getoption("--thorough"):
+        show_requests(terminalreporter)
+
+
+def show_requests(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what became of the requests that tests have sent at a steady rate."""
+    told = [
+        (report.nodeid.rpartition("::")[2], value)
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == "requests"
+    ]
+    if told:
+        terminalreporter.section("REQUESTS")
+    for test, value in told:
+        terminalreporter.write_line(f"{test}: {value}")

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,11 @@ from bench.figures import Figure, Section, at_least, at_most, exactly, show
 from bench.hook import hook_section
 from bench.load import Size, bare, slowly
 from bench.metrics import answers
-from devcluster.errors import DevClusterError
+from bench.throughput import LAST, Measured, Way, Ways, run_wrk, throughput_figures
+from devcluster.errors import CommandFailed, DevClusterError
 from hooks.metrics import Metrics
 from tests.worst import worst_requests
+from tools import debian
 
 linux_only = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="CPU is read from /proc, which only Linux has."
@@ -203,6 +206,7 @@ def test_a_short_run_of_the_core_gives_all_its_figures() -> None:
 
 
 @linux_only
+@pytest.mark.thorough
 def test_a_short_run_of_the_commands_gives_all_their_figures() -> None:
     section = commands_section(silent, services=20)
     assert [figure.name for figure in section.figures] == [
@@ -227,6 +231,7 @@ def test_a_command_that_fails_is_no_figure(tmp_path: Path) -> None:
 
 
 @linux_only
+@pytest.mark.thorough
 def test_a_short_run_of_the_served_hook_gives_all_its_figures() -> None:
     section = hook_section(silent, requests=100, hanging=5, asked=3)
     assert [figure.name for figure in section.figures] == [
@@ -236,6 +241,70 @@ def test_a_short_run_of_the_served_hook_gives_all_its_figures() -> None:
         "worst of 3",
         "memory of the hook beside them",
     ]
+
+
+def way(rate: float, milliseconds: float, cpu: float, *, failed: int = 0) -> Way:
+    """Return what is measured in three rounds, of which the second is as given."""
+    rounds = (0.5, 1, 2)
+    busy = [Measured(rate * speed, 9 / speed, 90 / speed, 0) for speed in rounds]
+    alone = [Measured(1_000, milliseconds / speed, 10 * milliseconds / speed, failed) for speed in rounds]
+    return Way(busy, alone, [cpu / speed for speed in rounds])
+
+
+def test_what_more_ingresses_change_is_compared_with_a_gateway_without_them() -> None:
+    ways = Ways(way(20_000, 0.05, 0), way(6_000, 0.2, 0.1), way(5_400, 0.22, 0.11), way(4_000, 0.3, 0.2))
+    assert [(figure.name, figure.value, figure.reached) for figure in throughput_figures(ways, 1000)] == [
+        ("requests a second to the backend directly", "20,000", None),
+        ("through the gateway", "6,000", None),
+        ("a request to the backend directly: median, 99th percentile", "0.05 ms, 0.50 ms", None),
+        ("through the gateway", "0.20 ms, 2.00 ms", None),
+        ("CPU of Traefik for each", "0.100 ms", None),
+        ("1,000 Ingresses more, the first route: throughput / without them", "0.90", True),
+        ("a request: median time / without them", "1.10", True),
+        ("a request: median, 99th percentile", "0.22 ms, 2.20 ms", None),
+        ("CPU of Traefik for each", "0.110 ms", None),
+        ("1,000 Ingresses more, the last route: throughput / without them", "0.67", False),
+        ("a request: median time / without them", "1.50", False),
+        ("a request: median, 99th percentile", "0.30 ms, 3.00 ms", None),
+        ("CPU of Traefik for each", "0.200 ms", None),
+        ("requests that failed", "0", True),
+    ]
+
+
+def test_a_request_that_fails_is_told() -> None:
+    good, bad = way(3_000, 0.4, 0.2), way(3_000, 0.4, 0.2, failed=1)
+    assert throughput_figures(Ways(good, good, good, bad), 1000)[-1] == Figure(
+        "requests that failed", "3", "0", reached=False
+    )
+
+
+def test_wrk_is_read() -> None:
+    wrk = debian.find(debian.WRK)
+    if wrk is None:
+        pytest.skip("NOT CHECKED WITH WRK: `python -m tools.debian` gets it")
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - as its base calls it
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as listener:
+        port = listener.server_port
+        thread = threading.Thread(target=listener.serve_forever, args=(0.05,))
+        thread.start()
+        seen = run_wrk(wrk, f"127.0.0.1:{port}", LAST, 1, 1)
+        listener.shutdown()
+        thread.join()
+    assert seen.rate > 1
+    assert 0 < seen.median <= seen.p99
+    assert seen.failed == 0
+    with pytest.raises(CommandFailed, match="unable to connect"):
+        run_wrk(wrk, f"127.0.0.1:{port}", LAST, 1, 1)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, load: float, *arguments: str) -> tuple[int, str, str]:

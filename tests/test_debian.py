@@ -65,8 +65,9 @@ def test_debians_is_unpacked_once_with_its_libraries(tool: Callable[[str, str], 
         "XDG_DATA_HOME": str(root / "usr/share"),
     }
     chromium = tool("chromium", "echo Chromium 150.0")
+    wrk = tool("wrk", "echo wrk 4.1.0; echo 'Usage: wrk <options> <url>'; exit 1")
     assert CliRunner().invoke(debian.main).output == (
-        f"nginx/1.22.1 ({root}/usr/sbin/nginx)\nChromium 150.0 ({chromium})\n"
+        f"nginx/1.22.1 ({root}/usr/sbin/nginx)\nChromium 150.0 ({chromium})\nwrk 4.1.0 ({wrk})\n"
     )
 
 
@@ -102,3 +103,4 @@ def test_a_machine_without_debians_tools_is_told_so() -> None:
     assert told.exit_code == 0
     assert "NOT CHECKED WITH NGINX" in told.output
     assert "NOT CHECKED WITH CHROMIUM" in told.output
+    assert "NOT CHECKED WITH WRK" in told.output

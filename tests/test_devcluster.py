@@ -180,7 +180,7 @@ def test_a_program_is_built_once(bare_machine: Callable[..., Path], tmp_path: Pa
     assert (build.BUILD / ".gitignore").read_text() == "*\n"
 
 
-def test_the_validator_of_ingresses_is_built_for_the_tests_and_not_for_a_cluster(
+def test_what_the_tests_alone_need_is_built_for_them_and_not_for_a_cluster(
     bare_machine: Callable[..., Path],
 ) -> None:
     go = bare_machine("path", "go", GO)
@@ -188,9 +188,11 @@ def test_the_validator_of_ingresses_is_built_for_the_tests_and_not_for_a_cluster
 
     programs.find_programs(ignore)
     assert not build.built("ingressvalidator")
+    assert not build.built("steadyload")
 
     result = CliRunner().invoke(main, ["build"])
     assert f"(built: {build.built('ingressvalidator')})" in result.stdout
+    assert f"(built: {build.built('steadyload')})" in result.stdout
     go.unlink()
     assert CliRunner().invoke(main, ["build"]).exit_code == 0, "what is there already needs no Go"
 
@@ -237,10 +239,11 @@ def test_what_a_killed_build_left_is_never_used_and_is_removed_by_the_next(
 @pytest.mark.parametrize(
     ("edited", "built_anew"),
     [
-        ("go.mod", {"etcd", "kube-apiserver", "kube-controller-manager", "loadgen", "ingressvalidator"}),
-        ("go.sum", {"etcd", "kube-apiserver", "kube-controller-manager", "loadgen", "ingressvalidator"}),
+        ("go.mod", set(build.PACKAGES)),
+        ("go.sum", set(build.PACKAGES)),
         ("cmd/loadgen/main.go", {"loadgen"}),
         ("cmd/ingressvalidator/main.go", {"ingressvalidator"}),
+        ("cmd/steadyload/main.go", {"steadyload"}),
     ],
 )
 def test_an_edited_file_asks_for_another_build_of_the_programs_made_from_it(

@@ -1,19 +1,24 @@
 """The docs: what is made from the code is as the code makes it, and what they show is true."""
 
+import itertools
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 import yaml
 
+from devcluster import gateway_api
 from hooks.commands.shell.main import commands
+from hooks.copying import KNOWN
+from hooks.errors import Reason
 from hooks.metacontroller import answer
-from hooks.policy import Policy
+from hooks.policy import Gateway, Policy
 from hooks.settings import load, parse
 from tests.metacontroller import body, service, sync_request
-from tools import docs
+from tools import docs, routing
 
 
 @pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
@@ -34,7 +39,8 @@ def test_every_part_is_on_a_page() -> None:
 
 def blocks(page: str, language: str) -> list[str]:
     text = (docs.DOCS / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for its_language, block in found if its_language == language]
 
 
 def test_every_example_of_annotations_is_accepted() -> None:
@@ -53,8 +59,87 @@ def test_the_example_of_a_refusal_is_what_is_said() -> None:
 
 
 def test_every_example_of_settings_is_accepted() -> None:
-    for block in blocks("settings.md", "yaml"):
-        parse(block)
+    for page in ("settings.md", "httproute.md"):
+        for block in blocks(page, "yaml"):
+            if "kind:" not in block:
+                parse(block)
+
+
+def httproute_settings() -> Policy:
+    """Return the settings that the page on HTTPRoutes begins with."""
+    return parse(next(block for block in blocks("httproute.md", "yaml") if block.startswith("outputs:")))
+
+
+def test_the_example_of_an_httproute_is_what_its_service_gets() -> None:
+    shown, route = map(yaml.safe_load, blocks("httproute.md", "yaml")[:2])
+    shown["metadata"]["uid"] = service()["metadata"]["uid"]
+    made = json.loads(answer(body(sync_request(shown)), httproute_settings()).body)
+    assert made["attachments"] == [route]
+
+
+def test_the_event_of_a_missing_folder_is_the_one_on_the_page() -> None:
+    said = answer(body(sync_request(service({"ingress/http": "true"}), httproutes=False)), httproute_settings())
+    assert said.body.decode() in blocks("httproute.md", "")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "settings"),
+    [
+        ({"ingress/tls-secret": "shop-tls"}, {}),
+        ({"ingress/class": "nginx"}, {}),
+        ({"ingress/path-type": "ImplementationSpecific"}, {"path_types": ("Prefix", "ImplementationSpecific")}),
+        ({"ingress/tls": "true"}, {"gateway": Gateway(name="web", namespace="infrastructure", https=None)}),
+    ],
+)
+def test_what_the_page_says_no_httproute_can_say_is_refused(
+    annotations: dict[str, str], settings: dict[str, Any]
+) -> None:
+    policy = msgspec.structs.replace(httproute_settings(), **settings)
+    said = answer(body(sync_request(service({"ingress/http": "true"} | annotations))), policy)
+    assert said.refused
+    assert [problem.reason for problem in said.refused.problems] == [Reason.NOT_IN_HTTPROUTE]
+    [key] = annotations
+    assert any(f"`{key}" in row for row in rows("httproute.md", "| annotation "))
+
+
+def rows(page: str, head: str) -> list[str]:
+    """Return the rows of the table on a page whose head begins so."""
+    lines = (docs.DOCS / page).read_text(encoding="utf-8").splitlines()
+    [start] = [number for number, line in enumerate(lines) if line.startswith(head)]
+    return list(itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :]))
+
+
+def test_the_page_on_switching_says_what_becomes_of_every_annotation_that_is_known() -> None:
+    named = "".join(row.split("|")[1] for row in rows("switching.md", "| annotation "))
+    assert sorted(re.findall(r"`(.*?)`", named)) == sorted(KNOWN)
+
+
+def test_the_crds_of_the_page_on_httproutes_are_those_that_are_tested() -> None:
+    [version] = re.findall(r"gateway-api/releases/download/([^/]+)/", "".join(blocks("httproute.md", "sh")))
+    assert version == gateway_api.version()
+
+
+def test_each_test_of_the_gateways_traffic_is_in_the_table_once() -> None:
+    rows = yaml.safe_load(docs.TRAFFIC.read_text(encoding="utf-8"))
+    named = sorted(name for row in rows for name in row["tests"])
+    files = docs.TRAFFIC.parent.glob("test_traffic*.py")
+    tests = [name for path in files for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)]
+    assert named == sorted(name for name in tests if "benchmark" not in name)
+
+
+def test_the_gateways_limits_are_those_of_its_configuration() -> None:
+    shipped = yaml.safe_load((docs.DOCS.parent / "gateway/traefik.yaml").read_text(encoding="utf-8"))
+    web, forwarding = shipped["entryPoints"]["web"], shipped["serversTransport"]["forwardingTimeouts"]
+    assert web["http"]["maxHeaderBytes"] == 64 * 1024
+    assert web["transport"]["respondingTimeouts"] == {"readTimeout": "1h", "writeTimeout": "0s", "idleTimeout": "180s"}
+    assert forwarding == {"dialTimeout": "5s", "responseHeaderTimeout": "0s"}
+    page = (docs.DOCS / "gateway-traffic.md").read_text(encoding="utf-8")
+    assert re.findall(r"\| (64 KiB|1 hour|3 minutes|5 seconds) +\|", page) == [
+        "64 KiB",
+        "1 hour",
+        "3 minutes",
+        "5 seconds",
+    ]
 
 
 def test_the_shipped_settings_are_the_defaults() -> None:
@@ -66,3 +151,14 @@ def test_the_schema_names_every_field() -> None:
     fields = {field.encode_name for field in msgspec.structs.fields(Policy)}
     assert set(schema["$defs"]["Policy"]["properties"]) == fields
     assert schema["$defs"]["Policy"]["additionalProperties"] is False
+
+
+def test_no_difference_of_hosts_and_paths_is_without_its_reason() -> None:
+    table = routing.load()
+    differing = [each for group in table.groups for each in group.requests if each.why is not None]
+    assert {each.why for each in differing} == set(table.reasons)
+    for group in table.groups:
+        for each in group.requests:
+            assert each.why is not None or not (each.traefik or isinstance(each.answers, dict)), each
+            for output, who in each.traefik.items():
+                assert who != each.specified(output), each

@@ -181,7 +181,7 @@ def test_a_replica_that_leaves_serves_longer_than_a_connection_lasts() -> None:
 
 
 def test_what_nothing_serves_goes_to_the_pages_of_the_404_page_alone() -> None:
-    [router] = OWN["http"]["routers"].values()
+    router = OWN["http"]["routers"]["not-found"]
     # An Ingress's route has the length of its rule as its priority, and so at least that of "PathPrefix(`/`)".
     assert (router["rule"], router["priority"]) == ("PathPrefix(`/`)", 1)
     assert set(router["entryPoints"]) == {"web", "websecure"}
@@ -344,7 +344,10 @@ def test_the_settings_in_the_readme_are_settings_that_name_what_is_installed(
     assert one_line == {"class": find("gateway", "IngressClass")["metadata"]["name"]}
     installed = one(objects, "Gateway", httproutes["gateway"]["name"])
     assert installed["metadata"]["namespace"] == httproutes["gateway"]["namespace"]
-    assert [listener["name"] for listener in installed["spec"]["listeners"]] == [httproutes["gateway"]["http"]]
+    policy = load(tmp_path / "1.yaml").policy
+    assert policy.gateway is not None
+    assert [listener["name"] for listener in installed["spec"]["listeners"]] == [policy.gateway.http]
+    assert policy.gateway.https is None
 
 
 def test_the_readme_names_the_crds_that_the_tests_use() -> None:

@@ -1,6 +1,7 @@
 """The manifests and the image fit each other and the hook. What the API server says of them: tests/e2e."""
 
 import configparser
+import copy
 import importlib
 import importlib.metadata
 import json
@@ -203,9 +204,9 @@ def test_services_are_never_resynced_all_at_once() -> None:
     assert "--cache-flush-interval=24h" in container("metacontroller")["args"]
 
 
-def policy_and_binding(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def policy_and_binding(name: str, folder: str = "metacontroller") -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the admission policy of that name, and the binding that makes the API server enforce it."""
-    objects = rendered("metacontroller")
+    objects = rendered(folder)
     [policy] = [item for item in objects if (item["kind"], item["metadata"]["name"]) == (POLICY, name)]
     [binding] = [item for item in objects if item["kind"] == BINDING and item["spec"]["policyName"] == name]
     assert binding["spec"]["validationActions"] == ["Deny"]
@@ -227,9 +228,20 @@ def test_the_policy_of_owners_knows_our_ingresses_as_metacontroller_marks_them()
     assert f"annotations[?'metacontroller.k8s.io/decorator-controller'].orValue('') == '{controller}'" in marked
 
 
-def test_the_policy_of_names_that_are_taken_knows_our_ingresses_as_the_hook_and_metacontroller_mark_them() -> None:
+@pytest.mark.parametrize(
+    ("folder", "policy_name", "example"),
+    [
+        ("metacontroller", "ingress-manager-name-taken", "host/ingress.yaml"),
+        ("metacontroller/httproute", "ingress-manager-httproute-name-taken", "httproute/httproute.yaml"),
+    ],
+)
+def test_a_policy_of_names_that_are_taken_knows_ours_as_the_hook_and_metacontroller_mark_them(
+    folder: str, policy_name: str, example: str
+) -> None:
     name = find("metacontroller", "DecoratorController")["metadata"]["name"]
-    policy, binding = policy_and_binding("ingress-manager-name-taken")
+    made = yaml.safe_load((REPOSITORY / "tests/cases" / example).read_text(encoding="utf-8"))
+    policy, binding = policy_and_binding(policy_name, folder)
+    assert policy["spec"]["paramKind"] == {"apiVersion": made["apiVersion"], "kind": made["kind"]}
     [condition] = policy["spec"]["matchConditions"]
     [validation] = policy["spec"]["validations"]
     marked = f"annotations[?'metacontroller.k8s.io/decorator-controller'].orValue('') == '{name}'"
@@ -238,8 +250,7 @@ def test_the_policy_of_names_that_are_taken_knows_our_ingresses_as_the_hook_and_
 
     [selected] = binding["spec"]["paramRef"]["selector"]["matchExpressions"]
     assert selected["operator"] == "NotIn"
-    ingress = yaml.safe_load((REPOSITORY / "tests/cases/host/ingress.yaml").read_text(encoding="utf-8"))
-    [(label, value)] = ingress["metadata"]["labels"].items()
+    [(label, value)] = made["metadata"]["labels"].items()
     assert (selected["key"], selected["values"]) == (label, [value])
 
 
@@ -255,8 +266,16 @@ def test_the_folder_with_the_decoratorcontroller_alone_is_part_of_the_whole_inst
     assert all(item in whole for item in alone)
 
 
-@pytest.mark.parametrize("folder", ["metacontroller", "metacontroller/controller"])
-@pytest.mark.parametrize("name", ["name-taken", "owner-guard", "service-depth", "service-guard"])
+POLICIES = ["name-taken", "owner-guard", "service-depth", "service-guard"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        *[(folder, name) for folder in ("metacontroller", "metacontroller/controller") for name in POLICIES],
+        *[("metacontroller/httproute", name) for name in [*POLICIES, "httproute-name-taken"]],
+    ],
+)
 def test_each_policy_can_be_left_out_with_one_line_of_the_readme(folder: str, name: str, tmp_path: Path) -> None:
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
     name = f"ingress-manager-{name}"
@@ -266,15 +285,70 @@ def test_each_policy_can_be_left_out_with_one_line_of_the_readme(folder: str, na
     assert built(tmp_path) == [item for item in rendered(folder) if item["metadata"]["name"] != name]
 
 
-def test_metacontroller_may_do_what_it_needs_and_no_more() -> None:
-    granted: dict[tuple[str, str], set[str]] = {}
-    for item in rendered("metacontroller"):
+HTTPROUTE_ADDS = {
+    ("DecoratorController", "ingress-manager"): (
+        ("spec", "attachments"),
+        {
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "resource": "httproutes",
+            # The default never updates an HTTPRoute.
+            "updateStrategy": {"method": "InPlace"},
+        },
+    ),
+    ("ClusterRole", "ingress-manager"): (
+        ("rules",),
+        {
+            "apiGroups": ["gateway.networking.k8s.io"],
+            "resources": ["httproutes"],
+            "verbs": ["list", "watch", "create", "update", "delete"],
+        },
+    ),
+    (POLICY, "ingress-manager-owner-guard"): (
+        ("spec", "matchConstraints", "resourceRules"),
+        {
+            "apiGroups": ["gateway.networking.k8s.io"],
+            "apiVersions": ["v1"],
+            "operations": ["UPDATE"],
+            "resources": ["httproutes"],
+        },
+    ),
+}
+"""What metacontroller/httproute/ adds to objects of metacontroller/controller/: to which list, and what."""
+
+
+def test_the_folder_for_httproutes_is_the_controller_with_what_httproutes_need_and_nothing_else() -> None:
+    expected = copy.deepcopy(rendered("metacontroller/controller"))
+    for item in expected:
+        if added := HTTPROUTE_ADDS.get((item["kind"], item["metadata"]["name"])):
+            path, entry = added
+            target: Any = item
+            for key in path:
+                target = target[key]
+            target.append(entry)
+    expected += policy_and_binding("ingress-manager-httproute-name-taken", "metacontroller/httproute")
+    assert sorted(rendered("metacontroller/httproute"), key=str) == sorted(expected, key=str)
+
+
+def test_the_folder_for_httproutes_serves_the_version_that_the_hook_makes() -> None:
+    made = yaml.safe_load((REPOSITORY / "tests/cases/httproute/httproute.yaml").read_text(encoding="utf-8"))
+    attachments = find("metacontroller/httproute", "DecoratorController")["spec"]["attachments"]
+    assert [item["apiVersion"] for item in attachments] == ["networking.k8s.io/v1", made["apiVersion"]]
+
+
+def granted(folder: str) -> dict[tuple[str, str], set[str]]:
+    """Return what the roles of a folder grant: the verbs, by group and resource."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for item in rendered(folder):
         if item["kind"] in {"ClusterRole", "Role"}:
             for rule in item["rules"]:
                 for group in rule["apiGroups"]:
                     for resource in rule["resources"]:
-                        granted.setdefault((group, resource), set()).update(rule["verbs"])
-    assert granted == {
+                        found.setdefault((group, resource), set()).update(rule["verbs"])
+    return found
+
+
+def test_metacontroller_may_do_what_it_needs_and_no_more() -> None:
+    assert granted("metacontroller") == {
         ("", "services"): {"get", "list", "watch"},
         ("", "namespaces"): {"list", "watch"},
         ("", "events"): {"create", "patch"},
@@ -283,6 +357,11 @@ def test_metacontroller_may_do_what_it_needs_and_no_more() -> None:
         ("metacontroller.k8s.io", "controllerrevisions"): {"list", "watch"},
         ("metacontroller.k8s.io", "decoratorcontrollers"): {"list", "watch"},
         ("coordination.k8s.io", "leases"): {"create", "get", "update"},
+    }
+    assert granted("metacontroller/httproute") == {
+        ("", "services"): {"get", "list", "watch"},
+        ("networking.k8s.io", "ingresses"): {"list", "watch", "create", "update", "delete"},
+        ("gateway.networking.k8s.io", "httproutes"): {"list", "watch", "create", "update", "delete"},
     }
 
 

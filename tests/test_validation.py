@@ -180,10 +180,10 @@ def test_the_command_shows_a_finding_with_the_service_and_the_reason(monkeypatch
 
 
 def test_without_a_validator_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def find_none(_progress: object) -> None:
+    def find_none(*_: object) -> None:
         raise MissingProgram("Go is needed")
 
-    monkeypatch.setattr(validation, "find_validator", find_none)
+    monkeypatch.setattr(validation, "find_own", find_none)
 
     result = CliRunner().invoke(main, ["--count", "1"])
 

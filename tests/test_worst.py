@@ -2,12 +2,15 @@
 
 import json
 
+import pytest
+
 from hooks.app import LARGEST_BODY
 from tests.worst import ANNOTATION_BYTES, worst_requests
 
 LARGEST_OBJECT = 3 * 1024 * 1024
 
 
+@pytest.mark.thorough
 def test_each_of_the_worst_requests_holds_objects_that_the_api_server_takes() -> None:
     names = []
     for name, body in worst_requests():

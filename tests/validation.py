@@ -29,7 +29,7 @@ import msgspec
 from devcluster.build import Progress
 from devcluster.console import Command, end_on_signals, progress
 from devcluster.errors import CommandFailed
-from devcluster.programs import find_validator
+from devcluster.programs import VALIDATOR, find_own
 from hooks import metacontroller, settings
 from tests.metacontroller import Object, as_created, body, service, sync_request
 
@@ -348,7 +348,7 @@ def main(count: int | None, seconds: int | None, seed: int | None) -> None:
     if seed is None:
         seed = secrets.randbelow(1_000_000)
     with progress() as report:
-        program = find_validator(report)
+        program = find_own(VALIDATOR, report)
         done = search(program.path, seed, report, count=count or float("inf"), seconds=seconds or float("inf"))
     for finding in done.findings[:MOST_SHOWN]:
         click.echo(finding)

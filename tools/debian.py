@@ -1,4 +1,4 @@
-"""Debian's nginx and Chromium without root: `python -m tools.debian` unpacks them, and what they need, into .build/.
+"""Debian's nginx, Chromium and wrk without root: `python -m tools.debian` unpacks them and what they need into .build/.
 
 apt-get finds and verifies the packages, from wherever this machine gets its own, with state and cache of their own.
 Nothing is installed, and nothing outside .build/ is written.
@@ -23,7 +23,7 @@ SUPERUSERS = "/usr/sbin"
 
 
 class Package(NamedTuple):
-    """A program that the tests use, and how Debian's packages bring it."""
+    """A program that the tests or the benchmark use, and how Debian's packages bring it."""
 
     name: str
     """The name of the program on PATH, and of the first package."""
@@ -40,6 +40,9 @@ class Package(NamedTuple):
     more: tuple[str, ...] = ()
     """Other packages that are wanted, too."""
 
+    status: int = 0
+    """The exit status with which it prints its version."""
+
 
 NGINX = Package("nginx", "usr/sbin/nginx", "-v", "what nginx says to the Ingresses")
 CHROMIUM = Package(
@@ -50,7 +53,8 @@ CHROMIUM = Package(
     # The driver speaks WebDriver; the font has Chinese characters, in less than 3 MB.
     ("chromium-driver", "fonts-droid-fallback"),
 )
-PACKAGES = (NGINX, CHROMIUM)
+WRK = Package("wrk", "usr/bin/wrk", "-v", "the gateway's throughput", status=1)
+PACKAGES = (NGINX, CHROMIUM, WRK)
 
 
 class Program(NamedTuple):
@@ -95,9 +99,10 @@ def program_in(root: Path, package: Package) -> Program:
 def version_of(program: Program, package: Package) -> str:
     """Return the version that a program prints. Raises CommandFailed if it doesn't run."""
     ended = program.run(package.version) if program.path.exists() else None
-    if ended is None or ended.returncode:
+    if ended is None or ended.returncode != package.status:
         raise CommandFailed(f"Debian's package {package.name} has brought no {package.name} that runs here")
-    return (ended.stdout or ended.stderr).strip().removeprefix("nginx version: ")
+    # wrk goes on with its usage.
+    return (ended.stdout or ended.stderr).partition("\n")[0].strip().removeprefix("nginx version: ")
 
 
 def get(package: Package, report: build.Progress) -> Program:
@@ -149,7 +154,7 @@ def run(*command: str) -> None:
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, where Debian's tools are missing.")
 def main(if_possible: bool) -> None:
-    """Find nginx and Chromium, or unpack Debian's into .build/, and say which they are."""
+    """Find nginx, Chromium and wrk, or unpack Debian's into .build/, and say which they are."""
     for package in PACKAGES:
         try:
             with progress() as report:

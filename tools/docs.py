@@ -18,21 +18,15 @@ from hooks.commands.exposed import Row
 from hooks.commands.kinds import KINDS
 from hooks.copying import KNOWN
 from hooks.errors import REASONS
-from hooks.policy import NamespaceSettings, NamespaceTls, Policy, Tls
+from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import FILE_VARIABLE
+from tools import routing
+from tools.markdown import table
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
-
-
-def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Return a Markdown table whose columns line up."""
-    cells = [head, *rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    lines = [f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))} |" for row in cells]
-    lines.insert(1, f"|{'|'.join('-' * (width + 2) for width in widths)}|")
-    return "\n".join(lines)
+TRAFFIC = DOCS.parent / "tests/e2e/traffic.yaml"
 
 
 def annotations() -> str:
@@ -44,15 +38,21 @@ def annotations() -> str:
 def settings(type_: type[msgspec.Struct]) -> str:
     """Return the table of the fields of one of the settings' types."""
     described = msgspec.json.schema(type_)["$defs"][type_.__name__]["properties"]
-    rows = []
-    for field in msgspec.structs.fields(type_):
-        default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
-        if field.name == "copied":
-            shown = "the list below"
-        else:
-            shown = "" if default is msgspec.UNSET else f"`{yaml_of(msgspec.to_builtins(default))}`"
-        rows.append((f"`{field.encode_name}`", described[field.encode_name]["description"], shown))
+    rows = (
+        (f"`{field.encode_name}`", described[field.encode_name]["description"], default_of(field))
+        for field in msgspec.structs.fields(type_)
+    )
     return table(("field", "what it decides", "default"), rows)
+
+
+def default_of(field: msgspec.structs.FieldInfo) -> str:
+    """Return what the table says of a field that is left out."""
+    if field.name == "copied":
+        return "the list below"
+    if field.required:
+        return "none: must be stated"
+    default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+    return "" if default is msgspec.UNSET else f"`{yaml_of(msgspec.to_builtins(default))}`"
 
 
 def yaml_of(value: Any) -> str:
@@ -87,6 +87,15 @@ def migrated(rows: Iterable[Row]) -> str:
     return table(("key", "what it says", "becomes"), ((f"`{row.key}`", row.said, row.becomes) for row in rows))
 
 
+def traffic() -> str:
+    """Return the table of what the gateway carries, from what the end-to-end tests say that they show."""
+    rows = yaml.safe_load(TRAFFIC.read_text(encoding="utf-8"))
+    return table(
+        ("what", "by Ingress", "by HTTPRoute"),
+        ((row["what"], row.get("ingress", "yes"), row.get("httproute", "yes")) for row in rows),
+    )
+
+
 def schema() -> str:
     """Return the JSON Schema of the settings file."""
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Settings of ingress-manager"}
@@ -98,6 +107,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "settings": lambda: settings(Policy),
     "tls": lambda: settings(Tls),
     "namespaces": lambda: settings(NamespaceSettings),
+    "gateway": lambda: settings(Gateway),
     "namespaces_tls": lambda: settings(NamespaceTls),
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
@@ -107,6 +117,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "exposecontroller_settings": lambda: migrated(exposecontroller.SETTINGS),
     "xposer_annotations": lambda: migrated(xposer.ANNOTATIONS),
     "xposer_settings": lambda: migrated(xposer.SETTINGS),
+    "paths": routing.shown,
+    "paths_reasons": routing.shown_reasons,
+    "traffic": traffic,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 

@@ -9,6 +9,9 @@ from hooks.not_found.app import PROBES_PORT
 # the metrics through it. Each has room for `worker_connections`, so visitors can't keep the probes from being answered.
 bind = [*addresses(PORT), *addresses(PROBES_PORT)]
 
+# The longest request line that gunicorn can be told to take: a visitor with a long path gets the page, too.
+limit_request_line = 8190
+
 
 def on_starting(_server: object) -> None:  # type: ignore[no-redef]
     """Prepare the process, in place of the hook's function: there are no settings to check."""

@@ -15,6 +15,7 @@ from devcluster.errors import MissingProgram
 from devcluster.processes import Processes
 from devcluster.programs import find_metacontroller, find_programs, find_traefik
 from devcluster.story import Stage
+from tests.e2e.traffic import Place
 
 ENGINES = ("metacontroller", "standin")
 HERE = Path(__file__).parent
@@ -24,13 +25,14 @@ HERE = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all that is in this folder, so that `-m 'not e2e'` leaves it out.
 
-    When tests run in several processes, those of one engine stay in one of them: they share a cluster.
+    When tests run in several processes, those that share a cluster stay in one of them.
     """
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
             parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-            item.add_marker(pytest.mark.xdist_group(str(parameters.get("engine", "no engine"))))
+            shared = "serving" if "serving" in getattr(item, "fixturenames", ()) else "cluster"
+            item.add_marker(pytest.mark.xdist_group(f"{shared} {parameters.get('engine', 'without an engine')}"))
 
 
 def require(engine: str) -> None:
@@ -74,17 +76,28 @@ SERVING_SETTINGS = {
 
 
 @pytest.fixture(scope="session")
-def serving(engine: str) -> Iterator[DevCluster]:
+def serving(engine: str, pytestconfig: pytest.Config) -> Iterator[DevCluster]:
     """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute` and `both`.
 
     What a Service is given there is what the namespace's name says.
     """
     if reason := gateway.lacking():
         pytest.skip(reason)
+    if engine == "standin" and find_metacontroller() is not None and not pytestconfig.getoption("--thorough"):
+        pytest.skip("Requests were sent on Metacontroller alone; `make test-all` sends them on the stand-in, too.")
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True) as running:
         for name in ("ingress", "httproute", "both"):
             running.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         yield running
+
+
+@pytest.fixture(scope="module", params=("ingress", "httproute"))
+def place(serving: DevCluster, request: pytest.FixtureRequest) -> Place:
+    """Return each of the two namespaces in which a Service reaches visitors in one way.
+
+    Not of scope session: pytest would sort tests by the namespace before the engine, and start each cluster twice.
+    """
+    return Place(serving, str(request.param))
 
 
 @pytest.fixture(scope="session")

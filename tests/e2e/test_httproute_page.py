@@ -1,0 +1,67 @@
+"""docs/httproute.md: its commands are run as they are written, and Metacontroller says what the page quotes."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import yaml
+
+from devcluster import gateway_api
+from devcluster.api import EVENTS, HTTPROUTES, Resource
+from devcluster.build import REPOSITORY
+from devcluster.cluster import CRD_FILE, DevCluster
+from devcluster.control_plane import ControlPlane
+from devcluster.story import Stage
+from tests.manifests import find
+from tests.test_docs import blocks
+
+DECORATORCONTROLLERS = Resource(
+    "metacontroller.k8s.io/v1alpha1", "decoratorcontrollers", "DecoratorController", namespaced=False
+)
+
+
+def test_the_commands_of_the_page_do_what_it_says(empty_cluster: ControlPlane, tmp_path: Path) -> None:
+    crds = tmp_path / "crds.yaml"
+    crds.write_text(yaml.safe_dump_all(gateway_api.crds(print)))
+    empty_cluster.kubectl("apply", "--filename", str(CRD_FILE))
+    empty_cluster.kubectl("apply", "--kustomize", str(REPOSITORY / "metacontroller"))
+    objects = list(map(yaml.safe_load, blocks("httproute.md", "yaml")))
+    for made in objects:
+        if made.get("kind") in {"HTTPRoute", "Gateway"}:
+            namespace = made["metadata"]["namespace"]
+            empty_cluster.kubectl("create", "namespace", namespace)
+            empty_cluster.kubectl("apply", "--filename", "-", input=yaml.safe_dump(made))
+    environment = os.environ | {"KUBECONFIG": str(empty_cluster.kubeconfig)}
+    kubectl = str(empty_cluster.programs.kubectl.path)
+    commands = [line for block in blocks("httproute.md", "sh") for line in block.splitlines()]
+    assert len(commands) == 6
+    for command in commands:
+        # The CRDs are on the Internet; these are the same ones, of the same version.
+        local = re.sub(r"https://\S*/standard-install\.yaml", str(crds), command).replace("kubectl", kubectl, 1)
+        subprocess.run(["bash", "-c", local], cwd=REPOSITORY, env=environment, check=True, timeout=60)  # noqa: S607
+    controller = empty_cluster.api.get(DECORATORCONTROLLERS, "ingress-manager")
+    assert controller is not None
+    assert [each["resource"] for each in controller["spec"]["attachments"]] == ["ingresses", "httproutes"]
+
+
+def test_without_the_crds_the_controller_does_not_start_and_its_event_is_that_of_the_page(
+    cluster: DevCluster, stage: Stage
+) -> None:
+    assert cluster.api.discover(HTTPROUTES.api_version, HTTPROUTES.plural) is None, "no CRDs of the Gateway API"
+    # Beside the one that runs, so that the other tests of this cluster go on.
+    controller = find("metacontroller/httproute", "DecoratorController") | {"metadata": {"name": stage.namespace}}
+    cluster.api.create(DECORATORCONTROLLERS, controller)
+
+    def said() -> list[str]:
+        return [
+            f"{event['message']}\n"
+            for event in cluster.api.list(EVENTS, "default")
+            if (event["involvedObject"].get("name"), event["reason"]) == (stage.namespace, "CreateError")
+        ]
+
+    stage.until("the Event of the controller that can't start", said)
+    cluster.api.delete(DECORATORCONTROLLERS, stage.namespace)
+    [shown] = [block for block in blocks("httproute.md", "") if block.startswith("Cannot create")]
+    if cluster.engine_name.startswith("Metacontroller"):
+        assert said()[0] == shown

@@ -1,0 +1,457 @@
+"""docs/switching.md, from its first command to its last, with visitors who must not notice."""
+
+import contextlib
+import http.client
+import os
+import re
+import shutil
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from devcluster import gateway, overlay
+from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of, wait_for
+from devcluster.backend import Backend
+from devcluster.build import REPOSITORY
+from devcluster.cluster import DevCluster
+from devcluster.programs import find_kubectl
+from tests.e2e.conftest import SERVING_SETTINGS
+from tests.e2e.old_controller import ADDRESS, SERVICE_UPSTREAM, OldController
+
+PAGE = REPOSITORY / "docs/switching.md"
+CONFIGMAPS = Resource("v1", "configmaps", "ConfigMap")
+DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
+GATEWAYS = Resource("gateway.networking.k8s.io/v1", "gateways", "Gateway")
+SECRETS = Resource("v1", "secrets", "Secret")
+PATIENCE = 30
+
+PLAIN, NAMED, SECURE = "shop.switching.example.com", "blog.switching.example.com", "pay.switching.example.com"
+SHOPS = {
+    ("team-a", "shop"): {"ingress/host": PLAIN, "nginx.ingress.kubernetes.io/proxy-read-timeout": "60"},
+    ("team-b", "blog"): {"ingress/host": NAMED, "ingress/class": "nginx"},
+    ("team-b", "pay"): {"ingress/host": SECURE, "ingress/tls": "true"},
+}
+"""The annotations of each Service, beside ingress/http."""
+
+
+class Address(NamedTuple):
+    """Where a controller is reached: its ports of loopback."""
+
+    http: int
+    https: int
+
+    def status(self, host: str, *, tls: bool = False) -> int:
+        """Return the status of the answer to a request on a connection of its own."""
+        connection: http.client.HTTPConnection
+        if tls:
+            context = ssl._create_unverified_context()  # noqa: S323 - nobody has signed what is served here
+            connection = http.client.HTTPSConnection(gateway.LOOPBACK, self.https, timeout=10, context=context)
+        else:
+            connection = http.client.HTTPConnection(gateway.LOOPBACK, self.http, timeout=10)
+        with contextlib.closing(connection):
+            connection.request("GET", "/", headers={"Host": host})
+            return connection.getresponse().status
+
+    @property
+    def curl_options(self) -> str:
+        """The page's options of curl, with this machine's ports."""
+        ports = " ".join(
+            f"--connect-to :{asked}:{gateway.LOOPBACK}:{port}" for asked, port in ((80, self.http), (443, self.https))
+        )
+        return f"--insecure {ports}"
+
+
+class Visitors(threading.Thread):
+    """Somebody who asks for every host again and again, at the address that their DNS tells."""
+
+    def __init__(self, address: Address, pause: float) -> None:
+        super().__init__(daemon=True)
+        self._pause = pause
+        self.address = address
+        self.answered = 0
+        self.failed: list[str] = []
+        self._end = threading.Event()
+
+    def run(self) -> None:
+        """Ask until the end, and note what isn't answered with 200."""
+        while not self._end.wait(self._pause):
+            for host in (PLAIN, NAMED, SECURE):
+                try:
+                    status: int | str = self.address.status(host, tls=host == SECURE)
+                except (OSError, http.client.HTTPException) as error:
+                    status = repr(error)
+                self.answered += 1
+                if status != 200:
+                    self.failed.append(f"{host}: {status}, {time.perf_counter():.3f}")
+
+    def __enter__(self) -> "Visitors":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self.join()
+
+
+class Operator:
+    """Somebody who follows the page: does one block of it after the other, in a copy of this repository."""
+
+    def __init__(self, cluster: DevCluster, folder: Path, old: Address, new: Address) -> None:
+        self.cluster = cluster
+        self.old, self.new = old, new
+        self.blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        self._folder = folder
+        self._state = folder / "state.sh"
+        self._state.touch()
+        self._take_effect = ""
+        for name in ("manifests", "metacontroller", "gateway"):
+            shutil.copytree(REPOSITORY / name, folder / name)
+        self._adapt()
+
+    def _adapt(self) -> None:
+        """Put this machine's addresses into the copy: the hook's, and the 404 page's port."""
+        controller = self._folder / "metacontroller/controller/decoratorcontroller.yaml"
+        content = yaml.safe_load(controller.read_text())
+        webhook = content["spec"]["hooks"]["sync"]["webhook"]
+        content["spec"]["hooks"]["sync"]["webhook"] = {
+            "url": f"{self.cluster.hook_url}/sync",
+            "timeout": webhook["timeout"],
+        }
+        controller.write_text(yaml.safe_dump(content))
+        assert self.cluster.gateway
+        page = self._folder / "gateway/not-found/service.yaml"
+        page.write_text(page.read_text().replace("port: 8080", f"port: {self.cluster.gateway.page_port}"))
+
+    def sh(self, beginning: str) -> str:
+        """Run the next block, which begins so, in a shell that remembers the ones before; return what it prints."""
+        language, text = self.blocks.pop(0)
+        assert (language, text[: len(beginning)]) == ("sh", beginning)
+        for name, address in (("OLD", self.old), ("NEW", self.new)):
+            text = re.sub(rf"{name}='--connect-to [^']*'", f"{name}='{address.curl_options}'", text)
+        return self.bash(text)
+
+    def bash(self, text: str) -> str:
+        """Run commands in that shell."""
+        kubectl = find_kubectl().path.parent
+        done = subprocess.run(
+            ["bash", "-c", f". {self._state}\nset -euo pipefail\n{text}\n{{ declare -f; export -p; }} > {self._state}"],  # noqa: S607
+            cwd=self._folder,
+            env={**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": f"{kubectl}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def file(self, path: str) -> None:
+        """Write the next block into the file that its first line names."""
+        language, text = self.blocks.pop(0)
+        assert (language, text.splitlines()[0]) == ("yaml", f"# {path}")
+        (self._folder / path).write_text(text)
+
+    def edit(self, stated: dict[str, Any]) -> None:
+        """Change the settings to the next block, which states this."""
+        language, text = self.blocks.pop(0)
+        assert (language, yaml.safe_load(text)) == ("yaml", stated)
+        self.settings(stated)
+
+    def settings(self, stated: dict[str, Any]) -> None:
+        """Change the fields of the settings file."""
+        path = self._folder / "manifests/settings.yaml"
+        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | stated))
+
+    def learn_to_take_effect(self) -> None:
+        """Read the commands after which settings take effect."""
+        language, self._take_effect = self.blocks.pop(0)
+        assert language == "sh"
+
+    def take_effect(self) -> None:
+        """Run these commands, and do what the cluster does then: new Pods of the hook and of Metacontroller."""
+        [name] = re.findall(r"configmap/(ingress-manager-settings-\w+)", self.bash(self._take_effect))
+        mounted = self.cluster.api.get(CONFIGMAPS, name, "ingress-manager")
+        assert mounted is not None
+        self.cluster.restart_hook(yaml.safe_load(mounted["data"]["settings.yaml"]))
+        self.cluster.engine.kill()
+        self.cluster.engine.start()
+
+    def compare(self, beginning: str) -> dict[str, str]:
+        """Run the next block, which ends in the comparison, and return what it prints for each host."""
+        lines = self.sh(beginning).splitlines()
+        lines = lines[lines.index("http: old new, https: old new, host") + 1 :]
+        return {host: answers for answers, _, host in (line.rpartition(" ") for line in lines)}
+
+    def ingresses(self) -> dict[tuple[str, str], Object]:
+        """Return the Ingresses of the Services, by namespace and name."""
+        found = {shop: self.cluster.api.get(INGRESSES, shop[1], shop[0]) for shop in SHOPS}
+        return {shop: ingress for shop, ingress in found.items() if ingress is not None}
+
+    def until_classes(self, ingress_class: str) -> None:
+        """Return once the Ingresses of all Services have the class."""
+
+        def check() -> bool:
+            found = {shop: ingress["spec"]["ingressClassName"] for shop, ingress in self.ingresses().items()}
+            return found == dict.fromkeys(SHOPS, ingress_class)
+
+        wait_for(check, PATIENCE, what=f"Ingresses of the class {ingress_class}")
+
+    def until_routes(self, shops: set[str]) -> None:
+        """Return once these Services have an HTTPRoute, and no other of ours has one."""
+
+        def check() -> bool:
+            found = {
+                route["metadata"]["name"]
+                for namespace in ("team-a", "team-b")
+                for route in self.cluster.api.list(HTTPROUTES, namespace)
+            }
+            return found == shops
+
+        wait_for(check, PATIENCE, what=f"HTTPRoutes of {shops}")
+
+    def until_served(self, address: Address, served: bool = True) -> None:
+        """Return once all hosts are served at the address, or none is."""
+
+        def check() -> bool:
+            wanted = dict.fromkeys((PLAIN, NAMED, SECURE), 200 if served else 404)
+            return {host: address.status(host, tls=host == SECURE) for host in wanted} == wanted
+
+        wait_for(check, PATIENCE, what="an address where all hosts are served" if served else "one that serves none")
+
+
+@pytest.fixture
+def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
+    """Yield somebody with a cluster in which an old controller serves three Services and a new one none.
+
+    Afterwards, the cluster is as it was.
+    """
+    assert serving.gateway
+    new = Address(serving.gateway.http_port, serving.gateway.https_port)
+    with contextlib.ExitStack() as exits:
+        old = exits.enter_context(OldController(serving))
+        exits.enter_context(https_listener(serving))
+        exits.callback(serving.restart_hook, SERVING_SETTINGS)
+        serving.restart_hook({"annotations": SERVICE_UPSTREAM})
+        exits.enter_context(shops(serving))
+        pretend_that_pods_run(serving)
+        made = Operator(serving, tmp_path, Address(old.http_port, old.https_port), new)
+        made.until_served(made.old)
+        made.settings({"annotations": SERVICE_UPSTREAM})
+        yield made
+
+
+@contextlib.contextmanager
+def shops(cluster: DevCluster) -> Iterator[None]:
+    """Have the Services, and what answers for them; afterwards, neither them nor what was made for them."""
+    api, namespaces = cluster.api, sorted({namespace for namespace, _ in SHOPS})
+    for namespace in namespaces:
+        api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    with contextlib.ExitStack() as backends:
+        for (namespace, name), annotations in SHOPS.items():
+            metadata = {"name": name, "namespace": namespace, "annotations": {"ingress/http": "true"} | annotations}
+            spec = {"ports": [{"name": "http", "port": 80}]}
+            service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+            backends.enter_context(Backend(api.create(SERVICES, service)))
+        yield
+    for namespace, name in SHOPS:
+        api.delete(SERVICES, name, namespace)
+    for namespace in namespaces:
+        wait_for(lambda: not [*api.list(INGRESSES, namespace), *api.list(HTTPROUTES, namespace)], PATIENCE)  # noqa: B023
+        api.delete(NAMESPACES, namespace)
+
+
+def pretend_that_pods_run(cluster: DevCluster) -> None:
+    """Write into the status of the hook's Deployment what its controller, which doesn't run here, would write."""
+    path = path_of(DEPLOYMENTS, "ingress-manager", "ingress-manager")
+    replicas = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 2)
+    # A generation that every change of this test stays below.
+    cluster.api.request("PATCH", f"{path}/status", body={"status": replicas | {"observedGeneration": 1000}})
+
+
+@contextlib.contextmanager
+def https_listener(cluster: DevCluster) -> Iterator[None]:
+    """Have a listener `https` of the Gateway; its certificate is the API server's."""
+    api, where = cluster.api, gateway.NAME
+    assert cluster.gateway
+    pair = {
+        f"tls.{kind}": (cluster.control_plane.ca_file.parent / f"apiserver.{kind}").read_text()
+        for kind in ("crt", "key")
+    }
+    metadata = {"name": "switching", "namespace": where}
+    api.create(
+        SECRETS,
+        {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls", "stringData": pair},
+    )
+    before = (api.get(GATEWAYS, overlay.CLASS, where) or {})["spec"]["listeners"]
+    listener = {
+        **before[0],
+        "name": "https",
+        "protocol": "HTTPS",
+        "port": cluster.gateway.https_port,
+        "tls": {"certificateRefs": [{"name": "switching"}]},
+    }
+    api.patch(GATEWAYS, overlay.CLASS, {"spec": {"listeners": [*before, listener]}}, where)
+    yield
+    api.patch(GATEWAYS, overlay.CLASS, {"spec": {"listeners": before}}, where)
+    api.delete(SECRETS, "switching", where)
+
+
+def before(operator: Operator) -> None:
+    operator.sh("kubectl get ingresses --all-namespaces")
+    counted = operator.sh("kubectl get services,ingresses")
+    assert "2 nginx.ingress.kubernetes.io/proxy-read-timeout:" in counted, "the Service's and its Ingress's"
+    named = operator.sh("kubectl get services --all-namespaces --output custom-columns").splitlines()
+    assert [line.split() for line in named if line.startswith("team-")] == [
+        ["team-a", "shop", "<none>", "<none>"],
+        ["team-b", "blog", "nginx", "<none>"],
+        ["team-b", "pay", "<none>", "<none>"],
+    ]
+    operator.sh("kubectl get events")
+    operator.sh("mkdir -p switching")
+    operator.sh("kubectl annotate service blog --namespace team-b ingress/class-")
+    operator.sh("kubectl apply -k gateway/")
+    operator.sh("export OLD=")
+    # ingress-nginx redirects a host with TLS, and serves one without by https, too.
+    assert operator.compare("compare") == {
+        PLAIN: "200 404 200 404",
+        NAMED: "200 404 200 404",
+        SECURE: "308 404 200 404",
+    }
+    operator.learn_to_take_effect()
+    operator.edit(
+        {
+            "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME},
+            "namespaces": {"team-a": {"outputs": ["ingress", "httproute"]}},
+        }
+    )
+    operator.take_effect()
+    operator.until_routes({"shop"})
+    operator.settings({"namespaces": {}})
+
+
+BOTH = {"class": "nginx", "outputs": ["ingress", "httproute"]}
+EVERY_SHOP = {"shop", "blog", "pay"}
+
+
+def way_1(operator: Operator, visitors: Visitors, late: Visitors) -> None:
+    operator.sh("kubectl apply -k metacontroller/httproute/")
+    operator.edit({**BOTH, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}})
+    operator.take_effect()
+    operator.until_routes(EVERY_SHOP)
+    operator.until_served(operator.new)
+    # An HTTPRoute is served on one listener: without TLS on http, with TLS on https.
+    assert operator.compare("kubectl get httproutes") == {
+        PLAIN: "200 200 200 404",
+        NAMED: "200 200 200 404",
+        SECURE: "308 404 200 200",
+    }
+    move(operator.new, visitors, late)
+    operator.edit({"outputs": ["httproute"]})
+    operator.take_effect()
+    operator.until_served(operator.old, served=False)
+
+    # The way back, and then forth again.
+    operator.settings(BOTH)
+    operator.take_effect()
+    operator.until_served(operator.old)
+    move(operator.old, visitors, late)
+    move(operator.new, visitors, late)
+
+    operator.edit({"class": "ingress-manager", "outputs": ["ingress", "httproute"]})
+    operator.take_effect()
+    operator.until_classes("ingress-manager")
+    assert operator.sh("kubectl get ingresses").count(" ingress-manager ") == len(SHOPS)
+    operator.until_served(operator.old, served=False)
+    operator.edit({"outputs": ["ingress"]})
+    operator.take_effect()
+    operator.until_routes(set())
+
+
+def way_2(operator: Operator, visitors: Visitors, late: Visitors) -> None:
+    operator.file("switching/kustomization.yaml")
+    operator.sh("kubectl apply -k switching/")
+    operator.until_served(operator.new)
+    # An Ingress is served by http and by https; the gateway redirects nobody unless it is told to.
+    assert operator.compare("compare") == {
+        PLAIN: "200 200 200 200",
+        NAMED: "200 200 200 200",
+        SECURE: "308 200 200 200",
+    }
+    move(operator.new, visitors, late)
+    operator.edit({"class": "ingress-manager"})
+    operator.take_effect()
+    operator.until_classes("ingress-manager")
+    operator.until_served(operator.old, served=False)
+    operator.sh("kubectl get ingresses")
+    time.sleep(0.5)  # for requests that only the Ingresses can serve
+    assert not [copy for copy in operator.cluster.api.list(INGRESSES) if "-switching" in copy["metadata"]["name"]]
+
+
+def way_3(operator: Operator) -> None:
+    operator.settings({"class": "nginx"})
+    operator.edit({"namespaces": {"team-b": {"class": "ingress-manager"}}})
+    operator.take_effect()
+    wait_for(lambda: operator.old.status(PLAIN) == 200 and operator.new.status(NAMED) == 200, PATIENCE)
+    assert operator.old.status(NAMED) == 404, "what comes to the old address is lost at once"
+    operator.sh("kubectl annotate service shop --namespace team-a ingress/class=ingress-manager")
+    wait_for(lambda: operator.new.status(PLAIN) == 200 and operator.old.status(PLAIN) == 404, PATIENCE)
+    operator.settings({"namespaces": {}})
+    operator.edit({"class": "ingress-manager"})
+    operator.sh("kubectl annotate service shop --namespace team-a ingress/class-")
+
+
+def after(operator: Operator) -> None:
+    listed = operator.sh("kubectl get ingresses --all-namespaces --output custom-columns").splitlines()
+    assert sorted(line.split()[:2] for line in listed if line.startswith("team-")) == sorted(map(list, SHOPS))
+    operator.sh("kubectl get validatingwebhookconfigurations")
+    target = {"external-dns.alpha.kubernetes.io/target": "gateway.example.com"}
+    operator.edit({"annotations": target})
+    operator.take_effect()
+
+    def is_told() -> bool:
+        return all(target.items() <= each["metadata"]["annotations"].items() for each in operator.ingresses().values())
+
+    wait_for(is_told, PATIENCE, what="the annotation that external-dns reads")
+    operator.until_classes("ingress-manager")
+
+
+def move(address: Address, visitors: Visitors, late: Visitors) -> None:
+    """Move the DNS, which some learn later than others."""
+    visitors.address = address
+    time.sleep(0.3)
+    late.address = address
+    time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def nobody_notices(operator: Operator) -> Iterator[tuple[Visitors, Visitors]]:
+    """Have visitors of the old controller, of whom none may be disappointed."""
+    operator.until_served(operator.old)
+    with Visitors(operator.old, 0.005) as visitors, Visitors(operator.old, 0.005) as late:
+        yield visitors, late
+    for each in (visitors, late):
+        assert each.failed == []
+        assert each.answered > 100
+
+
+@pytest.mark.thorough
+def test_the_page_on_switching_is_followed_and_no_visitor_of_the_ways_without_loss_notices(operator: Operator) -> None:
+    assert operator.ingresses()["team-a", "shop"]["status"] == {"loadBalancer": {"ingress": [{"ip": ADDRESS}]}}
+    with nobody_notices(operator) as visitors:
+        before(operator)
+        way_1(operator, *visitors)
+    operator.settings({"class": "nginx"})
+    operator.take_effect()
+    operator.until_classes("nginx")
+    with nobody_notices(operator) as visitors:
+        way_2(operator, *visitors)
+    way_3(operator)
+    after(operator)
+    assert operator.blocks == []

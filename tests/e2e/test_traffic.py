@@ -1,0 +1,238 @@
+"""Requests from outside reach the Service, by Ingress and by HTTPRoute, and each change takes effect on them."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bench.gateway import gateway_figures
+from devcluster import gateway
+from devcluster.api import INGRESSES, SERVICES, Api, Object, Resource, path_of, wait_for
+from devcluster.backend import Backend
+from devcluster.cluster import DevCluster
+from devcluster.gateway import Answer
+from tests.e2e.traffic import ON, Place, backend
+
+GATEWAYS = Resource("gateway.networking.k8s.io/v1", "gateways", "Gateway")
+GATEWAY_CLASSES = Resource("gateway.networking.k8s.io/v1", "gatewayclasses", "GatewayClass", namespaced=False)
+INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
+
+
+def test_a_service_is_served_once_it_is_annotated(place: Place) -> None:
+    host = place.host("annotated")
+    with place.service("annotated", {}) as service, Backend(service):
+        place.until_404_page(host)
+        place.annotate("annotated", ON)
+        assert backend(place.until_served(host)) == (f"{place.namespace}/annotated", 80)
+
+
+def test_a_changed_host_takes_effect(place: Place) -> None:
+    old, new = place.host("old"), place.host("new")
+    with place.service("host-changes", {**ON, "ingress/host": old}) as service, Backend(service):
+        place.until_served(old)
+        place.annotate("host-changes", {"ingress/host": new})
+        place.until_served(new)
+        place.until_404_page(old)
+
+
+def test_a_changed_path_takes_effect(place: Place) -> None:
+    host = place.host("path-changes")
+    with place.service("path-changes", {**ON, "ingress/path": "/old"}) as service, Backend(service):
+        place.until_served(host, "/old")
+        place.annotate("path-changes", {"ingress/path": "/new"})
+        place.until_served(host, "/new/cart")
+        place.until_404_page(host, "/old")
+
+
+def test_a_changed_port_takes_effect(place: Place) -> None:
+    host, ports = place.host("port-changes"), ({"port": 80}, {"port": 8080})
+    with (
+        place.service("port-changes", {**ON, "ingress/port": "80"}, ports) as service,
+        Backend(service),
+        Backend(service, 8080),
+    ):
+        place.until("the first port", lambda answer: backend_port(answer) == 80, host)
+        place.annotate("port-changes", {"ingress/port": "8080"})
+        place.until("the other port", lambda answer: backend_port(answer) == 8080, host)
+
+
+def backend_port(answer: Answer) -> int | None:
+    return backend(answer)[1] if answer.status == 200 else None
+
+
+def test_the_404_page_answers_once_the_service_opts_out(place: Place) -> None:
+    host = place.host("opts-out")
+    with place.service("opts-out") as service, Backend(service):
+        place.until_served(host)
+        place.annotate("opts-out", {"ingress/http": None})
+        place.until_404_page(host)
+
+
+def test_the_404_page_answers_once_the_service_is_deleted(place: Place) -> None:
+    host = place.host("deleted")
+    with place.service("deleted") as service, Backend(service):
+        place.until_served(host)
+        place.api.delete(SERVICES, "deleted", place.namespace)
+        place.until_404_page(host)
+
+
+def test_while_what_was_deleted_is_restored_nothing_but_the_service_and_the_404_page_answers(place: Place) -> None:
+    """`python -m bench gateway` measures for how long the page does."""
+    host = place.host("restored")
+    answers: list[Answer] = []
+    ended = threading.Event()
+
+    def visit() -> None:
+        while not ended.is_set():
+            answers.append(place.gateway.ask(host))
+
+    with place.service("restored") as service, Backend(service):
+        place.until_served(host)
+        visitor = threading.Thread(target=visit)
+        visitor.start()
+        try:
+            for _ in range(3):
+                uid = only(place, "restored")["metadata"]["uid"]
+                place.api.delete(place.made, "restored", place.namespace, uid=uid)
+                wait_for(lambda uid=uid: is_another(place, "restored", uid), what="a new one")  # type: ignore[misc]
+                place.until_served(host)
+        finally:
+            ended.set()
+            visitor.join()
+    assert {answer_of(answer) for answer in answers} <= {f"{place.namespace}/restored", "the 404 page"}
+    assert answer_of(answers[-1]) == f"{place.namespace}/restored"
+
+
+def only(place: Place, name: str) -> Object:
+    found = place.api.get(place.made, name, place.namespace)
+    assert found is not None
+    return found
+
+
+def is_another(place: Place, name: str, uid: str) -> bool:
+    found = place.api.get(place.made, name, place.namespace)
+    return found is not None and found["metadata"]["uid"] != uid
+
+
+def answer_of(answer: Answer) -> str:
+    if answer.is_the_404_page:
+        return "the 404 page"
+    return backend(answer)[0] if answer.status == 200 else f"{answer.status} {answer.body}"
+
+
+def ingress(name: str, host: str, class_name: str | None) -> Object:
+    """Return an Ingress in the namespace `ingress` that somebody has made by hand."""
+    service = {"name": name, "port": {"number": 80}}
+    paths = [{"path": "/", "pathType": "Prefix", "backend": {"service": service}}]
+    spec: dict[str, Any] = {"rules": [{"host": host, "http": {"paths": paths}}]}
+    if class_name is not None:
+        spec["ingressClassName"] = class_name
+    metadata = {"name": f"by-hand-{class_name or 'no-class'}", "namespace": "ingress"}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
+
+
+@pytest.fixture
+def with_an_address(serving: DevCluster) -> Iterator[None]:
+    """Give the gateway an address, as a cloud does. Then Traefik writes it to the status of what it serves."""
+    address(serving.api, [{"ip": "192.0.2.1"}])
+    yield
+    address(serving.api, None)
+
+
+def address(api: Api, ingress: list[Object] | None) -> None:
+    path = path_of(SERVICES, gateway.NAME, gateway.NAME) + "/status"
+    api.request("PATCH", path, body={"status": {"loadBalancer": {"ingress": ingress}}})
+
+
+def written_by_the_gateway(cluster: DevCluster, plural: str) -> set[str]:
+    """Return the names of the objects that Traefik has written to, from the audit log."""
+    return {
+        event["objectRef"]["name"]
+        for event in cluster.audit_events()
+        if event["user"]["username"] == gateway.USER
+        and event["verb"] not in ("get", "list", "watch")
+        and event.get("objectRef", {}).get("resource") == plural
+    }
+
+
+@pytest.mark.usefixtures("with_an_address")
+def test_an_ingress_of_another_class_or_of_none_is_neither_served_nor_written_to(serving: DevCluster) -> None:
+    place = Place(serving, "ingress")
+    nginx = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "nginx"}}
+    with contextlib.ExitStack() as exits:
+        place.api.create(INGRESS_CLASSES, nginx | {"spec": {"controller": "k8s.io/ingress-nginx"}})
+        exits.callback(place.api.delete, INGRESS_CLASSES, "nginx")
+        service = exits.enter_context(place.service("stranger", {}))
+        exits.enter_context(Backend(service))
+        for class_name in ("nginx", None):
+            stranger = ingress("stranger", place.host("stranger"), class_name)
+            place.api.create(INGRESSES, stranger)
+            exits.callback(place.api.delete, INGRESSES, stranger["metadata"]["name"], "ingress")
+        # Traefik takes up changes in their order: once it serves what came later, it has seen these.
+        later = exits.enter_context(place.service("later"))
+        exits.enter_context(Backend(later))
+        place.until_served(place.host("later"))
+        wait_for(lambda: "later" in written_by_the_gateway(serving, "ingresses"), what="the status of the later one")
+        place.until_404_page(place.host("stranger"))
+        assert not {"by-hand-nginx", "by-hand-no-class"} & written_by_the_gateway(serving, "ingresses")
+
+
+def test_a_service_that_asks_for_another_class_leaves_its_host_to_the_other_controller(serving: DevCluster) -> None:
+    place, host = Place(serving, "ingress"), "one-host.ingress.example.com"
+    with contextlib.ExitStack() as exits:
+        for name, annotations in (("of-nginx", {"ingress/class": "nginx"}), ("of-the-gateway", {})):
+            service = exits.enter_context(place.service(name, {**ON, "ingress/host": host, **annotations}))
+            exits.enter_context(Backend(service))
+        assert backend(place.until_served(host)) == ("ingress/of-the-gateway", 80)
+        place.annotate("of-the-gateway", {"ingress/http": None})
+        place.until_404_page(host)
+
+
+@pytest.mark.usefixtures("with_an_address")
+def test_an_httproute_of_a_gateway_of_another_class_is_neither_served_nor_written_to(serving: DevCluster) -> None:
+    place, host = Place(serving, "httproute"), "other-gateway.httproute.example.com"
+    ours = place.api.get(GATEWAYS, "ingress-manager", gateway.NAME)
+    assert ours is not None
+    with contextlib.ExitStack() as exits:
+        other_class = {"metadata": {"name": "other"}, "spec": {"controllerName": "example.com/other"}}
+        place.api.create(GATEWAY_CLASSES, kind(GATEWAY_CLASSES) | other_class)
+        exits.callback(place.api.delete, GATEWAY_CLASSES, "other")
+        other = {"metadata": {"name": "other", "namespace": gateway.NAME}}
+        place.api.create(GATEWAYS, kind(GATEWAYS) | other | {"spec": ours["spec"] | {"gatewayClassName": "other"}})
+        exits.callback(place.api.delete, GATEWAYS, "other", gateway.NAME)
+        service = exits.enter_context(place.service("other-gateway", {}))
+        exits.enter_context(Backend(service))
+        parent = {"name": "other", "namespace": gateway.NAME, "sectionName": "http"}
+        rules = [{"backendRefs": [{"name": "other-gateway", "port": 80}]}]
+        metadata = {"name": "by-hand-other-gateway", "namespace": "httproute"}
+        spec = {"parentRefs": [parent], "hostnames": [host], "rules": rules}
+        place.api.create(place.made, kind(place.made) | {"metadata": metadata, "spec": spec})
+        exits.callback(place.api.delete, place.made, metadata["name"], "httproute")
+        later = exits.enter_context(place.service("later"))
+        exits.enter_context(Backend(later))
+        place.until_served(place.host("later"))
+        wait_for(lambda: "later" in written_by_the_gateway(serving, "httproutes"), what="the status of the later one")
+        place.until_404_page(host)
+        assert metadata["name"] not in written_by_the_gateway(serving, "httproutes")
+        assert "other" not in written_by_the_gateway(serving, "gateways")
+
+
+def kind(resource: Resource) -> Object:
+    return {"apiVersion": resource.api_version, "kind": resource.kind}
+
+
+@pytest.mark.parametrize("engine", ["standin"], indirect=True)
+def test_a_short_run_of_the_gateways_benchmark_gives_all_its_figures(serving: DevCluster) -> None:
+    names = [figure.name for figure in gateway_figures(serving, lambda _: None, samples=1)]
+    assert names == [
+        "Ingress: from the annotation to the first 200, median of 1",
+        "worst",
+        "Ingress deleted: visitors see the 404 page for, median of 1",
+        "worst",
+        "HTTPRoute: from the annotation to the first 200, median of 1",
+        "worst",
+        "HTTPRoute deleted: visitors see the 404 page for, median of 1",
+        "worst",
+    ]
