@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from devcluster import credentials
 from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, SERVICES, Object, Resource, wait_for
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
+from devcluster.errors import NotReady
 from devcluster.programs import find_metacontroller
 from devcluster.story import Stage
 from hooks.commands.kinds import Kind
@@ -62,9 +63,19 @@ class Scene:
         findings = found["findings"]
         return [each for each in findings if each["object"]["namespace"].startswith(self.namespace)]
 
-    def kinds(self, *options: str) -> list[str]:
-        """Return the kinds of what is found, of which a host that is a placeholder is none."""
-        return [found["kind"] for found in self.audit(*options)]
+    def until_found(self, kinds: Sequence[str], options: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Return what is found once it is of these kinds. Raises NotReady, with what is found."""
+        found: list[dict[str, Any]] = []
+
+        def are_found() -> bool:
+            found[:] = self.audit(*options)
+            return sorted(each["kind"] for each in found) == list(kinds)
+
+        try:
+            wait_for(are_found, 20, interval=0.2)
+        except NotReady as error:
+            raise NotReady(f"waited for {list(kinds)}; found {found}") from error
+        return found
 
     def mend(self, command: str, words: dict[str, str]) -> None:
         """Run a command of a finding, with these words in the place of others."""
@@ -340,15 +351,12 @@ def test_every_kind_is_found_on_a_cluster() -> None:
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: f"{finding.kind}: {finding.reason}")
 def test_a_finding_appears_and_goes_when_its_command_is_run(scene: Scene, finding: Finding) -> None:
     finding.happens(scene)
-    wait_for(lambda: finding.kind in scene.kinds(*finding.options), 20, what=f"the finding {finding.kind}")
-    audited = scene.audit(*finding.options)
-    assert sorted(found["kind"] for found in audited) == sorted([finding.kind, *finding.beside])
-    [command] = [found["command"] for found in audited if found["kind"] == finding.kind]
+    expected = sorted([finding.kind, *finding.beside])
+    found = scene.until_found(expected, finding.options)
+    [command] = [each["command"] for each in found if each["kind"] == finding.kind]
     uid = scene.uid(finding.keeps)
     scene.mend(command, finding.words)
-    wait_for(lambda: finding.kind not in scene.kinds(*finding.options), 20, what=f"an end of the finding: {command}")
-    if not finding.beside:
-        wait_for(lambda: scene.kinds(*finding.options) == [], 20, what="an audit that finds nothing")
+    scene.until_found(sorted(finding.beside), finding.options)
     assert scene.uid(finding.keeps) == uid
 
 
@@ -400,10 +408,9 @@ def test_httproutes_are_audited_as_ingresses_are(serving: DevCluster) -> None:
     scene.service("audited", ingress=False)
     try:
         for kind in (Kind.NAME_TAKEN, Kind.DETACHED):
-            [found] = scene.audit()
-            assert (found["kind"], found["object"]["name"]) == (kind, "audited")
+            [found] = scene.until_found([kind])
             scene.mend(found["command"], {})
-            wait_for(lambda: scene.audit() == [], 20, what="an audit that finds nothing")
+            scene.until_found([])
             scene.api.patch(HTTPROUTES, "audited", {"metadata": {"annotations": {DECORATOR: None}}}, scene.namespace)
     finally:
         scene.api.delete(SERVICES, "audited", scene.namespace)
@@ -493,7 +500,7 @@ def test_who_may_not_look_at_all_is_told_in_a_line_for_each_kind_and_no_finding_
         kubeconfig = reader(plane, tmp_path, name, LISTS[:count], namespace)
         ended = run(plane, "audit", "-n", namespace, f"--current-settings={settings}", kubeconfig=kubeconfig)
         kinds = [line.split()[0] for line in ended.stdout.splitlines() if line[:1].isalpha()]
-        assert (ended.returncode, kinds) == (2, [["refused", "1"], ["refused", "missing", "2"]][count - 1])
+        assert (ended.returncode, kinds) == (2, [["refused"], ["refused", "missing"]][count - 1])
         lines = [
             f"{kind} could not be looked at: Error from server (Forbidden): " for kind in ("Ingresses", "HTTPRoutes")
         ]
