@@ -30,7 +30,7 @@ from hooks.settings import parse
 from tests import made_up
 from tests.commands import Ended, kubectl_that_answers, run
 from tests.metacontroller import Object, as_created, service
-from tests.test_commands import BIN, on_a_terminal
+from tests.test_commands import BIN, on_a_terminal, started
 from tests.test_properties import wanted
 from tools import cases
 
@@ -298,6 +298,12 @@ def test_one_kind_alone_is_printed_and_counted(tmp_path: Path) -> None:
         ended = audited(GOOD, options=options)
         assert ended.status == 2
         assert message in ended.err
+
+
+def test_the_shell_completes_the_kinds() -> None:
+    words = "ingress-manager audit --only name"
+    completed = started("ingress-manager", _INGRESS_MANAGER_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD="3")
+    assert completed.stdout == "plain,name-taken\n"
 
 
 def test_what_cannot_be_read_or_judged_is_told_and_the_rest_is_judged() -> None:
