@@ -221,18 +221,23 @@ class Auditor:
         if is_being_deleted(made.item):
             yield held(made.item)
             return
+        yield Found(Kind.DETACHED, made.item, *self._lacks(made))
+
+    def _lacks(self, made: Made) -> tuple[str, str]:
+        """Return what an object lacks that Metacontroller doesn't take for ours, and the command that mends it."""
         owner = self._owner_of(made)
-        service = owner or self._asking_for(made)
-        if made.owner_uid and not owner:
-            sentence, service = f"it belongs to {made.owner} of uid {made.owner_uid}, which isn't there", None
-        elif made.owner_uid:
-            sentence = "it lacks Metacontroller's annotation"
-        elif made.is_marked:
-            sentence = "it has no owner"
-        else:
-            sentence = "it has neither an owner nor Metacontroller's annotation"
+        if owner:
+            return "it lacks Metacontroller's annotation", remedies.attach(made, owner.service)
+        if made.service:
+            sentence = f"it belongs to Service {made.service} of uid {made.owner_uid}, which isn't there"
+            return sentence, remedies.delete(made.item)
+        if made.owner:
+            sentence = f"it belongs to {made.owner.get('kind')} {made.owner.get('name')}, and is not ingress-manager's"
+            return sentence, remedies.disown(made.item)
+        service = self._asking_for(made)
         command = remedies.attach(made, service.service) if service else remedies.delete(made.item)
-        yield Found(Kind.DETACHED, made.item, sentence, command)
+        more = "" if made.is_marked else ", and lacks Metacontroller's annotation"
+        return f"it has no owner{more}", command
 
     def _belongs_to_a_service(self, made: Made) -> bool:
         """Return whether Metacontroller takes an object for one that it made for a Service that is there."""
@@ -240,7 +245,7 @@ class Auditor:
 
     def _owner_of(self, made: Made) -> Listed | None:
         """Return the Service that controls an object, if it is there."""
-        found = self._inventory.services.get(f"{made.item.namespace}/{made.owner.partition(' ')[2]}")
+        found = self._inventory.services.get(made.service)
         return found if found and made.owner_uid == found.service.metadata.uid != "" else None
 
     def _asking_for(self, made: Made) -> Listed | None:
@@ -286,9 +291,7 @@ class Auditor:
 def held(item: Item) -> Found:
     """Return the finding about an object that is being deleted."""
     since, names = item.metadata["deletionTimestamp"], listed(finalizers_of(item))
-    return Found(
-        Kind.HELD, item, f"is being deleted since {since}; held by {names or 'nothing'}", remedies.let_go(item)
-    )
+    return Found(Kind.HELD, item, f"its deletion began at {since}; held by {names or 'nothing'}", remedies.let_go(item))
 
 
 def hosts_of(wanted: Object) -> list[Any]:

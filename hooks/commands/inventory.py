@@ -45,10 +45,9 @@ class Made:
     kind: str
     item: Item
     typed: Attachment
-    owner: str
-    """Kind and name of the object that controls it, as in "Service shop"; empty when none does."""
+    owner: Object
+    """The owner reference of the object that controls it; empty when none does."""
 
-    owner_uid: str
     is_marked: bool
     """Whether it has Metacontroller's annotation with our name."""
 
@@ -59,6 +58,17 @@ class Made:
     def key(self) -> Key:
         """Return what names it."""
         return self.kind, self.item.label
+
+    @property
+    def owner_uid(self) -> str:
+        """Return the uid of the object that controls it; empty when none does."""
+        return str(self.owner.get("uid") or "")
+
+    @property
+    def service(self) -> str:
+        """Return the Service that controls it, as namespace/name; empty when none does."""
+        is_service = (self.owner.get("apiVersion"), self.owner.get("kind")) == ("v1", "Service")
+        return f"{self.item.namespace}/{self.owner.get('name')}" if is_service else ""
 
     @property
     def looks_ours(self) -> bool:
@@ -134,8 +144,7 @@ def as_made(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> Ma
         typed = msgspec.convert(item.object, type_)
     except msgspec.ValidationError as error:
         return about_invalid(item, str(error)) if is_marked or is_labelled else None
-    name = f"{owner.get('kind', '')} {owner.get('name', '')}".strip()
-    return Made(kind, item, typed, name, str(owner.get("uid") or ""), is_marked, is_labelled)
+    return Made(kind, item, typed, owner, is_marked, is_labelled)
 
 
 def controller_of(metadata: Object) -> Object:

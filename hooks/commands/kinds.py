@@ -74,9 +74,9 @@ KINDS = {
     ),
     Kind.DETACHED: Row(
         Severity.ERROR,
-        "It carries ingress-manager's label or annotation, and nobody looks after it: it lacks its owner or "
-        "Metacontroller's annotation, or its Service is gone. It stays as it is, whatever the Service says.",
-        "Attach it again, if its Service asks for it; or delete it.",
+        "It carries ingress-manager's label or annotation, and ingress-manager doesn't look after it: it lacks its "
+        "owner or Metacontroller's annotation, or its Service is gone. It stays as it is, whatever the Service says.",
+        "Attach it again, if its Service asks for it; or delete it. If it is somebody else's, take the label off.",
     ),
     Kind.HELD: Row(
         Severity.ERROR,

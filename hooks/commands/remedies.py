@@ -10,6 +10,7 @@ from hooks.commands.inventory import CONTROLLER, DECORATOR, Made
 from hooks.commands.manifests import Item
 from hooks.errors import Problem, Reason, Refused
 from hooks.kubernetes import Object, Service
+from hooks.outputs.metadata import MANAGED_BY_LABEL
 from hooks.text import nearest
 
 SYNC_ALL = "kubectl rollout restart deployment metacontroller --namespace=metacontroller"
@@ -66,6 +67,11 @@ def attach(made: Made, service: Service) -> str:
     }
     mark = {} if made.is_marked else {"annotations": {DECORATOR: CONTROLLER}}
     return _patch(made.item, {"metadata": {**mark, "ownerReferences": [owner]}})
+
+
+def disown(item: Item) -> str:
+    """Return the command after which an object doesn't say any more that it is ours."""
+    return _patch(item, {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}})
 
 
 def correct(item: Item, refused: Refused) -> str:

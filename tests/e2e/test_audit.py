@@ -29,6 +29,7 @@ from hooks.standing import LAST_APPLIED
 from tests.e2e.tenant import BINDINGS
 from tests.e2e.test_commands import run
 
+CONFIG_MAPS = Resource("v1", "configmaps", "ConfigMap")
 ON = {"ingress/http": "true"}
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
 EDITS = "s/port: 80$/port: 8081/; s/host: twice/host: once/"
@@ -247,6 +248,14 @@ def detached_and_not_asked_for(scene: Scene) -> None:
     scene.ingress("shop", labels=LABEL)
 
 
+def detached_of_another_owner(scene: Scene) -> None:
+    metadata = {"name": "shop", "namespace": scene.namespace}
+    owner = scene.api.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    uid = owner["metadata"]["uid"]
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "shop", "uid": uid, "controller": True}
+    scene.ingress("shop", labels=LABEL, ownerReferences=[reference])
+
+
 def held_service(scene: Scene) -> None:
     scene.service("shop")
     scene.patch(SERVICES, "shop", finalizers=["example.com/hold"])
@@ -324,6 +333,7 @@ FINDINGS = [
     Finding(Kind.DETACHED, "without an owner", detached_without_owner, keeps="shop"),
     Finding(Kind.DETACHED, "its Service is gone", detached_from_nothing),
     Finding(Kind.DETACHED, "its Service asks for nothing", detached_and_not_asked_for),
+    Finding(Kind.DETACHED, "it belongs to something else", detached_of_another_owner, keeps="shop"),
     Finding(Kind.HELD, "a Service", held_service),
     Finding(Kind.HELD, "an Ingress", held_ingress),
     Finding(Kind.HELD, "an Ingress in the way", held_in_the_way),
