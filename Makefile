@@ -69,12 +69,12 @@ format: $(bin)/.complete  ## let ruff put the code in order
 docs: $(bin)/.complete  ## write the parts of the docs that are made from the code, and what the commands in them print
 	@$(bin)/python -m tools.docs
 
-cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, and the 404 page; show what changes
+cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, the 404 page, and the examples of `play`; show what changes
 	@$(bin)/python -m tools.cases
 
-screenshot: $(bin)/.complete  ## take the picture of the 404 page in the docs, in Chromium
+screenshot: $(bin)/.complete  ## take the pictures in the docs, of the 404 page and of `play`, in Chromium
 	@$(bin)/python -m tools.debian
-	@$(bin)/python -m pytest --quiet tests/test_browser.py --screenshot
+	@$(bin)/python -m pytest --quiet tests/test_browser.py tests/test_browser_play.py -k picture --screenshot
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \

@@ -1,6 +1,7 @@
 """The development cluster: a control plane with ingress-manager installed and running."""
 
 import contextlib
+import dataclasses
 import functools
 import http.client
 import re
@@ -126,11 +127,12 @@ class DevCluster:
         )
         engine = engines.find_engine(self._choice, rendered.find("Deployment", "metacontroller"))
         self.settings_file = self.folder / "settings.yaml"
-        settings = rendered.settings()
         if self.gateway:
-            # The one line that gateway/README.md asks for.
-            settings = re.sub(r"^class: .*$", f"class: {overlay.CLASS}", settings, flags=re.MULTILINE)
-        self.settings_file.write_text(settings if self._settings is None else yaml.safe_dump(self._settings))
+            # The one line that gateway/README.md asks for, in the ConfigMap with the settings.
+            text = re.sub(r"^( +class:) nginx$", rf"\1 {overlay.CLASS}", rendered.text, flags=re.MULTILINE)
+            rendered = dataclasses.replace(rendered, text=text)
+        stated = rendered.settings() if self._settings is None else yaml.safe_dump(self._settings)
+        self.settings_file.write_text(stated)
         self.ingress_class = load(self.settings_file).policy.ingress_class
         self.hook = self._hook(hook_port)
         self.hook.start()

@@ -10,7 +10,7 @@ from hooks.exposure import Exposure, expose
 from hooks.kubernetes import Object, Observed, Service
 from hooks.outputs import OUTPUTS
 from hooks.policy import NamespacePolicy, Policy, in_namespace
-from hooks.standing import check_standing
+from hooks.standing import check_standing, record_of
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""
@@ -24,6 +24,9 @@ PAUSE_SECONDS = range(60, 91)
 LARGEST_OBJECT = 100_000
 """Bytes of an object as JSON. Metacontroller stores this JSON as an annotation of the object, beside the annotations
 that we copy. The API server takes 262,144 bytes of annotations in all; it would refuse a larger object at every try."""
+
+LARGEST_ANSWER = 500_000
+"""Bytes of all objects of one Service. Each comes back with every request, with its copy: larger ones would not fit."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 
@@ -44,7 +47,8 @@ class Decision(msgspec.Struct, frozen=True):
     """Why nothing should change. `objects` is then empty, which does not mean that any should be removed."""
 
     forbidden: Problem | None = None
-    """Why what stands has to go all the same, although the Service is refused: the policy forbids it."""
+    """Why something that stands has to go all the same, although the Service is refused: the policy forbids it. Then
+    `objects` are those that may stay."""
 
 
 def decide(service: Service, observed: Observed, policy: Policy, age: float = 0) -> Decision:
@@ -60,12 +64,11 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     if wishes is None or policy.paused:
         return unchanged(service, observed, here, pause(service), wanted=wishes is not None)
     try:
-        if here.gateway is not None and observed.httproutes is None:
+        if here.makes_httproutes and observed.httproutes is None:
             raise Refused(422, [refusals.no_httproutes()])
         exposure = with_class(expose(service, wishes, here), observed)
         objects = tuple([made for output in here.outputs for made in OUTPUTS[output](exposure)])
-        for made in objects:
-            refuse_too_large(made)
+        refuse_too_large(objects)
     except Refused as refused:
         return unchanged(service, observed, here, refused, wanted=True)
     return Decision(wanted=True, objects=objects, resync_after=resync_after(service, objects, observed, age))
@@ -86,16 +89,22 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
 def unchanged(
     service: Service, observed: Observed, policy: NamespacePolicy, refused: Refused, *, wanted: bool
 ) -> Decision:
-    """Return the decision to change nothing; or to remove what stands, when the policy forbids that.
+    """Return the decision to change nothing; or to remove those of the objects that stand which the policy forbids.
 
-    Once it is removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
+    Once they are removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
-    try:
-        for standing in observed.all():
+    kept: list[Object] = []
+    forbidden: Problem | None = None
+    for standing in observed.all():
+        try:
             check_standing(service, standing, policy)
-    except Problem as forbidden:
-        return Decision(wanted=wanted, refused=refused, forbidden=forbidden)
-    return Decision(wanted=wanted, refused=refused)
+        except Problem as problem:
+            forbidden = forbidden or problem
+        else:
+            kept.extend(record for record in (record_of(standing),) if record is not None)
+    if forbidden is None:
+        return Decision(wanted=wanted, refused=refused)
+    return Decision(wanted=wanted, objects=tuple(kept), refused=refused, forbidden=forbidden)
 
 
 def pause(service: Service) -> Refused:
@@ -126,12 +135,21 @@ def spread(service: Service, seconds: range) -> int:
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]
 
 
-def refuse_too_large(made: Object) -> None:
-    """Raise Refused (422) when the object is larger than Metacontroller can apply."""
-    text = msgspec.json.encode(made)
-    # Go writes one byte as at most six. So a small object can't become too large, and needs no counting.
-    if len(text) * 6 > LARGEST_OBJECT and (size := size_in_go(text)) > LARGEST_OBJECT:
-        raise Refused(422, [refusals.too_large(made["kind"], size, LARGEST_OBJECT)])
+def refuse_too_large(objects: tuple[Object, ...]) -> None:
+    """Raise Refused (422) when an object is larger than Metacontroller can apply, or all are too large to be sent."""
+    total = 0
+    for made in objects:
+        text = msgspec.json.encode(made)
+        # Go writes one byte as at most six. So a small object can't become too large, and needs no counting.
+        size = len(text) * 6
+        if size > LARGEST_OBJECT and (size := size_in_go(text)) > LARGEST_OBJECT:
+            raise Refused(422, [refusals.too_large(made["kind"], size, LARGEST_OBJECT)])
+        total += size
+    if (
+        total > LARGEST_ANSWER
+        and (total := sum(size_in_go(msgspec.json.encode(made)) for made in objects)) > LARGEST_ANSWER
+    ):
+        raise Refused(422, [refusals.answer_too_large(len(objects), total, LARGEST_ANSWER)])
 
 
 def size_in_go(text: bytes) -> int:

@@ -31,6 +31,7 @@ class Reason(StrEnum):
     INVALID_DEFAULT_HOST = "invalid-default-host"
     INVALID_REQUEST = "invalid-request"
     INVALID_VALUE = "invalid-value"
+    LISTENER_NOT_ALLOWED = "listener-not-allowed"
     NO_HTTPROUTES = "no-httproutes"
     NO_PORT = "no-port"
     NOT_IN_HTTPROUTE = "not-in-httproute"
@@ -96,6 +97,10 @@ REASONS = {
     Reason.INVALID_VALUE: Meaning(
         "An annotation has a value that it can't have.",
         "Write a value as the sentence says. Values are text: true and 80 need quotes in YAML.",
+    ),
+    Reason.LISTENER_NOT_ALLOWED: Meaning(
+        "An HTTPRoute that was made earlier attaches to a listener that the settings don't name any more.",
+        "Correct what else is wrong with the Service: it then gets an HTTPRoute for the listener that is named.",
     ),
     Reason.NO_HTTPROUTES: Meaning(
         "The settings ask for HTTPRoutes, and Metacontroller was not told to look after them.",
@@ -184,7 +189,11 @@ def joined(shown: list[str], count: int) -> str:
 
 
 class SettingsError(Exception):
-    """The settings can't be used. The message names the field, its value and what would be right."""
+    """The settings can't be used. Each of `sentences` names a field, its value and what would be right."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("; ".join(sentences))
+        self.sentences = sentences
 
 
 class Problems:

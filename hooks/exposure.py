@@ -63,6 +63,9 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     route_annotations: dict[str, str]
     """Those of HTTPRoutes."""
 
+    main_host: str
+    """The first host of ingress/host, or the default host. Where every route states its own host, none may be this."""
+
 
 def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposure:
     """Return how the Service is to be reached.
@@ -95,6 +98,7 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
         tls_secret=wishes.tls_secret or policy.default_secret(service.metadata.name),
         parent=parent,
         route_annotations=choose_annotations(service, policy, HTTPROUTE, tls, problems) if parent else {},
+        main_host=wishes.hosts[0] if wishes.hosts else policy.default_host(service.metadata.name),
     )
 
 
@@ -131,13 +135,13 @@ def choose_class(wishes: Wishes, policy: NamespacePolicy, problems: Problems) ->
 def choose_parent(wishes: Wishes, policy: NamespacePolicy, tls: bool, problems: Problems) -> Parent | None:
     """Return what HTTPRoutes attach to. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say."""
     gateway = policy.gateway
-    if gateway is None:
+    if gateway is None or not policy.makes_httproutes:
         return None
     if INGRESS not in policy.outputs:
         if wishes.ingress_class is not None:
             problems.add(refusals.class_of_routes(wishes.ingress_class, policy.namespace, str(gateway)))
         if wishes.tls_secret is not None:
-            problems.add(refusals.secret_of_routes(wishes.tls_secret, str(gateway)))
+            problems.add(refusals.secret_of_routes(wishes.tls_secret, str(gateway), tls=gateway.https is not None))
     section = gateway.https if tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(tls, str(gateway)))
@@ -206,7 +210,7 @@ def choose_path(route: Route, wishes: Wishes, policy: NamespacePolicy, problems:
         origin, annotation = origin_of("pathType" if route.path_type else None, "ingress/path-type")
         problems.add(refusals.path_type_not_allowed(origin, annotation, path_type, policy.path_types))
         return path, path_type
-    if path_type == "ImplementationSpecific" and policy.gateway is not None:
+    if path_type == "ImplementationSpecific" and policy.makes_httproutes:
         origin, annotation = origin_of("pathType" if route.path_type else None, "ingress/path-type")
         problems.add(refusals.path_type_of_routes(origin, annotation, path_type))
     try:

@@ -94,6 +94,12 @@ class Ingress(msgspec.Struct, frozen=True, gc=False):
                 yield path.path, path.path_type
 
 
+class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    name: str
+    namespace: str = ""
+    section_name: str = ""
+
+
 class RoutePath(msgspec.Struct, frozen=True, gc=False):
     type: str = "PathPrefix"
     value: str = "/"
@@ -107,7 +113,8 @@ class RouteRule(msgspec.Struct, frozen=True, gc=False):
     matches: list[RouteMatch] | None = None
 
 
-class RouteSpec(msgspec.Struct, frozen=True, gc=False):
+class RouteSpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    parent_refs: list[ParentRef] | None = None
     hostnames: list[str] | None = None
     rules: list[RouteRule] | None = None
 

@@ -176,12 +176,17 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     """Which objects are made: some of OUTPUT_NAMES."""
 
     gateway: Gateway | None
-    """The Gateway that HTTPRoutes attach to; None: no HTTPRoute is made."""
+    """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
 
     @property
     def administrators(self) -> Mapping[str, str]:
         """Return the annotations that an Ingress with TLS is given. Their keys are never copied from a Service."""
         return {**self.annotations, **self.tls.annotations}
+
+    @property
+    def makes_httproutes(self) -> bool:
+        """Return whether a Service is given HTTPRoutes."""
+        return HTTPROUTE in self.outputs
 
     def default_host(self, service: str) -> str:
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
@@ -203,6 +208,13 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
         """Return whether an Ingress may have this class; None stands for the cluster's default."""
         return self.classes is None or ingress_class in self.classes
 
+    def allows_listener(self, namespace: str, gateway: str, section: str) -> bool:
+        """Return whether an HTTPRoute may attach to this listener; every one, where no Gateway is stated."""
+        stated = self.gateway
+        return stated is None or (
+            (namespace, gateway) == (stated.namespace, stated.name) and section in {stated.http, stated.https}
+        )
+
 
 def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
     """Return what holds in `namespace`: its own entry, else that of "*", with what they leave out filled in."""
@@ -211,7 +223,6 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
     # An entry that leaves out a limit keeps that of "*". An entry that leaves out a default has the general one, not
     # that of "*".
     hosts = allowed(stated.hosts, others.hosts)
-    outputs = policy.outputs if stated.outputs is UNSET else stated.outputs
     if hosts is not None:
         hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
     return NamespacePolicy(
@@ -225,8 +236,8 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
         tls=policy.tls if stated.tls is UNSET else tls_of(policy.tls, stated.tls),
         annotations=policy.annotations if stated.annotations is UNSET else stated.annotations,
         copied=policy.copied,
-        outputs=outputs,
-        gateway=policy.gateway if HTTPROUTE in outputs else None,
+        outputs=policy.outputs if stated.outputs is UNSET else stated.outputs,
+        gateway=policy.gateway,
     )
 
 

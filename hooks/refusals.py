@@ -130,11 +130,12 @@ def class_of_routes(ingress_class: str, namespace: str, gateway: str) -> Problem
     )
 
 
-def secret_of_routes(secret: str, gateway: str) -> Problem:
-    """Only HTTPRoutes are made here, and they name no certificate."""
+def secret_of_routes(secret: str, gateway: str, *, tls: bool) -> Problem:
+    """Only HTTPRoutes are made here, and they name no certificate. `tls` says whether the Gateway serves TLS at all."""
+    instead = 'state ingress/tls: "true" in its place' if tls else "remove it"
     return Problem(
         f"ingress/tls-secret: {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of "
-        f'{gateway}; state ingress/tls: "true" in its place',
+        f"{gateway}; {instead}",
         Reason.NOT_IN_HTTPROUTE,
         "ingress/tls-secret",
     )
@@ -159,6 +160,19 @@ def too_many_rules(host: str, count: int, paths: int, most: int) -> Problem:
         Reason.NOT_IN_HTTPROUTE,
         "ingress/routes",
     )
+
+
+def listener_not_allowed(namespace: str, gateway: str, section: str) -> Problem:
+    """The settings name another Gateway, or another listener of it."""
+    return Problem(
+        f"its parent, listener {quoted(section)} of Gateway {namespace}/{gateway}, is not one that the settings name",
+        Reason.LISTENER_NOT_ALLOWED,
+    )
+
+
+def answer_too_large(count: int, size: int, most: int) -> Problem:
+    """Metacontroller sends all that was made for a Service back with each request."""
+    return Problem(f"the {count} objects would have {size} bytes in all; {most} is the most", Reason.TOO_LARGE)
 
 
 def no_httproutes() -> Problem:

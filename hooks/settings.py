@@ -89,7 +89,7 @@ def parse(text: str) -> Policy:
     except Problem as problem:
         raise SettingsError(problem.sentence) from problem
     if problems := list(find_problems(policy)):
-        raise SettingsError("; ".join(problem.sentence for problem in problems))
+        raise SettingsError(*[problem.sentence for problem in problems])
     return policy
 
 
@@ -223,10 +223,12 @@ def _check_limit(path: str, limit: Limit | UnsetType, check: Callable[[str], str
 
 def _check_outputs(path: str, outputs: Sequence[str]) -> Iterator[Problem]:
     """Yield what is wrong with a list of outputs."""
+    seen: set[str] = set()
     for number, name in enumerate(outputs):
         yield from _check(f"{path}[{number}]", name, check_output)
-        if name in outputs[:number]:
+        if name in seen:
             yield Problem(f"{path}: lists {one_line(name)} twice")
+        seen.add(name)
 
 
 def _check_annotations(path: str, annotations: dict[str, str] | UnsetType) -> Iterator[Problem]:

@@ -7,12 +7,14 @@ Judged is what the hook once answered with, by Metacontroller's record of it. Wh
 an ingress controller, cert-manager, or a person who may edit Ingresses, and is not held by these settings.
 """
 
+from typing import cast
+
 import msgspec
 
 from hooks import refusals
 from hooks.copying import ADDED, OTHERS_PREFIXES, check_copied
 from hooks.errors import Problem
-from hooks.kubernetes import Attachment, HTTPRoute, Ingress, Service
+from hooks.kubernetes import Attachment, HTTPRoute, Ingress, Object, Service
 from hooks.policy import NamespacePolicy
 from hooks.syntax import check_path, check_path_of_type
 from hooks.text import quoted
@@ -39,13 +41,37 @@ def check_standing(service: Service, standing: Attachment, policy: NamespacePoli
     for host in made.hosts():
         if not policy.allows_host(host):
             raise refusals.host_not_allowed("its host", "", [host], policy.namespace, policy.hosts or ())
-    if isinstance(made, Ingress) and isinstance(standing, Ingress):
-        # Where none was stated, it has the cluster's default.
-        ingress_class = made.spec.ingress_class_name or standing.spec.ingress_class_name
-        if not policy.allows_class(ingress_class):
-            raise refusals.class_not_allowed("its class", ingress_class or "", policy.namespace, policy.classes or ())
+    if isinstance(made, HTTPRoute):
+        check_parents(made, policy)
+    else:
+        # The record of an Ingress is that of an object which is one.
+        check_class(made, cast("Ingress", standing), policy)
     for path, path_type in made.paths():
         check_standing_path(path, path_type, policy)
+
+
+def check_class(made: Ingress, standing: Ingress, policy: NamespacePolicy) -> None:
+    """Raise Problem when the policy doesn't allow the class of an Ingress."""
+    # Where none was stated, it has the cluster's default.
+    ingress_class = made.spec.ingress_class_name or standing.spec.ingress_class_name
+    if not policy.allows_class(ingress_class):
+        raise refusals.class_not_allowed("its class", ingress_class or "", policy.namespace, policy.classes or ())
+
+
+def check_parents(made: HTTPRoute, policy: NamespacePolicy) -> None:
+    """Raise Problem when an HTTPRoute attaches to a listener that the policy doesn't name."""
+    for parent in made.spec.parent_refs or ():
+        if not policy.allows_listener(parent.namespace, parent.name, parent.section_name):
+            raise refusals.listener_not_allowed(parent.namespace, parent.name, parent.section_name)
+
+
+def record_of(standing: Attachment) -> Object | None:
+    """Return the object as the hook answered with it; None when that can't be read."""
+    try:
+        made: Object = msgspec.json.decode((standing.metadata.annotations or {}).get(LAST_APPLIED, ""), type=Object)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return made
 
 
 def check_standing_path(path: str, path_type: str, policy: NamespacePolicy) -> None:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--screenshot", action="store_true", help="Write docs/404.webp: make screenshot.")
+    parser.addoption("--screenshot", action="store_true", help="Write the pictures in docs/: make screenshot.")
     parser.addoption("--thorough", action="store_true", help="Try more, and everything on both engines: make test-all.")
 
 
@@ -55,3 +55,9 @@ def show_requests(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("REQUESTS")
     for test, value in told:
         terminalreporter.write_line(f"{test}: {value}")
+
+
+@pytest.fixture
+def screenshot(request: pytest.FixtureRequest) -> bool:
+    """Return whether the pictures in the docs are to be written."""
+    return bool(request.config.getoption("--screenshot"))

@@ -35,6 +35,13 @@ def forbidden(made: Object, settings: Object, parent: Object) -> Iterator[str]:
     classes = own.get("classes", others.get("classes", "any"))
     if made["kind"] == "Ingress" and classes != "any" and made["spec"].get("ingressClassName") not in classes:
         yield f"class {made['spec'].get('ingressClassName')}"
+    gateway = settings.get("gateway")
+    if made["kind"] == "HTTPRoute" and gateway:
+        sections = {gateway.get("http", "http"), gateway.get("https", "https")}
+        for ref in made["spec"]["parentRefs"]:
+            same = (ref["namespace"], ref["name"]) == (gateway["namespace"], gateway["name"])
+            if not same or ref["sectionName"] not in sections:
+                yield f"listener {ref}"
     for path_type in path_types_of(made):
         if path_type not in settings.get("pathTypes", ["Prefix", "Exact"]):
             yield f"path type {path_type}"

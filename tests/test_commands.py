@@ -49,7 +49,7 @@ def test_every_command_has_examples_and_says_its_exit_status(name: str) -> None:
 
 
 def test_every_command_is_named_in_the_order_of_the_alphabet_with_what_it_does() -> None:
-    assert re.findall(r"^  (\w+) +[A-Z]\w+ ", run("--help").out.partition("Commands:")[2], re.MULTILINE) == sorted(
+    assert re.findall(r"^  ([\w-]+) +[A-Z]\w+ ", run("--help").out.partition("Commands:")[2], re.MULTILINE) == sorted(
         main.commands.commands
     )
 

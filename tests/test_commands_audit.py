@@ -18,12 +18,12 @@ import pytest
 from hypothesis import given
 
 from hooks.commands import audit as audit_module
-from hooks.commands.changes import changes
 from hooks.commands.drift import differences
-from hooks.commands.inventory import CONTROLLER, DECORATOR
-from hooks.commands.kinds import KINDS, Change, Kind
+from hooks.commands.kinds import KINDS, Effect, Kind
+from hooks.commands.managed import CONTROLLER, DECORATOR
 from hooks.commands.manifests import Item, Origin, read
 from hooks.commands.merge import updated, with_annotation
+from hooks.commands.preview import preview
 from hooks.commands.printing import as_yaml
 from hooks.policy import Policy
 from hooks.settings import parse
@@ -84,7 +84,7 @@ def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Obj
     if not made:
         return
     assert {found.kind for found in audit_module.audit(items_of(parent, *made), policy).found} <= WARNINGS
-    assert changes(items_of(parent, *made), policy).changed == []
+    assert preview(items_of(parent, *made), policy).affected == []
 
 
 @given(made_up.valid_services(), made_up.policy(), made_up.policy())
@@ -95,11 +95,11 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
     if not made:
         return
     items = items_of(parent, *made.values())
-    would = {each.change for each in changes(items, after).changed}
+    would = {each.effect for each in preview(items, after).affected}
     found = {each.kind for each in audit_module.audit(items, after).found} - WARNINGS
-    assert (Change.CREATED in would) == (Kind.MISSING in found)
-    assert (Change.REFUSED in would) == (Kind.REFUSED in found)
-    assert (Change.CHANGED in would) <= bool({Kind.DRIFTED, Kind.FORBIDDEN} & found)
+    assert (Effect.CREATED in would) == (Kind.MISSING in found)
+    assert (Effect.REFUSED in would) == (Kind.REFUSED in found)
+    assert (Effect.CHANGED in would) <= bool({Kind.DRIFTED, Kind.FORBIDDEN} & found)
     for each in wanted(parent, after):
         if standing := made.get(each["kind"] + each["metadata"]["name"]):
             signed = with_annotation(each, DECORATOR, CONTROLLER)

@@ -19,7 +19,7 @@ from hooks.settings import parse
 from tests.commands import run
 from tests.metacontroller import service
 
-WITHOUT_EXAMPLE = {Reason.INVALID_REQUEST, Reason.NO_HTTPROUTES, Reason.TOO_LARGE}
+WITHOUT_EXAMPLE = {Reason.INVALID_REQUEST, Reason.LISTENER_NOT_ALLOWED, Reason.NO_HTTPROUTES, Reason.TOO_LARGE}
 
 
 def test_everything_in_the_tables_can_be_explained() -> None:

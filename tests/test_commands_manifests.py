@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,12 @@ def test_flow_style_yaml_begins_with_a_brace_like_json() -> None:
     assert objects(read("{a: [b], c: 'd'}\n", "f")) == [{"a": ["b"], "c": "d"}]
 
 
+MERGED = "a: &a {b: 1, c: 2}\n" + "".join(
+    f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 10)}]}}\n" for before, name in pairwise("abcdefghi")
+)
+LISTED = "a: &a {kind: List, items: []}\nkind: List\nitems: [*a, *a]\n"
+
+
 @pytest.mark.parametrize(
     ("reason", "text", "line", "sentence"),
     [
@@ -110,6 +117,8 @@ def test_flow_style_yaml_begins_with_a_brace_like_json() -> None:
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
         ("dashes that would end the process", "- " * 100_000, 1, "is nested too deeply"),
         ("half of a character", '{"a": 1}\n{"b": "\\ud83d"}', 2, "holds half of a character"),
+        ("mappings that make each other endless", MERGED, 5, "puts too many fields in by merge keys"),
+        ("Lists that make each other endless", LISTED, 1, "holds one List in several places"),
         ("JSON that is nested too deeply", '{"a": ' * 100_000, 1, "is nested too deeply"),
     ],
 )  # fmt: skip

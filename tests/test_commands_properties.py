@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from hooks.commands import reports
 from hooks.commands.audit import audit
-from hooks.commands.changes import changes
 from hooks.commands.findings import about_file
 from hooks.commands.manifests import read
 from hooks.commands.migrate import migrate
+from hooks.commands.preview import preview
 from hooks.commands.printing import FORMATS, as_yaml, printed
 from hooks.commands.render import render
 from hooks.policy import Policy
@@ -66,7 +66,7 @@ def told(text: str) -> None:
     """Read the text, and do all that commands do with it; each finding is one line."""
     found = read(text, "f")
     rendered, migration = render(found.items, Policy()), migrate(found, Policy())
-    audited, changed = audit(found.items, Policy()), changes(found.items, Policy(paused=True))
+    audited, changed = audit(found.items, Policy()), preview(found.items, Policy(paused=True))
     findings = [*rendered.findings, *migration.findings, *audited.invalid, *changed.invalid]
     for finding in [*map(about_file, found.unreadable), *findings]:
         assert str(finding).startswith("f:")
@@ -76,7 +76,7 @@ def told(text: str) -> None:
         "".join(printed(rendered.objects, form)).encode()
     "".join(migration.steps).encode()
     for form in reports.FORMATS:
-        for shown in ("".join(reports.findings(audited, form)), "".join(reports.plan(changed, form))):
+        for shown in ("".join(reports.findings(audited, form)), "".join(reports.effects(changed, form))):
             assert shown.replace("\n", "").isprintable()
             shown.encode()
 

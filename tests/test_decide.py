@@ -9,7 +9,7 @@ from hooks.annotations import HTTP, Wishes
 from hooks.decide import PAUSE_SECONDS, RECHECK_SECONDS, RESYNC_SECONDS, decide
 from hooks.errors import Reason
 from hooks.exposure import expose
-from hooks.kubernetes import AttachmentMeta, HTTPRoute, Ingress, IngressSpec, Observed, RouteSpec, Service
+from hooks.kubernetes import NOTHING, AttachmentMeta, HTTPRoute, Ingress, IngressSpec, Observed, RouteSpec, Service
 from hooks.outputs import OUTPUTS
 from hooks.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, Policy, in_namespace
 from tests.metacontroller import service
@@ -71,6 +71,18 @@ def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_noth
         "to apply metacontroller/httproute/"
     )
     assert decide(made({}), OBSERVED, BOTH).refused is None
+
+
+def test_all_that_is_made_for_a_service_is_limited() -> None:
+    """Metacontroller sends all of it back with each request: a Service whose requests don't fit can't even opt out."""
+    routes = "".join(f"- {{host: h{number}.example.com, path: /{number}}}\n" for number in range(100))
+    policy = msgspec.structs.replace(BOTH, copied={"konghq.com/plugins": "any"})
+    for length, sentence in (
+        (1000, None),
+        (9000, "the 101 objects would have 980108 bytes in all; 500000 is the most"),
+    ):
+        decision = decide(made(ON | {"ingress/routes": routes, "konghq.com/plugins": "x" * length}), NOTHING, policy)
+        assert (decision.refused and decision.refused.line()) == sentence
 
 
 def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> None:

@@ -22,6 +22,7 @@ from packaging.utils import canonicalize_name
 from hooks import gunicorn_conf
 from hooks.annotations import HTTP
 from hooks.app import create_app
+from hooks.commands.shell.play import CONTENT_TYPES, PAGE
 from hooks.policy import Policy
 from hooks.settings import FILE_VARIABLE, SettingsFile, load
 from tests.manifests import FOLDERS, REPOSITORY, built, find, rendered
@@ -555,6 +556,13 @@ def test_the_hook_starts_with_nothing_but_what_is_pinned() -> None:
 def test_the_image_gets_every_package() -> None:
     packages = {".".join(path.parent.relative_to(REPOSITORY).parts) for path in REPOSITORY.glob("hooks/**/__init__.py")}
     assert set(SETUP["options"]["packages"].split()) == packages
+
+
+def test_the_package_has_every_file_of_the_page_that_play_serves() -> None:
+    patterns = SETUP["options.package_data"]["hooks.commands"].split()
+    files = {path.relative_to(REPOSITORY / "hooks/commands") for path in PAGE.iterdir()}
+    assert {file for file in files if any(file.match(pattern) for pattern in patterns)} == files
+    assert {file.suffix for file in files} == {*CONTENT_TYPES, ".json"}
 
 
 def test_hadolint_finds_nothing_in_the_dockerfile() -> None:

@@ -147,6 +147,18 @@ FORBIDDEN = [
         Reason.HOST_NOT_ALLOWED,
     ),
     (
+        "another Gateway",
+        made({}, ROUTES),
+        "gateway: {name: internal, namespace: infrastructure}",
+        Reason.LISTENER_NOT_ALLOWED,
+    ),
+    (
+        "a listener that is named no more",
+        made({}, ROUTES),
+        "gateway: {name: web, namespace: infrastructure, http: null}",
+        Reason.LISTENER_NOT_ALLOWED,
+    ),
+    (
         "a path type of an HTTPRoute",
         made({"ingress/path-type": "Exact"}, ROUTES),
         "pathTypes: [Prefix]",
@@ -254,6 +266,8 @@ ADDED = made({"ingress/tls": "true"}, f"tls: {{annotations: {{{ISSUER}: letsencr
         ("no rules", with_record(made({}), lambda ingress: ingress["spec"].pop("rules")), ""),
         ("a rule without paths", with_record(made({}), lambda ingress: ingress["spec"]["rules"][0].pop("http")), ""),
         ("an HTTPRoute that is allowed", made({}, ROUTES), "namespaces: {team-a: {hosts: [example.com]}}"),
+        ("an HTTPRoute of the Gateway that is named", made({}, ROUTES), ROUTES.replace("httproute", "ingress")),
+        ("an HTTPRoute without a parent", with_record(made({}, ROUTES), lambda r: r["spec"].pop("parentRefs")), ROUTES),
         ("an HTTPRoute has no class", made({}, ROUTES), "class: b\nnamespaces: {team-a: {classes: [b]}}"),
         (
             "an HTTPRoute without rules is one for every path",
@@ -291,14 +305,23 @@ def test_what_others_have_changed_is_theirs_and_repaired_when_an_answer_can_be_g
     assert answered(standing, ON, settings).status == 200
 
 
-def test_one_object_that_is_forbidden_takes_those_beside_it_with_it() -> None:
-    """A Service has one Ingress and its HTTPRoutes for the same hosts; if one may not stay, none is told to."""
+CLASSES = "namespaces: {'*': {classes: [internal], class: internal}}"
+
+
+@pytest.mark.parametrize("record", ["", None], ids=["its record can't be read", "it has no record"])
+def test_what_may_stay_beside_what_is_forbidden_stays_if_it_is_known(record: str | None) -> None:
     parent = service(ON | {"ingress/host": "a.example.com"})
     both = json.loads(answer(body(sync_request(parent)), parse(ROUTES.replace("[", "[ingress, "))).body)["attachments"]
-    standing = [as_created(each, parent) for each in both]
-    request = body(sync_request(service(ON | OOPS), attached=standing))
+    ingress, route = [as_created(each, parent) for each in both]
     assert [each["kind"] for each in both] == ["Ingress", "HTTPRoute"]
-    assert removes(answer(request, parse("namespaces: {'*': {classes: [internal], class: internal}}")))
+    refused = service(ON | OOPS)
+    kept = json.loads(answer(body(sync_request(refused, attached=[ingress, route])), parse(CLASSES)).body)[
+        "attachments"
+    ]
+    assert kept == [json.loads(route["metadata"]["annotations"][LAST_APPLIED])]
+    assert kept[0]["spec"] == both[1]["spec"]
+    unknown = edited(route, with_annotations({LAST_APPLIED: record}))
+    assert removes(answer(body(sync_request(refused, attached=[ingress, unknown])), parse(CLASSES)))
 
 
 def test_without_a_record_what_is_there_is_judged() -> None:

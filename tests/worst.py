@@ -233,8 +233,20 @@ def observed_ingresses() -> Iterator[tuple[str, Object, list[Object]]]:
     yield "an observed Ingress with 60,000 addresses", parent, [with_addresses]
     several = [{**small, "metadata": metadata | {"name": f"i{number}"}} for number in range(5000)]
     yield "5,000 observed Ingresses", parent, several
+    for reason, annotations in (("", HTTP), ("a mistake, and ", HTTP | {"ingress/oops": ""})):
+        yield f"{reason}100 observed HTTPRoutes with 100 paths", service(dict(annotations)), list(observed_httproutes())
     ports = service(dict(HTTP), ports=[port(number) for number in PORTS])
     yield "40,000 ports and an observed Ingress with 20,000 paths", ports, [many_paths]
+
+
+def observed_httproutes() -> Iterator[Object]:
+    """Yield HTTPRoutes with as many hosts and paths as they can have."""
+    matches = [{"path": {"type": "Exact", "value": f"/{number}"}} for number in range(50)]
+    spec = {"hostnames": [f"h{number}.example.com" for number in range(16)], "rules": 2 * [{"matches": matches}]}
+    for number in range(100):
+        metadata = {"name": f"shop.{number}", "namespace": "team-a"}
+        made = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": metadata, "spec": spec}
+        yield as_created(made, service(dict(HTTP)))
 
 
 def port(number: int, **fields: Any) -> Object:

@@ -2,7 +2,9 @@
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
-What the objects of each case in tests/migrate become is written beside them, and what is found in those of tests/audit.
+What the objects of each case in tests/migrate and tests/adopt become is written beside them, and what is found in
+those of tests/audit. Some cases are the
+examples of `ingress-manager play`, and are written into the package.
 """
 
 import difflib
@@ -14,11 +16,13 @@ from typing import Any
 
 import yaml
 
+from hooks.commands.adopt import adopt, lines
 from hooks.commands.audit import audit
-from hooks.commands.changes import changes
-from hooks.commands.manifests import read
+from hooks.commands.ingresses import INGRESS as INGRESS_KIND
+from hooks.commands.manifests import Item, Manifests, read
 from hooks.commands.migrate import migrate
-from hooks.commands.reports import findings, plan
+from hooks.commands.preview import preview
+from hooks.commands.reports import effects, findings
 from hooks.errors import SettingsError
 from hooks.metacontroller import answer
 from hooks.not_found.page import page
@@ -26,10 +30,13 @@ from hooks.not_found.texts import LANGUAGES
 from hooks.policy import Policy
 from hooks.settings import parse
 from tests.metacontroller import body, sync_request
+from tools import examples
 
 TESTS = Path(__file__).parent.parent / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
-MIGRATIONS, AUDITS = TESTS / "migrate", TESTS / "audit"
+MIGRATIONS = TESTS / "migrate"
+ADOPTIONS = TESTS / "adopt"
+AUDITS = TESTS / "audit"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
 INGRESS, HTTPROUTE, REFUSAL, SETTINGS_REFUSED = OUTCOMES = (
@@ -127,6 +134,32 @@ def migrated(case: Path) -> dict[str, str]:
     return {"steps.sh": "\n".join(migration.steps), **({"findings.txt": found} if found else {})}
 
 
+def adopted(case: Path) -> dict[str, str]:
+    """Return the files of a case of tests/adopt: how its Ingress is adopted, or why it isn't, and the notes."""
+    [adoption] = adopt(*adoptable(case))
+    script = "".join(f"{line}\n" for line in lines(adoption))
+    findings = "".join(f"{finding}\n" for finding in adoption.findings)
+    notes = "".join(f"{sentence}\n" for sentence in adoption.notes)
+    found = {"steps.sh": script, "refusal.txt": findings, "notes.txt": notes}
+    return {name: text for name, text in found.items() if text}
+
+
+def adoptable(case: Path) -> tuple[Manifests, list[Item], Policy, list[str]]:
+    """Return the objects of a case of tests/adopt, its Ingress, the settings, and the changes that are accepted.
+
+    The objects have a uid and a resourceVersion, as those of a cluster do.
+    """
+    own, accept = case / "settings.yaml", case / "accept.txt"
+    policy = parse((own if own.exists() else ADOPTIONS / "settings.yaml").read_text(encoding="utf-8"))
+    manifests = Manifests()
+    for path in (path for path in (case / "service.yaml", case / "ingress.yaml") if path.exists()):
+        manifests.extend(read(path.read_text(encoding="utf-8"), path.name))
+    for number, item in enumerate(manifests.items, start=1):
+        item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
+    accepted = accept.read_text(encoding="utf-8").split() if accept.exists() else []
+    return manifests, list(manifests.of_kind(INGRESS_KIND)), policy, accepted
+
+
 def audited(case: Path) -> dict[str, str]:
     """Return the files that hold what is found in a case of tests/audit, and what other settings would change."""
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
@@ -134,8 +167,8 @@ def audited(case: Path) -> dict[str, str]:
     found = [*findings(audited, "table"), *(f"{finding}\n" for finding in audited.invalid)]
     if not (case / "new.yaml").exists():
         return {"audit.txt": "".join(found)}
-    changed = changes(manifests.items, settings_in(case / "new.yaml"))
-    return {"audit.txt": "".join(found), "changes.txt": "".join(plan(changed, "table"))}
+    changed = preview(manifests.items, settings_in(case / "new.yaml"))
+    return {"audit.txt": "".join(found), "changes.txt": "".join(effects(changed, "table"))}
 
 
 def settings_in(file: Path) -> Policy:
@@ -156,9 +189,9 @@ def main(*folders: Path) -> None:
 
 if __name__ == "__main__":
     main(CASES, ATTACKS)
-    for folder, become in ((MIGRATIONS, migrated), (AUDITS, audited)):
-        for case in cases_in(folder):
-            for file, content in become(case).items():
-                (case / file).write_text(content, encoding="utf-8")
-    for path, content in pages().items():
+    for folder, becomes in ((MIGRATIONS, migrated), (ADOPTIONS, adopted), (AUDITS, audited)):
+        for each in cases_in(folder):
+            for file, content in becomes(each).items():
+                (each / file).write_text(content, encoding="utf-8")
+    for path, content in {**pages(), examples.FILE: examples.text()}.items():
         path.write_text(content, encoding="utf-8")

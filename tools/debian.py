@@ -49,7 +49,7 @@ CHROMIUM = Package(
     "chromium",
     "usr/lib/chromium/chromium",
     "--version",
-    "how the 404 page looks",
+    "how the 404 page looks, and the page of `ingress-manager play`",
     # The driver speaks WebDriver; the font has Chinese characters, in less than 3 MB.
     ("chromium-driver", "fonts-droid-fallback"),
 )

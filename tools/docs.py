@@ -155,7 +155,7 @@ def output(command: str) -> str:
     return subprocess.run(
         ["sh", "-c", command],
         cwd=EXAMPLES,
-        env={**own, "PATH": path, "NO_COLOR": "1"},
+        env={**own, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -227,7 +227,7 @@ class Auditor:
         """Return what an object lacks that Metacontroller doesn't take for ours, and the command that mends it."""
         owner = self._owner_of(made)
         if owner:
-            return "it lacks Metacontroller's annotation", remedies.attach(made, owner.service)
+            return "it lacks Metacontroller's annotation", remedies.attach(made, owner)
         if made.service:
             sentence = f"it belongs to Service {made.service} of uid {made.owner_uid}, which isn't there"
             return sentence, remedies.delete(made.item)
@@ -235,7 +235,7 @@ class Auditor:
             sentence = f"it belongs to {made.owner.get('kind')} {made.owner.get('name')}, and is not ingress-manager's"
             return sentence, remedies.disown(made.item)
         service = self._asking_for(made)
-        command = remedies.attach(made, service.service) if service else remedies.delete(made.item)
+        command = remedies.attach(made, service) if service else remedies.delete(made.item)
         more = "" if made.is_marked else ", and lacks Metacontroller's annotation"
         return f"it has no owner{more}", command
 

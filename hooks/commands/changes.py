@@ -1,127 +1,108 @@
-"""Changes: what other settings would do to a cluster, before they are applied.
+"""Changes: what of an Ingress annotations can't say, field by field, with what would become of it."""
 
-Each Service is decided on as the hook would with these settings; what would be written is what Metacontroller would.
-"""
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
-from difflib import unified_diff
+import msgspec
 
-from hooks.commands.drift import becomes, stated
-from hooks.commands.findings import Finding
-from hooks.commands.inventory import Inventory, Key, Listed, Made, is_being_deleted, key_of, take_inventory
-from hooks.commands.kinds import Change
-from hooks.commands.manifests import Item
-from hooks.commands.merge import same
-from hooks.commands.printing import as_yaml
-from hooks.decide import decide
-from hooks.errors import Reason
-from hooks.kubernetes import Object
-from hooks.policy import Policy
-
-BEFORE, AFTER = "as it is", "as it would be"
+from hooks.commands.ingresses import Backend, Path, Rule, Spec, Tls
+from hooks.commands.wishes import number_of
+from hooks.copying import ADDED, NOT_COPIED, OLD_CLASS
+from hooks.kubernetes import Object, Service
+from hooks.text import quoted
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """One thing that would happen."""
+class Change:
+    """A field of an Ingress that would not stay as it is."""
 
-    change: Change
-    kind: str
-    namespace: str
-    name: str
+    field: str
+    """As `kubectl explain ingress` names it, without numbers: spec.rules.http.paths.path."""
+
     sentence: str
-    """Why, or what about it."""
-
-    diff: str = ""
-    """Of what is changed: a unified diff of the YAML of what the hook has a say in."""
-
-    @property
-    def about(self) -> str:
-        """Return what a person calls the object: its kind, namespace and name."""
-        return f"{self.kind} {self.namespace}/{self.name}"
+    """What it is, and what it would become."""
 
 
-@dataclass(slots=True)
-class Changes:
-    """All that would happen, by what it is and then by namespace and name."""
+def changes(service: Service, stands: Spec, annotations: Mapping[str, str], made: Object) -> Iterator[Change]:
+    """Yield what is different in the Ingress that ingress-manager makes, `made`, from the one that `stands`.
 
-    changed: list[Changed] = field(default_factory=list)
-    invalid: list[Finding] = field(default_factory=list)
-    """Why an object can't be judged at all."""
-
-    paused: bool = False
-    """Whether these settings pause ingress-manager."""
-
-    def by_namespace(self) -> dict[str, Counter[Change]]:
-        """Return how often each change would happen in each namespace in which any would."""
-        found: dict[str, Counter[Change]] = {}
-        for each in sorted(self.changed, key=lambda each: each.namespace):
-            found.setdefault(each.namespace, Counter())[each.change] += 1
-        return found
-
-
-def changes(items: Iterable[Item], policy: Policy, *, unseen: Collection[str] = (), httproutes: bool = True) -> Changes:
-    """Return what would happen to the items with the settings `policy`.
-
-    `unseen` are the kinds, Ingress or HTTPRoute, that could not be looked at: nothing is said of them. Without
-    `httproutes`, there are none on the cluster, so that Metacontroller can't look after any.
+    `annotations` are those of the one that stands. Those that `made` lacks stay as they are.
     """
-    inventory = take_inventory(items)
-    order = {change: number for number, change in enumerate(Change)}
-    found = [
-        changed
-        for service in inventory.services.values()
-        for changed in of_service(inventory, service, policy, httproutes=httproutes)
-        if changed.kind not in unseen
-    ]
-    found.sort(key=lambda each: (order[each.change], each.namespace, each.about))
-    return Changes(found, inventory.invalid, policy.paused)
+    becomes = msgspec.convert(made["spec"], Spec)
+    if stands.default_backend:
+        yield Change(
+            "spec.defaultBackend",
+            f"{_backend(stands.default_backend)} would get no more requests for hosts and paths that no rule names",
+        )
+    if stands.ingress_class_name != becomes.ingress_class_name:
+        old = annotations.get(OLD_CLASS)
+        remark = f", as its annotation {OLD_CLASS} says; there has to be an IngressClass of that name" if old else ""
+        before, after = stands.ingress_class_name, becomes.ingress_class_name
+        yield _change("spec.ingressClassName", _text(before), _text(after), remark=remark if old == after else "")
+    if (stands.tls or ()) != (becomes.tls or ()):
+        yield _change("spec.tls", _tls(stands.tls), _tls(becomes.tls))
+    yield from _rules(service, stands, becomes)
+    for key, value in made["metadata"].get("annotations", {}).items():
+        if key not in {ADDED, NOT_COPIED} and annotations.get(key) != value:
+            yield _change(f"metadata.annotations.{key}", _text(annotations.get(key)), quoted(value))
 
 
-def of_service(inventory: Inventory, service: Listed, policy: Policy, *, httproutes: bool) -> Iterator[Changed]:
-    """Yield what would happen to a Service and to what was made for it."""
-    if is_being_deleted(service.item):
-        return  # Metacontroller doesn't look after it any more
-    made = {each.key: each for each in inventory.made_for(service) if not is_being_deleted(each.item)}
-    decision = decide(service.service, inventory.observed(service, httproutes=httproutes), policy)
-    if decision.forbidden:
-        yield from (of_object(Change.REMOVED, key, decision.forbidden.sentence) for key in made)
-    if decision.refused:
-        if decision.refused.problems[0].reason is not Reason.PAUSED:
-            sentence = decision.refused.line()
-            yield Changed(Change.REFUSED, "Service", service.item.namespace, service.item.name, sentence)
+def _rules(service: Service, stands: Spec, becomes: Spec) -> Iterator[Change]:
+    if list(map(_shape, stands.rules or ())) != list(map(_shape, becomes.rules or ())):
+        yield _change("spec.rules", _shapes(stands), _shapes(becomes))
         return
-    wanted = {key_of(each): each for each in decision.objects}
-    for key in made.keys() - wanted.keys():
-        yield of_object(Change.REMOVED, key, f"Service {service.item.label} doesn't ask for it with these settings")
-    for key, each in wanted.items():
-        if key in made:
-            yield from of_update(made[key], each)
-        elif key not in inventory.objects:
-            yield of_object(Change.CREATED, key, f"Service {service.item.label} asks for it")
+    for (host, path), (_, other) in zip(stands.paths(), becomes.paths(), strict=True):
+        yield from _paths(service, f"{host}{path.path}", path, other)
 
 
-def of_update(made: Made, wanted: Object) -> Iterator[Changed]:
-    """Yield the change of an object that stays, if there is one."""
-    now = stated(made.item.object)
-    try:
-        then = becomes(made.item, wanted)
-    except ValueError:
-        return  # Metacontroller can't read its record, and does nothing
-    if not same(now, then):
-        diff = unified_diff(lines_of(now), lines_of(then), f"{made} {BEFORE}", f"{made} {AFTER}")
-        yield of_object(Change.CHANGED, made.key, "", "".join(diff))
+def _paths(service: Service, where: str, path: Path, other: Path) -> Iterator[Change]:
+    at = "spec.rules.http.paths"
+    if path.path != other.path:
+        same = path.path_type == other.path_type == "Prefix"
+        remark = ", which is the same prefix" if same else ""
+        yield _change(f"{at}.path", quoted(path.path), quoted(other.path), f" for {where}", remark)
+    if path.path_type != other.path_type:
+        yield _change(f"{at}.pathType", path.path_type, other.path_type, f" for {where}")
+    before, after = path.backend.service, other.backend.service
+    if before and after and before.port != after.port:
+        same = before.port.name is not None and number_of(service, before.port.name) == after.port.number
+        remark = ", which is the same port" if same else ""
+        yield _change(f"{at}.backend.service.port", str(before.port), str(after.port), f" for {where}", remark)
 
 
-def lines_of(part: Object) -> list[str]:
-    """Return the parts of an object in which the hook has a say, as lines of YAML."""
-    return as_yaml(part).splitlines(keepends=True)
+def _change(field: str, before: str, after: str, where: str = "", remark: str = "") -> Change:
+    return Change(field, f"{before} would become {after}{where}{remark}")
 
 
-def of_object(change: Change, key: Key, sentence: str, diff: str = "") -> Changed:
-    """Return the change of an Ingress or an HTTPRoute."""
-    kind, label = key
-    namespace, _, name = label.partition("/")
-    return Changed(change, kind, namespace, name, sentence, diff)
+def _text(value: str | None) -> str:
+    return "nothing" if value is None else quoted(value)
+
+
+def _tls(entries: tuple[Tls, ...] | None) -> str:
+    shown = [f"{', '.join(entry.hosts or ['every host'])} with {_secret(entry.secret_name)}" for entry in entries or ()]
+    return "; ".join(shown) or "no TLS"
+
+
+def _secret(name: str | None) -> str:
+    return f"Secret {name}" if name else "the controller's certificate"
+
+
+def _shape(rule: Rule) -> tuple[str, Any]:
+    """Return what is the same for two rules whose paths can be compared one by one."""
+    return rule.host, [
+        path.backend.service and path.backend.service.name for path in rule.http.paths
+    ] if rule.http else None
+
+
+def _shapes(spec: Spec) -> str:
+    return "; ".join(map(_rule, spec.rules or ())) or "no rule"
+
+
+def _rule(rule: Rule) -> str:
+    paths = ", ".join(path.path for path in rule.http.paths) if rule.http else "no path"
+    return f"{rule.host or 'every host'} ({paths})"
+
+
+def _backend(backend: Backend) -> str:
+    return f"Service {backend.service.name}" if backend.service else "its backend"

@@ -11,43 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from hooks.commands.ingresses import Spec, as_spec
 from hooks.commands.inventory import INGRESS, Made
 from hooks.copying import OLD_CLASS
 from hooks.exposure import as_prefix, location
-
-
-class BackendPort(msgspec.Struct, frozen=True, gc=False):
-    number: int | None = None
-    name: str | None = None
-
-
-class BackendService(msgspec.Struct, frozen=True, gc=False):
-    name: str
-    port: BackendPort = BackendPort()
-
-
-class Backend(msgspec.Struct, frozen=True, gc=False):
-    service: BackendService | None = None
-
-
-class IngressPath(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    path_type: str
-    path: str = "/"
-    backend: Backend = Backend()
-
-
-class IngressPaths(msgspec.Struct, frozen=True, gc=False):
-    paths: list[IngressPath]
-
-
-class IngressRule(msgspec.Struct, frozen=True, gc=False):
-    host: str = ""
-    http: IngressPaths | None = None
-
-
-class IngressSpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    ingress_class_name: str | None = None
-    rules: list[IngressRule] | None = None
 
 
 class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -152,11 +119,11 @@ def claims_of(made: Made) -> Iterator[Claim]:
 
 
 def _claims_of_ingress(made: Made) -> Iterator[Claim]:
-    spec = _ingress_spec(made)
-    among = (INGRESS, _class_of(made, spec))
-    for rule in spec.rules or ():
-        for path in rule.http.paths if rule.http else ():
-            yield Claim(among, *location(rule.host, path.path or "/", path.path_type))
+    spec = as_spec(made.item)
+    if isinstance(spec, Spec):
+        among = (INGRESS, _class_of(made, spec))
+        for host, path in spec.paths():
+            yield Claim(among, *location(host, path.path or "/", path.path_type))
 
 
 def _claims_of_route(made: Made) -> Iterator[Claim]:
@@ -184,23 +151,15 @@ def _claims_of_route(made: Made) -> Iterator[Claim]:
 
 def upstreams_of(made: Made) -> Iterator[tuple[Upstream, str]]:
     """Yield the upstream names that an Ingress makes a controller use, and the Service of each as namespace/name."""
-    if made.kind != INGRESS:
-        return
-    spec, namespace = _ingress_spec(made), made.item.namespace
-    for rule in spec.rules or ():
-        for path in rule.http.paths if rule.http else ():
+    spec = as_spec(made.item) if made.kind == INGRESS else None
+    if isinstance(spec, Spec):
+        namespace, ingress_class = made.item.namespace, _class_of(made, spec)
+        for _, path in spec.paths():
             if service := path.backend.service:
-                name = f"{namespace}-{service.name}-{service.port.name or service.port.number}"
-                yield Upstream(_class_of(made, spec), name), f"{namespace}/{service.name}"
+                name = f"{namespace}-{service.name}-{service.port}"
+                yield Upstream(ingress_class, name), f"{namespace}/{service.name}"
 
 
-def _ingress_spec(made: Made) -> IngressSpec:
-    try:
-        return msgspec.convert(made.item.object["spec"], IngressSpec)
-    except msgspec.ValidationError:
-        return IngressSpec()
-
-
-def _class_of(made: Made, spec: IngressSpec) -> str:
+def _class_of(made: Made, spec: Spec) -> str:
     """Return the class of an Ingress; empty for the cluster's default."""
     return spec.ingress_class_name or made.item.annotations.get(OLD_CLASS, "")

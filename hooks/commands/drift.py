@@ -7,7 +7,7 @@ what it last applied is left out, which changes nothing about how the object act
 from collections.abc import Iterator
 from typing import Any
 
-from hooks.commands.inventory import CONTROLLER, DECORATOR
+from hooks.commands.managed import CONTROLLER, DECORATOR
 from hooks.commands.manifests import Item
 from hooks.commands.merge import last_applied, merge, same
 from hooks.kubernetes import Object

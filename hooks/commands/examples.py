@@ -109,5 +109,5 @@ REFUSALS: dict[Reason, Refusal] = {
     Reason.UNKNOWN_ANNOTATION: Refusal({"ingress/http": "true", "ingress/hots": "shop.example.com"}),
     Reason.UNKNOWN_PORT: Refusal({"ingress/http": "true", "ingress/port": "web"}),
 }
-"""A Service for each reason. None can be shown of a request that is none, of an Ingress that is too large, and of a
-DecoratorController that knows no HTTPRoutes."""
+"""A Service for each reason. None can be shown of a request that is none, of an Ingress that is too large, of an
+HTTPRoute that was made earlier, and of a DecoratorController that knows no HTTPRoutes."""

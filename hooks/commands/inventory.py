@@ -6,23 +6,19 @@ from typing import Any
 
 import msgspec
 
+from hooks.commands import ingresses, managed
 from hooks.commands.findings import Finding
+from hooks.commands.managed import CONTROLLER, DECORATOR
 from hooks.commands.manifests import Item
-from hooks.commands.services import SERVICE, about_invalid, as_service
+from hooks.commands.services import SERVICE, as_service, invalid
 from hooks.kubernetes import Attachment, HTTPRoute, Ingress, Object, Observed, Service
 from hooks.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
-
-CONTROLLER = MANAGED_BY
-"""The name of the DecoratorController, which the label has as its value, too."""
-
-DECORATOR = "metacontroller.k8s.io/decorator-controller"
-"""An annotation that Metacontroller adds: the name of the DecoratorController for which it made the object."""
 
 INGRESS, HTTPROUTE = "Ingress", "HTTPRoute"
 
 TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
-    "networking.k8s.io/v1/Ingress": (INGRESS, Ingress),
-    "gateway.networking.k8s.io/v1/HTTPRoute": (HTTPROUTE, HTTPRoute),
+    ingresses.INGRESS: (INGRESS, Ingress),
+    managed.HTTPROUTE: (HTTPROUTE, HTTPRoute),
 }
 """The kinds of objects that are made for Services."""
 
@@ -137,23 +133,14 @@ def take_inventory(items: Iterable[Item]) -> Inventory:
 
 def as_made(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> Made | Finding | None:
     """Return the typed object. For one that is invalid: the finding that says so if it is ours, None if it is not."""
-    owner = controller_of(item.metadata)
+    owner = next((owner for owner in managed.owners(item) if owner.get("controller") is True), {})
     is_marked = item.annotations.get(DECORATOR) == CONTROLLER
     is_labelled = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
     try:
         typed = msgspec.convert(item.object, type_)
     except msgspec.ValidationError as error:
-        return about_invalid(item, str(error)) if is_marked or is_labelled else None
+        return invalid(item, item.kind, str(error)) if is_marked or is_labelled else None
     return Made(kind, item, typed, owner, is_marked, is_labelled)
-
-
-def controller_of(metadata: Object) -> Object:
-    """Return the owner reference of the object that controls another one; empty when none does."""
-    owners = metadata.get("ownerReferences")
-    for owner in owners if isinstance(owners, list) else ():
-        if isinstance(owner, dict) and owner.get("controller") is True:
-            return owner
-    return {}
 
 
 def is_being_deleted(item: Item) -> bool:

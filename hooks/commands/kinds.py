@@ -110,7 +110,7 @@ KINDS = {
 """What each kind means, in the order in which findings are reported."""
 
 
-class Change(StrEnum):
+class Effect(StrEnum):
     """What other settings would do."""
 
     REMOVED = "removed"

@@ -9,6 +9,7 @@ A document that can't be read doesn't keep the others from being read.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -21,6 +22,9 @@ from hooks.kubernetes import Object
 
 DEEPEST = 1000
 """Levels of nesting. libyaml would take more, and exhaust the stack of the process with some 50,000."""
+
+MOST_MERGED = 100_000
+"""Fields that merge keys put in, in all of a document."""
 
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _DEEP_INDENT = re.compile(rf"^[ ?-]{{{DEEPEST}}}", re.MULTILINE)
@@ -151,19 +155,25 @@ def _texts(mapping: Any) -> dict[str, str]:
     return {key: value for key, value in mapping.items() if isinstance(key, str) and isinstance(value, str)}
 
 
-def _opened(value: Any, origin: Origin, path: Path = ()) -> Iterator[Item]:
-    """Yield the objects of a document: the object itself, or those of a List."""
+def _opened(value: Any, origin: Origin, opened: set[int], path: Path = ()) -> Iterator[Item]:
+    """Yield the objects of a document: the object itself, or those of a List. Raises _NotReadable.
+
+    `opened` is for the Lists that were opened. By aliases, one could hold another many times, and that one a third.
+    """
     if not isinstance(value, dict):
         return
     members, kind = value.get("items"), value.get("kind")
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(members, list)):
         yield Item(value, origin, path)
         return
+    if id(members) in opened:
+        raise _NotReadable("holds one List in several places", 0)
+    opened.add(id(members))
     # The members of a ServiceList, unlike those of a List, need not say what they are.
     implied = {} if kind == "List" else {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
     for number, member in enumerate(members):
         if isinstance(member, dict):
-            yield from _opened({**implied, **member}, origin, (*path, "items", number))
+            yield from _opened({**implied, **member}, origin, opened, (*path, "items", number))
 
 
 # JSON
@@ -190,7 +200,7 @@ def _read_json(text: str, start: int, file: str, namespace: str, found: Manifest
         except RecursionError:
             found.unreadable.append(Unreadable(file, 1 + text.count("\n", 0, start), "is nested too deeply"))
             return True
-        found.items.extend(_opened(value, Origin(file, namespace, 1, JsonLines(text, start, ends))))
+        found.items.extend(_opened(value, Origin(file, namespace, 1, JsonLines(text, start, ends)), set()))
         start = _skip(text, end)
     return True
 
@@ -198,8 +208,8 @@ def _read_json(text: str, start: int, file: str, namespace: str, found: Manifest
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> Object:
     made = dict(pairs)
     if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _NotReadable(f"states {next(key for key in keys if keys.count(key) > 1)} twice", 0)
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise _NotReadable(f"states {twice} twice", 0)
     return made
 
 
@@ -218,16 +228,22 @@ class _Loader(yaml.CSafeLoader):
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
         self._checked: set[int] = set()
+        self._merged = 0
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Refuse a key that is stated twice, then put in what merge keys (<<) stand for: those may repeat keys."""
-        if id(node) not in self._checked:
-            self._checked.add(id(node))
-            seen: set[str] = set()
-            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-                if key.value in seen:
-                    raise _NotReadable(f"states {key.value} twice", key.start_mark.line)
-                seen.add(key.value)
+        if id(node) in self._checked:
+            # It is put in once more. Mappings that are put into each other would make a short text endless.
+            self._merged += len(node.value)
+            if self._merged > MOST_MERGED:
+                raise _NotReadable("puts too many fields in by merge keys", node.start_mark.line)
+            return
+        self._checked.add(id(node))
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise _NotReadable(f"states {key.value} twice", key.start_mark.line)
+            seen.add(key.value)
         super().flatten_mapping(node)
 
     def construct_integer(self, node: yaml.ScalarNode) -> int:
@@ -264,11 +280,10 @@ def _read_yaml(text: str, file: str, namespace: str, found: Manifests) -> None:
     for start, end in pairwise(starts):
         document = text[start:end]
         try:
-            value = _load(document)
+            origin = Origin(file, namespace, line, YamlLines(document))
+            found.items.extend([*_opened(_load(document), origin, set())])
         except _NotReadable as error:
             found.unreadable.append(Unreadable(file, line + error.line, error.sentence))
-        else:
-            found.items.extend(_opened(value, Origin(file, namespace, line, YamlLines(document))))
         line += document.count("\n")
 
 

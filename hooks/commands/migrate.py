@@ -11,18 +11,18 @@ from typing import Any
 
 import msgspec
 
+from hooks.annotations import Route
 from hooks.commands import exposecontroller, xposer
 from hooks.commands.exposed import Controller, Exposed
 from hooks.commands.findings import Finding, about, about_refusal
 from hooks.commands.manifests import Item, Manifests, read
 from hooks.commands.printing import as_yaml
 from hooks.commands.services import SERVICE, as_service
+from hooks.commands.wishes import wishes
 from hooks.copying import OLD_CLASS
 from hooks.decide import decide
-from hooks.errors import Problem
-from hooks.kubernetes import NOTHING, Service
-from hooks.policy import NamespacePolicy, Policy, in_namespace
-from hooks.ports import infer_port
+from hooks.kubernetes import NOTHING
+from hooks.policy import Policy, in_namespace
 from hooks.text import one_line
 
 CONTROLLERS = (exposecontroller.CONTROLLER, xposer.CONTROLLER)
@@ -95,7 +95,14 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
         migration.findings.append(about(item, UNKNOWN_HOST.format(made.controller.lower())))
         return False
     here = in_namespace(policy, item.namespace)
-    wanted = wishes(service, made, here)
+    wanted = wishes(
+        service,
+        [Route(made.host, made.path, None, None if made.port is None else str(made.port))],
+        here,
+        ingress_class=made.annotations.get(OLD_CLASS),
+        tls=made.tls,
+        secret=made.secret,
+    )
     for key, value in copied(made.annotations).items():
         if key in here.copied:
             wanted[key] = value
@@ -132,34 +139,6 @@ def leftover(item: Item, made: Exposed) -> str:
         f"kubectl wait --for=create ingress {new} {namespace} --timeout=60s\n"
         f"kubectl delete ingress {quote(made.ingress)} {namespace}\n"
     )
-
-
-def wishes(service: Service, made: Exposed, here: NamespacePolicy) -> dict[str, str]:
-    """Return the ingress/… annotations that ask for what was made, without what the settings and the ports imply."""
-    name = service.metadata.name
-    wanted = {"ingress/http": "true"}
-    if made.host is not None and made.host != here.default_host(name):
-        wanted["ingress/host"] = made.host
-    if made.path != "/":
-        wanted["ingress/path"] = made.path
-    if made.port is not None and made.port != inferred_port(service):
-        wanted["ingress/port"] = str(made.port)
-    ingress_class = made.annotations.get(OLD_CLASS)
-    if ingress_class is not None and ingress_class != here.ingress_class:
-        wanted["ingress/class"] = ingress_class
-    if made.tls and made.secret != here.default_secret(name):
-        wanted["ingress/tls-secret"] = str(made.secret)
-    elif made.tls != here.tls.enabled:
-        wanted["ingress/tls"] = "true" if made.tls else "false"
-    return wanted
-
-
-def inferred_port(service: Service) -> int | None:
-    """Return the port that ingress-manager chooses by itself, None if it chooses none."""
-    try:
-        return infer_port(service, [port for port in service.ports if port.protocol == "TCP"])
-    except Problem:
-        return None
 
 
 def copied(annotations: Mapping[str, str]) -> dict[str, str]:

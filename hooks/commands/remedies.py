@@ -1,15 +1,13 @@
 """Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in."""
 
 from collections.abc import Iterable
-from shlex import quote
-
-import msgspec
 
 from hooks.annotations import HTTP, KEYS, PREFIX
-from hooks.commands.inventory import CONTROLLER, DECORATOR, Made
+from hooks.commands import managed, steps
+from hooks.commands.inventory import Listed, Made
+from hooks.commands.managed import CONTROLLER, DECORATOR
 from hooks.commands.manifests import Item
 from hooks.errors import Problem, Reason, Refused
-from hooks.kubernetes import Object, Service
 from hooks.outputs.metadata import MANAGED_BY_LABEL
 from hooks.text import nearest
 
@@ -50,28 +48,23 @@ def delete(item: Item) -> str:
 
 def let_go(item: Item) -> str:
     """Return the command that takes off the finalizers that hold an object."""
-    return _patch(item, {"metadata": {"finalizers": None}})
+    return _kubectl("patch", item, "--type=merge", '--patch={"metadata": {"finalizers": null}}')
 
 
-def attach(made: Made, service: Service) -> str:
+def attach(made: Made, service: Listed) -> str:
     """Return the command after which Metacontroller takes an object for the one that it made for a Service."""
-    if made.owner_uid == service.metadata.uid:
+    if made.owner_uid == service.service.metadata.uid:
         return annotate(made.item, [f"{DECORATOR}={CONTROLLER}"])
-    owner = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "name": service.metadata.name,
-        "uid": service.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    mark = {} if made.is_marked else {"annotations": {DECORATOR: CONTROLLER}}
-    return _patch(made.item, {"metadata": {**mark, "ownerReferences": [owner]}})
+    marks = managed.marks(made.item, service.item)
+    # What it was when it was read may be long ago, and its controller writes its status.
+    del marks["resourceVersion"]
+    return steps.shown(steps.patch(made.item, {"metadata": marks}))
 
 
 def disown(item: Item) -> str:
     """Return the command after which an object doesn't say any more that it is ours."""
-    return _patch(item, {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}})
+    off = {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}
+    return steps.shown(steps.patch(item, {"metadata": off}))
 
 
 def correct(item: Item, refused: Refused) -> str:
@@ -109,10 +102,6 @@ def other_host(item: Item) -> str:
     return edit(item) if "ingress/routes" in item.annotations else annotate(item, ["ingress/host=HOST"])
 
 
-def _patch(item: Item, patch: Object) -> str:
-    return _kubectl("patch", item, "--type=merge", f"--patch={msgspec.json.encode(patch).decode()}")
-
-
 def _kubectl(verb: str, item: Item, *more: str) -> str:
     kind = str(item.object.get("kind", "")).lower()
-    return " ".join(map(quote, ("kubectl", verb, kind, item.name, f"--namespace={item.namespace}", *more)))
+    return steps.shown((verb, kind, item.name, f"--namespace={item.namespace}", *more))

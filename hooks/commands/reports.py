@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from hooks.commands.audit import Audit, Found
-from hooks.commands.changes import Changed, Changes
-from hooks.commands.kinds import KINDS, Change, Kind, Severity
+from hooks.commands.kinds import KINDS, Effect, Kind, Severity
+from hooks.commands.preview import Affected, Preview
 from hooks.text import one_line
 
 FORMATS = ("table", "json", "markdown")
@@ -16,7 +16,7 @@ FORMATS = ("table", "json", "markdown")
 Paint = Callable[[str, str], str]
 """Returns a text in the style of a role: a severity, a change, "command" or "head"."""
 
-ROLES = (*Severity, *Change, "command", "head")
+ROLES = (*Severity, *Effect, "command", "head")
 INDENT = "    "
 
 
@@ -103,64 +103,64 @@ def _summary(audit: Audit) -> str:
 # What would change.
 
 
-def plan(changes: Changes, form: str, paint: Paint = plain) -> Iterator[str]:
+def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
     """Yield the report of what other settings would do, in pieces."""
     if form == "json":
         yield _json(
             {
-                "changes": [_change_as_json(changed) for changed in changes.changed],
+                "changes": [_change_as_json(affected) for affected in preview.affected],
                 "namespaces": {
-                    namespace: {change: counter[change] for change in Change}
-                    for namespace, counter in changes.by_namespace().items()
+                    namespace: {effect: counter[effect] for effect in Effect}
+                    for namespace, counter in preview.by_namespace().items()
                 },
-                "paused": changes.paused,
+                "paused": preview.paused,
             }
         )
     elif form == "markdown":
-        yield from _plan_as_markdown(changes)
+        yield from _plan_as_markdown(preview)
     else:
-        yield from _plan_as_table(changes, paint)
+        yield from _plan_as_table(preview, paint)
 
 
-def _plan_as_table(changes: Changes, paint: Paint) -> Iterator[str]:
-    width = max((len(changed.change) for changed in changes.changed), default=0)
-    for changed in changes.changed:
-        change = paint(changed.change.ljust(width), changed.change)
-        yield f"{change}  {one_line(changed.about)}  {one_line(changed.sentence)}".rstrip() + "\n"
-        for line in changed.diff.splitlines():
+def _plan_as_table(preview: Preview, paint: Paint) -> Iterator[str]:
+    width = max((len(affected.effect) for affected in preview.affected), default=0)
+    for affected in preview.affected:
+        change = paint(affected.effect.ljust(width), affected.effect)
+        yield f"{change}  {one_line(affected.about)}  {one_line(affected.sentence)}".rstrip() + "\n"
+        for line in affected.diff.splitlines():
             yield f"{INDENT}{paint(one_line(line), _role_of(line))}\n"
-    yield "\n" if changes.changed else ""
-    rows = list(_counts(changes))
+    yield "\n" if preview.affected else ""
+    rows = list(_counts(preview))
     if rows:
-        yield from _columns((("NAMESPACE", *(change.upper() for change in Change)), *rows), paint)
+        yield from _columns((("NAMESPACE", *(effect.upper() for effect in Effect)), *rows), paint)
     else:
         yield "Nothing would change.\n"
 
 
-def _plan_as_markdown(changes: Changes) -> Iterator[str]:
-    rows = list(_counts(changes))
+def _plan_as_markdown(preview: Preview) -> Iterator[str]:
+    rows = list(_counts(preview))
     if not rows:
         yield "Nothing would change.\n"
         return
-    yield f"| namespace | {' | '.join(Change)} |\n|---|{'--:|' * len(Change)}\n"
+    yield f"| namespace | {' | '.join(Effect)} |\n|---|{'--:|' * len(Effect)}\n"
     yield from (f"| {' | '.join(map(_cell, row))} |\n" for row in rows)
     yield "\n"
-    for changed in changes.changed:
-        why = f": {changed.sentence}" if changed.sentence else ""
-        yield f"- **{changed.change}** {_cell(changed.about + why)}\n"
-        if changed.diff:
-            body = "".join(f"  {one_line(line)}\n" for line in changed.diff.splitlines())
+    for affected in preview.affected:
+        why = f": {affected.sentence}" if affected.sentence else ""
+        yield f"- **{affected.effect}** {_cell(affected.about + why)}\n"
+        if affected.diff:
+            body = "".join(f"  {one_line(line)}\n" for line in affected.diff.splitlines())
             yield f"\n  ```diff\n{body}  ```\n\n"
 
 
-def _counts(changes: Changes) -> Iterator[tuple[str, ...]]:
+def _counts(preview: Preview) -> Iterator[tuple[str, ...]]:
     """Yield, for each namespace and then for all, how often each change would happen."""
-    total: Counter[Change] = Counter()
-    for namespace, counter in changes.by_namespace().items():
+    total: Counter[Effect] = Counter()
+    for namespace, counter in preview.by_namespace().items():
         total += counter
-        yield (one_line(namespace), *(str(counter[change]) for change in Change))
+        yield (one_line(namespace), *(str(counter[effect]) for effect in Effect))
     if total:
-        yield ("all", *(str(total[change]) for change in Change))
+        yield ("all", *(str(total[effect]) for effect in Effect))
 
 
 def _columns(rows: Iterable[tuple[str, ...]], paint: Paint) -> Iterator[str]:
@@ -172,12 +172,12 @@ def _columns(rows: Iterable[tuple[str, ...]], paint: Paint) -> Iterator[str]:
         yield f"{line if number else paint(line, 'head')}\n"
 
 
-def _change_as_json(changed: Changed) -> dict[str, Any]:
+def _change_as_json(affected: Affected) -> dict[str, Any]:
     return {
-        "change": changed.change,
-        "object": {"kind": changed.kind, "namespace": changed.namespace, "name": changed.name},
-        "sentence": changed.sentence or None,
-        "diff": changed.diff or None,
+        "change": affected.effect,
+        "object": {"kind": affected.kind, "namespace": affected.namespace, "name": affected.name},
+        "sentence": affected.sentence or None,
+        "diff": affected.diff or None,
     }
 
 
@@ -185,7 +185,7 @@ def _role_of(line: str) -> str:
     """Return the role of a line of a diff."""
     if line.startswith(("---", "+++")):
         return "head"
-    return {"+": Change.CREATED, "-": Change.REMOVED}.get(line[:1], "")
+    return {"+": Effect.CREATED, "-": Effect.REMOVED}.get(line[:1], "")
 
 
 # What both need.

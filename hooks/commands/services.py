@@ -27,19 +27,19 @@ def as_service(item: Item) -> Service | Finding:
     try:
         return msgspec.convert({**item.object, "metadata": metadata}, Service)
     except msgspec.ValidationError as error:
-        return about_invalid(item, str(error))
+        return invalid(item, SERVICE, str(error))
 
 
-def about_invalid(item: Item, said: str) -> Finding:
-    """Return the finding for what msgspec says about an object of a kind that we know, at the line of the field."""
-    kind = item.object["kind"]
+def invalid(item: Item, kind: str, said: str) -> Finding:
+    """Return the finding for what msgspec says about an object of a kind such as v1/Service, at the field's line."""
+    called = kind.rpartition("/")[2]
     problem, _, where = said.partition(" - at `$")
     field = [name or int(number) for name, number in _STEP.findall(where)]
     if missing := re.search(r"missing required field `(\w+)`", problem):
         path = f"{where.rstrip('`')}.{missing[1]}".lstrip(".")
-        return about(item, f"is no valid {kind}: {path} is missing", *field)
+        return about(item, f"is no valid {called}: {path} is missing", *field)
     path = where.rstrip("`").lstrip(".")
-    return about(item, f"is no valid {kind}: {path}: {_expected(problem)}", *field)
+    return about(item, f"is no valid {called}: {path}: {_expected(problem)}", *field)
 
 
 def _expected(problem: str) -> str:

@@ -36,14 +36,12 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
     """
     if exposure.parent is None:
         return []
-    parent, first = parent_ref(exposure.parent), exposure.rules[0].host
+    parent = parent_ref(exposure.parent)
     return [
         {
             "apiVersion": "gateway.networking.k8s.io/v1",
             "kind": "HTTPRoute",
-            "metadata": make_metadata(
-                name_of(exposure.name, hosts[0], first), exposure.namespace, exposure.route_annotations
-            ),
+            "metadata": make_metadata(name_of(exposure, hosts), exposure.namespace, exposure.route_annotations),
             "spec": {
                 "parentRefs": [parent],
                 "hostnames": hosts,
@@ -64,12 +62,15 @@ def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], tuple[Path, ...]]]
             yield [rule.host for rule in some], rules[0].paths
 
 
-def name_of(service: str, host: str, first: str) -> str:
-    """Return the name of the HTTPRoute whose first host is `host`; the Service's `first` host is in the one named so.
+def name_of(exposure: Exposure, hosts: Sequence[str]) -> str:
+    """Return the name of the HTTPRoute for these hosts: the Service's, if the main host is one of them.
 
-    It depends on nothing else, so that no HTTPRoute is renamed, and gone for a moment, when another one is added.
+    That of others follows from their first host alone: none is renamed, and gone for a moment, because one with other
+    hosts is added. No Service's name has a dot, so no other Service's HTTPRoute has the same name.
     """
-    return service if host == first else f"{service}-{sha256(host.encode()).hexdigest()[:10]}"
+    if exposure.main_host in hosts:
+        return exposure.name
+    return f"{exposure.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
 
 
 def parent_ref(parent: Parent) -> Object:

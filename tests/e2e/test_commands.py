@@ -24,13 +24,18 @@ def run(
     plane: ControlPlane, *arguments: str | Path, kubeconfig: Path | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """Return what `kubectl ingress-manager` does, as the user of a kubeconfig: the administrator's by default."""
+    command = [plane.programs.kubectl.path, "ingress-manager", *arguments]
+    environment = environment_of(plane, kubeconfig or plane.kubeconfig)
+    return subprocess.run(
+        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+def environment_of(plane: ControlPlane, kubeconfig: Path) -> dict[str, str]:
+    """Return the environment in which kubectl and `ingress-manager` are found, and log in as the kubeconfig says."""
     kubectl = plane.programs.kubectl.path
     path = os.pathsep.join((str(Path(sys.executable).parent), str(kubectl.parent), os.environ["PATH"]))
-    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(kubeconfig or plane.kubeconfig)}
-    command = [kubectl, "ingress-manager", *arguments]
-    return subprocess.run(
-        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
+    return {**os.environ, "PATH": path, "KUBECONFIG": str(kubeconfig)}
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
@@ -59,7 +64,8 @@ def test_render_shows_what_the_cluster_has(cluster: DevCluster, stage: Stage) ->
     del made["metadata"]["uid"]
     stage.api.create(SERVICES, made)
     stage.until("the Ingress", lambda: stage.api.get(INGRESSES, "shop", stage.namespace))
-    rendered = run(cluster.control_plane, "render", "-n", stage.namespace)
+    # The gateway's class is in the hook's settings, not in the ConfigMap of the manifests.
+    rendered = run(cluster.control_plane, "render", "-n", stage.namespace, "--settings", cluster.settings_file)
     assert rendered.returncode == 0, rendered.stderr
     stands = stage.api.get(INGRESSES, "shop", stage.namespace)
     assert stands is not None

@@ -57,6 +57,27 @@ def test_a_service_is_served_by_http_and_by_https(stage: Stage, gateway: Gateway
     assert served_by(stage, shop, gateway.ask(host, tls=True))
 
 
+def test_a_service_whose_name_runs_together_with_another_namespaces_takes_none_of_its_requests(
+    stage: Stage, gateway: Gateway, host: str
+) -> None:
+    """Traefik calls what an Ingress leads to namespace-service-port, and keeps the first of two with one name."""
+    victim = Stage(stage.api, f"{stage.namespace}-a")
+    stage.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": victim.namespace}})
+    attacker = Stage(stage.api, stage.namespace)
+    stolen = victim.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
+    with Backend(stolen):
+        victim.until("an answer of the Service", lambda: served_by(victim, "shop", gateway.ask(host)))
+        for name in ("a-shop", "a"):
+            attacker.create_service(name, {"ingress/http": "true", "ingress/host": f"{name}.{host}"}, PORT)
+            said = attacker.until_event(name, "could not tell a Service of namespace")
+            assert f"from one of namespace {victim.namespace}: their names run together" in said
+            assert attacker.ingress(name) is None
+        assert served_by(victim, "shop", gateway.ask(host))
+        attacker.create_service("ashop", {"ingress/http": "true", "ingress/host": f"ashop.{host}"}, PORT)
+        attacker.until_ingress("ashop", "the Ingress of a Service whose name doesn't run together", lambda _: True)
+    stage.api.delete(NAMESPACES, victim.namespace)
+
+
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 def test_what_nobody_serves_is_the_404_pages(gateway: Gateway, host: str, shop: str, tls: bool) -> None:
     answer = gateway.ask(f"nobody.{host}", "/somewhere?secret=1", tls=tls, headers={"Accept": "text/html"})

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from devcluster import gateway_api
-from devcluster.api import EVENTS, HTTPROUTES, Resource
+from devcluster.api import EVENTS, HTTPROUTES, NAMESPACES, Resource
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, DevCluster
 from devcluster.control_plane import ControlPlane
@@ -30,7 +30,8 @@ def test_the_commands_of_the_page_do_what_it_says(empty_cluster: ControlPlane, t
     for made in objects:
         if made.get("kind") in {"HTTPRoute", "Gateway"}:
             namespace = made["metadata"]["namespace"]
-            empty_cluster.kubectl("create", "namespace", namespace)
+            if empty_cluster.api.get(NAMESPACES, namespace) is None:
+                empty_cluster.kubectl("create", "namespace", namespace)
             empty_cluster.kubectl("apply", "--filename", "-", input=yaml.safe_dump(made))
     environment = os.environ | {"KUBECONFIG": str(empty_cluster.kubeconfig)}
     kubectl = str(empty_cluster.programs.kubectl.path)
@@ -43,6 +44,9 @@ def test_the_commands_of_the_page_do_what_it_says(empty_cluster: ControlPlane, t
     controller = empty_cluster.api.get(DECORATORCONTROLLERS, "ingress-manager")
     assert controller is not None
     assert [each["resource"] for each in controller["spec"]["attachments"]] == ["ingresses", "httproutes"]
+    for made in objects:
+        if made.get("kind") in {"HTTPRoute", "Gateway"}:
+            empty_cluster.kubectl("delete", "--ignore-not-found", "--filename", "-", input=yaml.safe_dump(made))
 
 
 def test_without_the_crds_the_controller_does_not_start_and_its_event_is_that_of_the_page(

@@ -4,5 +4,6 @@ main       the commands, by their names
 options    the options that several commands have, and what they stand for: where objects and settings come from
 files      files and folders → manifests
 kubectl    runs kubectl as the user
+loopback   serves the page of `play`
 console    findings, notes and progress on standard error
 """

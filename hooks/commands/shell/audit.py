@@ -8,15 +8,15 @@ from typing import Any
 import click
 
 from hooks.commands.audit import audit as audit_of
-from hooks.commands.changes import changes as changes_of
 from hooks.commands.findings import about_file
 from hooks.commands.inventory import HTTPROUTE, INGRESS
-from hooks.commands.kinds import Change, Kind, Severity
+from hooks.commands.kinds import Effect, Kind, Severity
 from hooks.commands.manifests import Manifests
-from hooks.commands.reports import FORMATS, findings, plan
+from hooks.commands.preview import preview
+from hooks.commands.reports import FORMATS, effects, findings
 from hooks.commands.shell.console import note, show, waiting
 from hooks.commands.shell.kubectl import KubectlFailed
-from hooks.commands.shell.options import Source, settings_of, source_options
+from hooks.commands.shell.options import Options, Source, settings_of, settings_option, source_options
 from hooks.policy import Policy
 
 RESOURCES = {INGRESS: "ingresses.networking.k8s.io", HTTPROUTE: "httproutes.gateway.networking.k8s.io"}
@@ -27,14 +27,15 @@ ABSENT = "the server doesn't have a resource type"
 COLOURS: dict[str, dict[str, Any]] = {
     Severity.ERROR: {"fg": "red"},
     Severity.WARNING: {"fg": "yellow"},
-    Change.REMOVED: {"fg": "red"},
-    Change.REFUSED: {"fg": "yellow"},
-    Change.CHANGED: {"fg": "cyan"},
-    Change.CREATED: {"fg": "green"},
+    Effect.REMOVED: {"fg": "red"},
+    Effect.REFUSED: {"fg": "yellow"},
+    Effect.CHANGED: {"fg": "cyan"},
+    Effect.CREATED: {"fg": "green"},
     "command": {"dim": True},
     "head": {"bold": True},
 }
 COULD_NOT_LOOK = 2
+CURRENT_SETTINGS: Options = (settings_option("those of the cluster, else the defaults", "--current-settings"),)
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ class Seen:
 
 
 @click.command()
-@partial(source_options, settings_option="--current-settings")
+@partial(source_options, settings=CURRENT_SETTINGS)
 @click.option(
     "--settings",
     "new",
@@ -65,9 +66,9 @@ class Seen:
     "--only",
     metavar="KIND",
     multiple=True,
-    type=click.Choice(list(dict.fromkeys(each.value for each in (*Kind, *Change)))),
+    type=click.Choice(list(dict.fromkeys(each.value for each in (*Kind, *Effect)))),
     help="Findings of this kind alone; may be repeated. `ingress-manager explain` lists the kinds. With --settings: "
-    f"{', '.join(Change)}.",
+    f"{', '.join(Effect)}.",
 )
 @click.pass_context
 def audit(context: click.Context, source: Source, new: str | None, output: str, only: tuple[str, ...]) -> None:
@@ -88,7 +89,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    known = {each.value for each in (Kind if new is None else Change)}
+    known = {each.value for each in (Kind if new is None else Effect)}
     for kind in only:
         if kind not in known:
             raise click.UsageError(f"--only {kind} is for an audit {'with' if new is None else 'without'} --settings")
@@ -142,13 +143,13 @@ def print_plan(seen: Seen, policy: Policy, output: str, only: Collection[str]) -
     """Print what other settings would do; return how much would be removed."""
     if policy.paused:
         note("These settings pause ingress-manager: until `paused` is false, only what they forbid is removed.")
-    changes = changes_of(seen.manifests.items, policy, unseen=seen.unseen, httproutes=seen.httproutes)
-    removed = sum(changed.change is Change.REMOVED for changed in changes.changed)
+    would = preview(seen.manifests.items, policy, unseen=seen.unseen, httproutes=seen.httproutes)
+    removed = sum(each.effect is Effect.REMOVED for each in would.affected)
     if only:
-        changes.changed = [changed for changed in changes.changed if changed.change in only]
-    for text in plan(changes, output, paint):
+        would.affected = [each for each in would.affected if each.effect in only]
+    for text in effects(would, output, paint):
         click.echo(text, nl=False)
-    return removed + show(changes.invalid)
+    return removed + show(would.invalid)
 
 
 def policy_of(source: Source, seen: Seen) -> Policy:

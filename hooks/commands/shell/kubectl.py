@@ -50,6 +50,15 @@ class Kubectl:
         """Return the objects of some kinds, such as "services,ingresses". Raises KubectlFailed."""
         return read(self.run("get", resources, "--output=json", *arguments))
 
+    def get_if_known(self, resource: str, *arguments: str) -> Manifests:
+        """Return the objects of a kind, none when the cluster doesn't know the kind. Raises KubectlFailed."""
+        try:
+            return self.get(resource, *arguments)
+        except KubectlFailed as failed:
+            if "the server doesn't have a resource type" in failed.message:
+                return Manifests()
+            raise
+
 
 def message(said: str) -> str:
     """Return what kubectl says on standard error as one line, without what its libraries log."""

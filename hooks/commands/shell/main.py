@@ -6,11 +6,15 @@ from pathlib import Path
 
 import click
 
+from hooks.commands.shell.adopt import adopt
 from hooks.commands.shell.audit import audit
 from hooks.commands.shell.console import use_colour
 from hooks.commands.shell.explain import explain
 from hooks.commands.shell.migrate import migrate
+from hooks.commands.shell.play import play
+from hooks.commands.shell.release import release
 from hooks.commands.shell.render import render
+from hooks.commands.shell.uninstall_plan import uninstall_plan
 
 PLUGIN = "kubectl-ingress_manager"
 """The name under which kubectl finds it: a plugin's file has _ for - in the plugin's name."""
@@ -20,7 +24,7 @@ PLUGIN = "kubectl-ingress_manager"
 @click.version_option(package_name="ingress-manager", message="%(package)s %(version)s")
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """See what ingress-manager would do, before it does it. Nothing on the cluster is changed.
+    """See what ingress-manager would do, before it does it. Nothing on the cluster is changed without --apply.
 
     \b
     Examples:
@@ -28,13 +32,16 @@ def commands(context: click.Context) -> None:
       ingress-manager audit --all-namespaces           what of a cluster needs a person
       ingress-manager explain host-not-allowed         what a reason means, and what to do
       ingress-manager migrate --all-namespaces         from exposecontroller or Xposer
+      ingress-manager adopt team-a/shop                a hand-written Ingress becomes ingress-manager's
+      ingress-manager release team-a/shop              the way back
+      ingress-manager play                             see in a browser what becomes of what you type
     Completion in bash, also for zsh and fish:
       eval "$(_INGRESS_MANAGER_COMPLETE=bash_source ingress-manager)"
     """  # noqa: D301 - \b keeps click from joining lines
     use_colour(context)
 
 
-for command in (audit, explain, migrate, render):
+for command in (adopt, audit, explain, migrate, play, release, render, uninstall_plan):
     commands.add_command(command)
 
 

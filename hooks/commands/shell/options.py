@@ -1,7 +1,7 @@
 """The options that several commands have, and what they stand for: where the objects and the settings come from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from hooks.commands.shell.kubectl import Kubectl, KubectlFailed
 from hooks.errors import SettingsError
 from hooks.policy import Policy
 
+Options = tuple[Callable[[Any], Any], ...]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -54,17 +55,19 @@ class Source:
     def read(self, resources: str) -> Manifests:
         """Return all that is in the files, or the objects of some kinds, such as "services,ingresses", of the cluster.
 
-        Raises click.UsageError and KubectlFailed.
+        Raises click.UsageError, also for options of which one would have no effect, and KubectlFailed.
         """
+        self.check()
         if self.files:
             return read_files(self.files, self.namespace or "default", recursive=self.recursive)
         where = [f"--namespace={self.namespace}"] if self.namespace is not None else []
         return self.kubectl.get(resources, *(["--all-namespaces"] if self.all_namespaces else where))
 
-    def policy(self) -> Policy:
+    def policy(self, *, guess: bool = True) -> Policy:
         """Return the settings, and say on standard error which they are unless --settings says it.
 
-        Raises click.UsageError when they can't be used.
+        Those of the cluster may not be for the user to read: the defaults then hold, unless `guess` is false. Raises
+        click.UsageError when the settings can't be used, or not be known.
         """
         if self.settings is not None:
             return settings_of(self.settings)
@@ -74,6 +77,10 @@ class Source:
         try:
             return self.policy_of_the_cluster()
         except KubectlFailed as failed:
+            if not guess:
+                raise click.UsageError(
+                    f"the settings of the cluster can't be read: {failed.message}; --settings FILE names them"
+                ) from failed
             note(f"With the default settings, because those of the cluster can't be read: {failed.message}")
             return Policy()
 
@@ -91,13 +98,18 @@ class Source:
 
 def settings_of(path: str) -> Policy:
     """Return what a settings file states, or the settings in the manifest of a ConfigMap. Raises click.UsageError."""
+    return parsed(settings_text(path), f"settings file {path}")
+
+
+def settings_text(path: str) -> str:
+    """Return the text of a settings file, or the one in the manifest of a ConfigMap. Raises click.UsageError."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"the settings file {path} can't be read: {error}") from error
     for item in read(text, path).of_kind("v1/ConfigMap"):
         text = text_of(item) or text
-    return parsed(text, f"settings file {path}")
+    return text
 
 
 def parsed(text: str, origin: str) -> Policy:
@@ -108,45 +120,73 @@ def parsed(text: str, origin: str) -> Policy:
         raise click.UsageError(f"{origin}: {error}") from error
 
 
-def source_options(command: Decorated, settings_option: str = "--settings") -> Decorated:
-    """Give a command the options of a Source, which it takes as its argument `source`.
+def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
+    """Return the option that names the settings file. `without` says which settings hold when it isn't given."""
+    return click.option(
+        name,
+        "settings",
+        metavar="FILE",
+        envvar=settings.FILE_VARIABLE,
+        show_envvar=True,
+        help=f"The administrator's settings, or the ConfigMap with them. Without: {without}.",
+    )
 
-    `settings_option` is what the settings that hold are called, where --settings is something else.
-    """
 
-    @click.argument("arguments", metavar="[FILE]...", nargs=-1)
-    @click.option(
+FILES: Options = (
+    click.option(
         "-f",
         "--filename",
         "files",
         metavar="FILE",
         multiple=True,
         help="A file, a folder, or - for standard input, of YAML or JSON; may be repeated. Without: the cluster.",
-    )
-    @click.option("-R", "--recursive", is_flag=True, help="Read the folders in folders, too.")
-    @click.option(
+    ),
+    click.option("-R", "--recursive", is_flag=True, help="Read the folders in folders, too."),
+)
+ONE_NAMESPACE: Options = (
+    click.option(
         "-n", "--namespace", metavar="NAME", help="The namespace; with files, that of objects which state none."
-    )
-    @click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster.")
-    @click.option("--context", metavar="NAME", help="The context of the kubeconfig, as kubectl has it.")
-    @click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as kubectl has it.")
-    @click.option(
-        settings_option,
-        "settings",
-        metavar="FILE",
-        envvar=settings.FILE_VARIABLE,
-        show_envvar=True,
-        help="The administrator's settings, or the ConfigMap with them. Without: those of the cluster, else the "
-        "defaults.",
-    )
+    ),
+)
+ALL_NAMESPACES: Options = (click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster."),)
+CLUSTER: Options = (
+    click.option("--context", metavar="NAME", help="The context of the kubeconfig, as kubectl has it."),
+    click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as kubectl has it."),
+)
+SETTINGS: Options = (settings_option("those of the cluster, else the defaults"),)
+
+
+def source_options(command: Decorated, settings: Options = SETTINGS) -> Decorated:
+    """Give a command all options of a Source, which it takes as its argument `source`. Files may stand without -f.
+
+    `settings` are the options in the place of --settings.
+    """
+    positional = click.argument("arguments", metavar="[FILE]...", nargs=-1)
+
     @wraps(command)
-    def with_source(**values: Any) -> Any:
-        stated = {field.name: values.pop(field.name) for field in fields(Source)}
-        source = Source(**{**stated, "files": (*stated["files"], *values.pop("arguments"))})
-        source.check()
+    def with_files(*, source: Source, arguments: tuple[str, ...], **values: Any) -> Any:
+        source = replace(source, files=(*source.files, *arguments))
         return command(source=source, **values)
 
-    return with_source  # type: ignore[return-value]
+    options = (*FILES, *ONE_NAMESPACE, *ALL_NAMESPACES, *CLUSTER, *settings)
+    return positional(with_source(*options)(with_files))  # type: ignore[return-value]
+
+
+def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """Return a decorator that gives a command some of the options of a Source, which it takes as `source`."""
+
+    def decorate(command: Decorated) -> Decorated:
+        @wraps(command)
+        def decorated(**values: Any) -> Any:
+            stated = {field.name: values.pop(field.name) for field in fields(Source) if field.name in values}
+            source = Source(**stated)
+            return command(source=source, **values)
+
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated  # type: ignore[return-value]
+
+    return decorate
 
 
 output_option = click.option(

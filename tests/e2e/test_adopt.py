@@ -1,0 +1,409 @@
+"""`adopt` and `release` on a real cluster, by somebody with no more rights than that takes: no Ingress is ever gone.
+
+The Ingresses are those of tests/adopt that go by its common settings: all of them with --thorough.
+"""
+
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+import yaml
+
+from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, Object
+from devcluster.backend import Backend
+from devcluster.cluster import DevCluster
+from devcluster.gateway import Gateway, lacking
+from devcluster.overlay import CLASS
+from devcluster.story import Stage, served_by
+from hooks.commands.adopt import adopt
+from hooks.commands.managed import DECORATOR
+from hooks.settings import FILE_VARIABLE
+from tests.e2e.mover import RIGHTS, Watch, mover
+from tests.e2e.test_commands import environment_of, run
+from tests.manifests import REPOSITORY
+from tools import cases
+
+SETTINGS = cases.ADOPTIONS / "settings.yaml"
+NOT_ON_A_CLUSTER = {
+    *("being-deleted-refused", "no-ingress-refused", "no-service-of-kubernetes-refused"),
+    *("owned-by-its-service", "owned-refused"),
+}
+"""What an API server doesn't hold as it is written."""
+
+CASES = [
+    case
+    for case in cases.cases_in(cases.ADOPTIONS)
+    if not (case / "settings.yaml").exists() and case.name not in NOT_ON_A_CLUSTER
+]
+QUICK = {
+    *(
+        "annotated-already",
+        "annotations-that-stay",
+        "hosts-with-different-paths",
+        "labels-and-a-finalizer",
+        "tls-secret",
+    ),
+    *("everything-accepted", "port-by-name-accepted"),
+}
+"""Those that are adopted without --thorough."""
+
+PORT = 8086
+
+
+@pytest.fixture(scope="module")
+def adopting(cluster: DevCluster) -> Iterator[DevCluster]:
+    """Yield the cluster, whose hook has the settings of the cases."""
+    before = yaml.safe_load(cluster.settings_file.read_text())
+    cluster.restart_hook(yaml.safe_load(SETTINGS.read_text()))
+    yield cluster
+    cluster.restart_hook(before)
+
+
+def create(stage: Stage, case: Path) -> Object:
+    """Create the Services and the Ingress of a case in the test's namespace, and return the Ingress."""
+    # The Ingress first: a Service may ask for one already.
+    [ingress, *services] = [
+        each | {"metadata": each["metadata"] | {"namespace": stage.namespace}}
+        for path in (case / "ingress.yaml", case / "service.yaml")
+        if path.exists()
+        for each in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+    ]
+    made = stage.api.create(INGRESSES, ingress)
+    for service in services:
+        stage.api.create(SERVICES, service)
+    return made
+
+
+def create_pair(stage: Stage, name: str, service: str, ingress_class: str = "nginx") -> Object:
+    """Create a Service, and an Ingress for the host NAME.NAMESPACE.example.com that leads to it; return that."""
+    stage.create_service(service, {}, PORT)
+    backend = {"service": {"name": service, "port": {"number": PORT}}}
+    rule = {
+        "host": f"{name}.{stage.namespace}.example.com",
+        "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]},
+    }
+    made = {
+        "apiVersion": INGRESSES.api_version,
+        "kind": "Ingress",
+        "metadata": {"name": name, "namespace": stage.namespace},
+        "spec": {"ingressClassName": ingress_class, "rules": [rule]},
+    }
+    return stage.api.create(INGRESSES, made)
+
+
+def accepted(case: Path) -> list[str]:
+    """Return the fields of a case's Ingress that may change."""
+    return cases.adoptable(case)[3]
+
+
+def planned(case: Path) -> Object:
+    """Return the spec that the Ingress of a case is to have."""
+    [adoption] = adopt(*cases.adoptable(case))
+    assert adoption.spec is not None
+    return adoption.spec
+
+
+def is_ours(ingress: Object) -> bool:
+    """Return whether an Ingress is ingress-manager's; if not, nothing of that may be left."""
+    metadata = ingress["metadata"]
+    marks = [
+        "ownerReferences" in metadata,
+        DECORATOR in metadata.get("annotations", {}),
+        metadata.get("labels", {}).get("app.kubernetes.io/managed-by") == "ingress-manager",
+    ]
+    assert len(set(marks)) == 1, metadata
+    return all(marks)
+
+
+def settle(stage: Stage) -> None:
+    """Return once Metacontroller has synced all that was done, and the garbage collector has deleted what it had to."""
+    for service in stage.api.list(SERVICES, stage.namespace):
+        metadata = {"annotations": {"example.com/touched": service["metadata"]["resourceVersion"]}}
+        stage.api.patch(SERVICES, service["metadata"]["name"], {"metadata": metadata}, stage.namespace)
+    stage.create_service("canary", {"ingress/http": "true"})
+    stage.until_ingress("canary", "the Ingress of a Service created later", lambda _: True)
+    stage.api.delete(SERVICES, "canary", stage.namespace)
+    stage.until("the garbage collector", lambda: stage.ingress("canary") is None)
+
+
+def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched(
+    adopting: DevCluster, stage: Stage, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    thorough = pytestconfig.getoption("--thorough")
+    some = [case for case in CASES if thorough or case.name in QUICK or (case / "refusal.txt").exists()]
+    before = {case: create(stage, case) for case in some}
+    good = [case for case in some if not (case / "refusal.txt").exists()]
+    names = {case: before[case]["metadata"]["name"] for case in some}
+    kubeconfig = mover(adopting.control_plane, stage.namespace, tmp_path)
+
+    def command(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        return run(adopting.control_plane, name, "-n", stage.namespace, *arguments, kubeconfig=kubeconfig)
+
+    def check(*, ours: bool) -> None:
+        for case, ingress in before.items():
+            now = stage.ingress(names[case])
+            assert now is not None
+            if case in good:
+                wanted = planned(case) if accepted(case) else ingress["spec"]
+                assert (now["metadata"]["uid"], now["spec"]) == (ingress["metadata"]["uid"], wanted)
+                assert is_ours(now) is ours
+                assert now["metadata"].get("finalizers") == ingress["metadata"].get("finalizers")
+            else:
+                assert now == ingress, "what is refused is left alone"
+
+    with Watch(stage.api, stage.namespace) as watch:
+        options = (f"--settings={SETTINGS}", "--apply")
+        exactly = command("adopt", *options, *(names[case] for case in some if not accepted(case)))
+        fields = sorted({f"--accept-changes={change}" for case in good for change in accepted(case)})
+        changed = command("adopt", *options, *fields, *(names[case] for case in good if accepted(case)))
+    assert (exactly.returncode, changed.returncode) == (1, 0), exactly.stderr + changed.stderr
+    assert watch.deleted() == set()
+    check(ours=True)
+    with Watch(stage.api, stage.namespace) as watch:
+        settle(stage)
+    assert {name for _, name in watch.events} == {"canary"}, "nothing is written again"
+    again = command("adopt", *options, names[good[0]])
+    assert (again.returncode, again.stdout) == (0, "")
+    assert again.stderr.endswith(f"{stage.namespace}/{names[good[0]]}: is ingress-manager's already\n")
+
+    with Watch(stage.api, stage.namespace) as watch:
+        released = command("release", "--apply", *(names[case] for case in good))
+        settle(stage)
+    assert released.returncode == 0, released.stderr
+    assert watch.deleted() == {"canary"}
+    check(ours=False)
+    services = {service["metadata"]["name"]: service for service in stage.api.list(SERVICES, stage.namespace)}
+    for case in good:
+        annotations = services[names[case]]["metadata"].get("annotations", {})
+        assert [key for key in annotations if key.startswith(("ingress/", "ingress-manager/"))] == []
+    for change in (
+        lambda name: stage.annotate(name, "true"),
+        lambda name: stage.annotate(name, None),
+        lambda name: stage.api.delete(SERVICES, name, stage.namespace),
+    ):
+        for case in good:
+            change(names[case])
+        settle(stage)
+        check(ours=False)
+    stage.api.patch(INGRESSES, "labels-and-a-finalizer", {"metadata": {"finalizers": None}}, stage.namespace)
+
+
+def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevCluster, tmp_path: Path) -> None:
+    """A Service with an Ingress and an HTTPRoute is released, and the Ingress is adopted again."""
+    stage = Stage(serving.api, "both", serving.gateway, CLASS)
+    kubeconfig = mover(serving.control_plane, "both", tmp_path)
+    stage.create_service("moved", {"ingress/http": "true"})
+    route = stage.until("the HTTPRoute", lambda: stage.api.get(HTTPROUTES, "moved", "both"))
+    ingress = stage.until_ingress("moved", "the Ingress", lambda _: True)
+
+    released = run(serving.control_plane, "release", "both/moved", "--apply", kubeconfig=kubeconfig)
+    assert released.returncode == 0, released.stderr
+    settle(stage)
+    for resource, before in ((INGRESSES, ingress), (HTTPROUTES, route)):
+        now = stage.api.get(resource, "moved", "both")
+        assert now is not None
+        assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+        assert not is_ours(now)
+    stage.api.delete(HTTPROUTES, "moved", "both")
+    arguments = ("adopt", "both/moved", f"--settings={serving.settings_file}", "--apply")
+    adopted = run(serving.control_plane, *arguments, kubeconfig=kubeconfig)
+    assert adopted.returncode == 0, adopted.stderr
+    assert "its Service also gets the HTTPRoute moved" in adopted.stderr
+    stage.until("the HTTPRoute", lambda: stage.api.get(HTTPROUTES, "moved", "both"))
+    # Whose settings they are, the user may read as well. They are not those of this hook.
+    read = run(serving.control_plane, "adopt", "both/moved", kubeconfig=kubeconfig)
+    assert read.stderr.startswith("With the settings of the ConfigMap ingress-manager/ingress-manager-settings-")
+    stage.api.delete(SERVICES, "moved", "both")
+
+    used = {
+        (event["objectRef"].get("apiGroup", ""), event["objectRef"]["resource"], event["verb"])
+        for event in serving.audit_events()
+        if event["user"]["username"] == "system:serviceaccount:both:mover" and "objectRef" in event
+    }
+    granted = {
+        (group, resource, verb)
+        for role in yaml.safe_load_all(RIGHTS.read_text(encoding="utf-8"))
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert used == granted
+
+
+def test_a_change_meanwhile_is_noticed_and_what_was_done_can_be_taken_back(
+    cluster: DevCluster, stage: Stage, tmp_path: Path
+) -> None:
+    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
+    create_pair(stage, "shop", "shop")
+    settings = cluster.settings_file
+    arguments = ("adopt", f"{stage.namespace}/shop", "--settings", str(settings))
+    plan = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
+    assert plan.returncode == 0, plan.stderr
+    changed = stage.api.patch(INGRESSES, "shop", {"metadata": {"labels": {"team": "a"}}}, stage.namespace)
+    ended = sh(cluster, plan.stdout, kubeconfig)
+    assert ended.returncode != 0
+    assert "the object has been modified" in ended.stderr
+    assert stage.ingress("shop") == changed
+    # The Service is annotated, and the name is taken: that does no harm, and whoever tries again goes on from there.
+    again = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
+    assert sh(cluster, again.stdout, kubeconfig).returncode == 0, again.stdout
+    now = stage.ingress("shop")
+    assert now is not None
+    assert is_ours(now)
+    assert (now["metadata"]["uid"], now["spec"]) == (changed["metadata"]["uid"], changed["spec"])
+    released = run(cluster.control_plane, "release", f"{stage.namespace}/shop", kubeconfig=kubeconfig)
+    assert sh(cluster, released.stdout, kubeconfig).returncode == 0
+    settle(stage)
+    now = stage.ingress("shop")
+    assert now is not None
+    assert now["metadata"]["uid"] == changed["metadata"]["uid"]
+    assert not is_ours(now)
+
+
+def sh(
+    cluster: DevCluster, script: str, kubeconfig: Path, folder: Path = REPOSITORY
+) -> "subprocess.CompletedProcess[str]":
+    """Return what a script does, in a folder."""
+    return subprocess.run(
+        ["/bin/sh", "-e"],
+        input=script,
+        cwd=folder,
+        env={**environment_of(cluster.control_plane, kubeconfig), FILE_VARIABLE: str(cluster.settings_file)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluster: DevCluster, stage: Stage) -> None:
+    """Metacontroller sees Services and Ingresses by two watches. It would delete the Ingress of an older Service."""
+    before = create_pair(stage, "shop", "shop")
+    command = [str(cluster.control_plane.programs.kubectl.path), "ingress-manager", "adopt", f"{stage.namespace}/shop"]
+    with cluster.engine.paused():
+        adopting = subprocess.Popen(
+            [*command, f"--settings={cluster.settings_file}", "--apply"],
+            env=environment_of(cluster.control_plane, cluster.kubeconfig),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        stage.until("the annotation", lambda: "annotations" in service_of(stage, "shop")["metadata"])
+        with pytest.raises(subprocess.TimeoutExpired):
+            adopting.wait(3)
+        assert stage.ingress("shop") == before
+    out, _ = adopting.communicate(timeout=100)
+    assert (adopting.returncode, out.splitlines()[-1]) == (0, f"{stage.namespace}/shop is ingress-manager's.")
+    now = stage.ingress("shop")
+    assert now is not None
+    assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+
+
+def service_of(stage: Stage, name: str) -> Object:
+    """Return a Service."""
+    found = stage.api.get(SERVICES, name, stage.namespace)
+    assert found is not None
+    return found
+
+
+class Traffic:
+    """Asks the gateway for a host again and again. Use it as a context manager."""
+
+    def __init__(self, gateway: Gateway, stage: Stage, host: str, service: str) -> None:
+        self._ask: Callable[[], bool] = lambda: served_by(stage, service, gateway.ask(host))
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.requests = 0
+        self.failures: list[str] = []
+
+    def __enter__(self) -> "Traffic":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self.requests += 1
+            try:
+                if not self._ask():
+                    self.failures.append("another answer")
+            except (OSError, HTTPException, json.JSONDecodeError) as error:
+                self.failures.append(repr(error))
+
+
+def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
+    cluster: DevCluster, stage: Stage, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    if reason := lacking():
+        pytest.skip(reason)
+    assert stage.gateway
+    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
+    create_pair(stage, "shop", "shop", CLASS)
+    host = f"shop.{stage.namespace}.example.com"
+    service = service_of(stage, "shop")
+    enough = 2000 if pytestconfig.getoption("--thorough") else 300
+
+    def command(*arguments: str) -> str:
+        ended = run(cluster.control_plane, *arguments, "-n", stage.namespace, kubeconfig=kubeconfig)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    with Backend(service):
+        stage.until_answer(host, "an answer", lambda answer: served_by(stage, "shop", answer))
+        with Traffic(stage.gateway, stage, host, "shop") as traffic:
+            while traffic.requests < enough:
+                command("adopt", "shop", "--settings", str(cluster.settings_file), "--apply")
+                command("release", "shop", "--apply")
+            # An Ingress of another name: a new one is made beside it.
+            stage.api.create(INGRESSES, renamed(stage, "shop", "old"))
+            stage.api.delete(INGRESSES, "shop", stage.namespace)
+            refused = run(cluster.control_plane, "adopt", f"{stage.namespace}/old", "--settings", cluster.settings_file)
+            assert refused.returncode == 1
+            assert sh(cluster, uncommented(refused.stdout), cluster.kubeconfig).returncode == 0
+            settle(stage)
+    assert traffic.requests >= enough
+    assert traffic.failures == []
+    assert stage.ingress("old") is None
+    now = stage.ingress("shop")
+    assert now is not None
+    assert is_ours(now)
+
+
+def renamed(stage: Stage, name: str, new: str) -> Object:
+    """Return an Ingress as it is to be created by another name."""
+    found = stage.ingress(name)
+    assert found is not None
+    metadata = {"name": new, "namespace": stage.namespace}
+    return {key: found[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": metadata}
+
+
+def uncommented(printed: str) -> str:
+    """Return the script that is printed as comments."""
+    return "".join(line.removeprefix("#   ") for line in printed.splitlines(keepends=True) if line.startswith("#   "))
+
+
+def test_the_split_that_is_printed_gives_each_service_its_own_ingress(adopting: DevCluster, stage: Stage) -> None:
+    before = create(stage, cases.ADOPTIONS / "several-services-refused")
+    name, cart = "several-services-refused", "several-services-cart"
+    refused = run(adopting.control_plane, "adopt", f"{stage.namespace}/{name}", "--settings", SETTINGS)
+    assert refused.returncode == 1
+    script = uncommented(refused.stdout).replace(" --apply", f" --apply --settings={SETTINGS}")
+    ended = sh(adopting, script, adopting.kubeconfig)
+    assert ended.returncode == 0, ended.stderr
+    kept, new = stage.ingress(name), stage.ingress(cart)
+    assert kept is not None
+    assert new is not None
+    assert kept["metadata"]["uid"] == before["metadata"]["uid"]
+    assert is_ours(kept)
+    assert is_ours(new)
+    [rule] = before["spec"]["rules"]
+    paths = [path for ingress in (kept, new) for path in ingress["spec"]["rules"][0]["http"]["paths"]]
+    assert paths == rule["http"]["paths"]
+    assert kept["spec"]["tls"] == new["spec"]["tls"] == before["spec"]["tls"]

@@ -1,0 +1,275 @@
+"""`ingress-manager release` and `uninstall-plan`: the ways out. tests/e2e takes the steps on a cluster."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.commands.shell import steps as shell_steps
+from hooks.commands.shell.kubectl import Kubectl, KubectlFailed
+from hooks.commands.uninstall_plan import MOST_NAMES, POLICIES
+from tests.commands import Ended, run
+from tests.manifests import REPOSITORY, built, rendered
+from tests.metacontroller import as_created, service
+
+SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com", "example.com/owner": "a"})
+LABEL = {"app.kubernetes.io/managed-by": "ingress-manager"}
+
+
+def made(kind: str = "Ingress", name: str = "shop", **metadata: Any) -> dict[str, Any]:
+    """Return an object as Metacontroller makes it for the Service shop."""
+    version = "networking.k8s.io/v1" if kind == "Ingress" else "gateway.networking.k8s.io/v1"
+    names = {"name": name, "namespace": "team-a", "labels": LABEL}
+    return as_created({"apiVersion": version, "kind": kind, "metadata": {**names, **metadata}, "spec": {}}, SHOP)
+
+
+def nobodys(found: dict[str, Any]) -> dict[str, Any]:
+    """Return an object without all that makes it ingress-manager's."""
+    metadata = {key: found["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion")}
+    return {**found, "metadata": metadata}
+
+
+def dump(*objects: dict[str, Any]) -> str:
+    return json.dumps({"kind": "List", "apiVersion": "v1", "items": [*objects]})
+
+
+def commands(printed: str) -> list[list[str]]:
+    """Return the words of each kubectl command of a script."""
+    return [shlex.split(line) for line in printed.splitlines() if line.startswith("kubectl")]
+
+
+def patches(printed: str) -> list[Any]:
+    """Return what each `kubectl patch` of a script changes."""
+    return [
+        json.loads(word.removeprefix("--patch="))
+        for words in commands(printed)
+        for word in words
+        if word.startswith("--patch=")
+    ]
+
+
+RELEASED = {
+    "metadata": {
+        "resourceVersion": "42",
+        "labels": {"app.kubernetes.io/managed-by": None},
+        "annotations": {
+            "metacontroller.k8s.io/decorator-controller": None,
+            "metacontroller.k8s.io/last-applied-configuration": None,
+        },
+        "ownerReferences": None,
+    }
+}
+
+
+def test_the_ingress_is_released_before_the_annotations_are_taken_off() -> None:
+    ended = run("release", "team-a/shop", "-f", "-", stdin=dump(SHOP, made()))
+    assert (ended.status, ended.err) == (0, "")
+    patch, touch, off = commands(ended.out)
+    assert patch[:5] == ["kubectl", "patch", "ingress", "shop", "--namespace=team-a"]
+    assert patches(ended.out) == [RELEASED]
+    assert touch[1:3] == ["annotate", "service"]
+    assert touch[-2:] == ["--overwrite", "ingress-manager/moving=42"]
+    assert off == [
+        *("kubectl", "annotate", "service", "shop", "--namespace=team-a"),
+        *("ingress/http-", "ingress/host-", "ingress-manager/moving-"),
+    ]
+    waits = [number for number, line in enumerate(ended.out.splitlines()) if line.startswith("until ")]
+    assert waits == [5], "after the Service was touched, before its annotations are taken off"
+    assert "grep -F 'Ingress team-a/shop is in the way'" in ended.out
+
+
+def test_httproutes_are_released_as_well_and_each_is_waited_for() -> None:
+    routes = [made("HTTPRoute"), made("HTTPRoute", "shop-0123456789")]
+    ended = run("release", "shop", "-n", "team-a", "-f", "-", stdin=dump(SHOP, made(), *routes))
+    assert patches(ended.out) == [RELEASED] * 3
+    assert re.findall(r"grep -F '([^']*)'", ended.out) == [
+        "Ingress team-a/shop is in the way",
+        "HTTPRoute team-a/shop is in the way",
+        "HTTPRoute team-a/shop-0123456789 is in the way",
+    ]
+
+
+def test_what_is_not_ours_stays_in_the_metadata() -> None:
+    other = made(annotations={"ingress/not-copied": "x", "ingress/added-by-settings": "y", "a/b": "c"})
+    owner = {"apiVersion": "example.com/v1", "kind": "Shop", "name": "shop", "uid": "1"}
+    other["metadata"]["ownerReferences"].append(owner)
+    other["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "Helm"}
+    [patch] = patches(run("release", "team-a/shop", "-f", "-", stdin=dump(SHOP, other)).out)
+    assert patch["metadata"] == {
+        "resourceVersion": "42",
+        "annotations": {
+            **RELEASED["metadata"]["annotations"],  # type: ignore[dict-item]
+            "ingress/not-copied": None,
+            "ingress/added-by-settings": None,
+        },
+        "ownerReferences": [owner],
+    }
+
+
+def test_a_release_that_was_broken_off_goes_on() -> None:
+    halfway = run("release", "team-a/shop", "-f", "-", stdin=dump(SHOP, nobodys(made())))
+    assert [words[1] for words in commands(halfway.out)] == ["annotate", "annotate"]
+    assert "until " in halfway.out
+    off = service({"ingress/host": "shop.example.com"})
+    only = run("release", "team-a/shop", "-f", "-", stdin=dump(off, nobodys(made())))
+    assert commands(only.out) == [
+        ["kubectl", "annotate", "service", "shop", "--namespace=team-a", "ingress/host-", "ingress-manager/moving-"]
+    ]
+
+
+def test_nothing_to_release_is_told() -> None:
+    another = made()
+    another["metadata"]["ownerReferences"][0]["uid"] = "that of an older Service"
+    ended = run("release", "team-a/shop", "-f", "-", stdin=dump(service(), another))
+    assert ended == (0, "", "team-a/shop: nothing of it is ingress-manager's\n")
+
+
+def test_whoever_keeps_the_service_in_git_is_told() -> None:
+    kept = {**SHOP, "metadata": {**SHOP["metadata"], "labels": {"kustomize.toolkit.fluxcd.io/name": "apps"}}}
+    ended = run("release", "team-a/shop", "-f", "-", stdin=dump(kept, made()))
+    assert ended.err == "team-a/shop: Flux keeps Service shop: change its annotations in Git as well\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["release", "shop", "-f", "-", "--apply"], "--apply works on the cluster, not on files"),
+        (["release", "nobody", "-f", "-"], "there is no Service nobody"),
+        (["uninstall-plan", "-f", "-"], "say what becomes of the Ingresses: --keep or --remove"),
+    ],
+)
+def test_wrong_use_is_told_with_exit_status_2(arguments: list[str], message: str) -> None:
+    ended = run(*arguments, stdin=dump(SHOP))
+    assert (ended.status, ended.out) == (2, "")
+    assert message in ended.err
+
+
+def test_a_file_that_is_half_right_is_read_as_far_as_it_is_right(tmp_path: Path) -> None:
+    (tmp_path / "half.yaml").write_text("a: [\n---\n" + dump(SHOP, made()))
+    for command in (["release", "team-a/shop"], ["uninstall-plan", "--keep"]):
+        ended = run(*command, "-f", tmp_path / "half.yaml")
+        assert ended.status == 1
+        assert patches(ended.out) == [RELEASED]
+        assert ended.err.startswith(f"{tmp_path}/half.yaml:1: is not YAML")
+
+
+# On a kubectl that only answers.
+
+
+def applied(monkeypatch: pytest.MonkeyPatch, answers: dict[str, str], *arguments: str) -> tuple[Ended, list[str]]:
+    """Return what a command does, and the calls of kubectl; a call without an answer fails with answers["error"]."""
+    calls = []
+
+    def answer(_: Kubectl, *words: str) -> str:
+        calls.append(" ".join(words[:2]))
+        if words[0] != "get":
+            return ""
+        if words[1] in answers:
+            return answers[words[1]]
+        raise KubectlFailed(answers["error"])
+
+    monkeypatch.setattr(Kubectl, "run", answer)
+    monkeypatch.setattr(shell_steps, "PAUSE", 0)
+    return run(*arguments), calls
+
+
+UNKNOWN = {"error": 'error: the server doesn\'t have a resource type "httproutes"'}
+FORBIDDEN = {"error": "Error from server (Forbidden): httproutes is forbidden"}
+
+
+def test_the_steps_of_a_release_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {"services,ingresses": dump(SHOP, made()), **UNKNOWN}
+    ended, calls = applied(monkeypatch, answers, "release", "team-a/shop", "--apply", "--without-event")
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.splitlines()[-1] == "team-a/shop is released; Ingress team-a/shop stays as it is."
+    assert calls == [
+        *("get services,ingresses", "get httproutes.gateway.networking.k8s.io"),
+        *("patch ingress", "annotate service", "annotate service"),
+    ]
+    ended, _ = applied(monkeypatch, {"services,ingresses": dump(SHOP), **UNKNOWN}, "release", "team-a/shop", "--apply")
+    assert ended.out.endswith("team-a/shop is released.\n")
+
+
+@pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall-plan", "--keep")])
+def test_what_cannot_be_seen_is_not_taken_for_nothing(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended, _ = applied(monkeypatch, {"services,ingresses": dump(SHOP, made()), **FORBIDDEN}, *command)
+    assert (ended.status, ended.out) == (2, "")
+    assert "httproutes is forbidden" in ended.err
+
+
+# uninstall-plan
+
+
+def uninstalled(*objects: dict[str, Any], keep: bool) -> list[list[str]]:
+    """Return the words of each command of the plan, without kubectl."""
+    ended = run("uninstall-plan", "--keep" if keep else "--remove", "-f", "-", stdin=dump(*objects))
+    assert (ended.status, ended.err) == (0, "")
+    return [words[1:] for words in commands(ended.out)]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_manages_goes_before_anything_that_it_manages(keep: bool) -> None:
+    plan = uninstalled(SHOP, made(), made("HTTPRoute"), nobodys(made(name="other")), keep=keep)
+    assert plan[0][:3] == ["delete", "decoratorcontroller", "ingress-manager"]
+    assert plan[1][:3] == ["delete", "deployment", "ingress-manager"]
+    what = [words[:3] for words in plan[2:4]]
+    verb = "patch" if keep else "delete"
+    assert what == [[verb, "ingress", "shop"], [verb, "httproute", "shop"]]
+    assert plan[4] == ["annotate", "service", "shop", "--namespace=team-a", "ingress/host-", "ingress/http-"]
+    assert [
+        words[:2] for words in plan if words[0] in {"patch", "delete"} and words[1] in {"ingress", "httproute"}
+    ] == [words[:2] for words in plan[2:4]], "nothing that is not ingress-manager's"
+
+
+def test_very_many_are_removed_by_several_commands() -> None:
+    many = [made(name=f"shop-{number}") for number in range(MOST_NAMES + 1)]
+    plan = uninstalled(*many, keep=False)
+    assert [len([word for word in words if word.startswith("shop-")]) for words in plan[2:4]] == [MOST_NAMES, 1]
+
+
+def test_all_that_was_installed_is_removed() -> None:
+    """What is in a namespace that is deleted goes with it."""
+    words = {word for words in uninstalled(keep=False) for word in words}
+    installed = [*rendered("manifests"), *rendered("metacontroller"), *built(REPOSITORY / "metacontroller/httproute")]
+    assert set(POLICIES) == {
+        item["metadata"]["name"] for item in installed if item["kind"] == "ValidatingAdmissionPolicy"
+    }
+    left = {
+        (item["kind"], item["metadata"]["name"])
+        for item in installed
+        if item["metadata"]["name"] not in words and item["metadata"].get("namespace") not in words
+    }
+    assert left == set()
+
+
+def test_metacontroller_stays_where_it_works_for_somebody_else() -> None:
+    other = {
+        "apiVersion": "metacontroller.k8s.io/v1alpha1",
+        "kind": "CompositeController",
+        "metadata": {"name": "blue"},
+    }
+    ours = {**other, "kind": "DecoratorController", "metadata": {"name": "ingress-manager"}}
+    plan = uninstalled(ours, other, keep=False)
+    assert ["delete", "namespace", "metacontroller", "--ignore-not-found"] not in plan
+    assert not any("crd" in words for words in plan)
+    printed = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(ours, other)).out
+    assert "# Metacontroller stays: it also works for CompositeController blue.\n" in printed
+    assert any("crd" in words for words in uninstalled(ours, keep=True))
+
+
+def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {"services,ingresses": dump(SHOP, made()), **UNKNOWN}
+    ended, calls = applied(monkeypatch, answers, "uninstall-plan", "--keep", "--context", "there")
+    assert ended.status == 0
+    assert calls == [
+        "get services,ingresses",
+        "get httproutes.gateway.networking.k8s.io",
+        "get decoratorcontrollers.metacontroller.k8s.io",
+        "get compositecontrollers.metacontroller.k8s.io",
+    ]
+    assert all(words[-1] == "--context=there" for words in commands(ended.out))
