@@ -25,8 +25,8 @@ class Kind(StrEnum):
     UNWANTED = "unwanted"
     DETACHED = "detached"
     HELD = "held"
-    CLAIMED_TWICE = "claimed-twice"
     UPSTREAM_COLLISION = "upstream-collision"
+    CLAIMED_TWICE = "claimed-twice"
     NOT_COPIED = "not-copied"
     PLACEHOLDER_HOST = "placeholder-host"
 
@@ -84,17 +84,17 @@ KINDS = {
         "that is held goes on serving.",
         "Let whoever has set the finalizers do its work and take them off. By hand, only if that one is gone for good.",
     ),
+    Kind.UPSTREAM_COLLISION: Row(
+        Severity.ERROR,
+        "Two Services have one name in ingress-nginx and Traefik, which call them namespace-service-port. In "
+        "ingress-nginx one may get the other's settings, in Traefik the other's requests.",
+        "Give one of the two another name, or its port another number.",
+    ),
     Kind.CLAIMED_TWICE: Row(
         Severity.WARNING,
         "Two Ingresses of a class, or two HTTPRoutes of a listener, claim a host and a path. One of them gets no "
         "requests there: with ingress-nginx and in the Gateway API that is the younger one.",
         "Give one of the two another host or path.",
-    ),
-    Kind.UPSTREAM_COLLISION: Row(
-        Severity.WARNING,
-        "Two Services have one name in ingress-nginx and Traefik, which call them namespace-service-port: one of them "
-        "may get the other's settings.",
-        "Give one of the two another name, or its port another number.",
     ),
     Kind.NOT_COPIED: Row(
         Severity.WARNING,

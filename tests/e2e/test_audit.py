@@ -295,8 +295,9 @@ def claimed_by_a_stranger(scene: Scene) -> None:
 
 def upstream_collision(scene: Scene) -> None:
     other = Scene(scene.cluster, Stage(scene.api, f"{scene.namespace}-a"))
+    scene.service("a-shop")  # before the namespace: the gateway's policy denies it later
     with_namespace(scene, other.namespace)
-    scene.service("a-shop")
+    time.sleep(1.1)
     other.service("shop")
 
 
@@ -404,6 +405,17 @@ def test_what_other_settings_would_do_is_what_they_do(scene: Scene, tmp_path: Pa
     scene.stage.until("no Ingress removed", lambda: scene.stage.ingress("removed") is None)
     assert scene.stage.ingress("refused") == refused_before
     assert changes() == {("refused", "removed"), ("refused", "refused")}
+
+
+def test_what_is_adopted_needs_nobody_and_neither_does_what_is_released(scene: Scene) -> None:
+    scene.stage.create_service("shop", {})
+    scene.ingress("shop", "shop.example.org")
+    assert scene.audit() == []
+    name, settings = f"{scene.namespace}/shop", f"--settings={scene.cluster.settings_file}"
+    for command in (("adopt", name, settings, "--apply"), ("release", name, "--apply")):
+        moved = run(scene.cluster.control_plane, *command)
+        assert moved.returncode == 0, moved.stderr
+        scene.until_found([])
 
 
 # HTTPRoutes.
