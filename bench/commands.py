@@ -17,6 +17,9 @@ from devcluster.build import Progress
 from hooks.commands.manifests import Item, Origin
 from hooks.commands.render import render
 from hooks.policy import Policy
+from tests.metacontroller import as_created
+
+COMMANDS = ("render", "audit")
 
 SECONDS = 2.0
 """What a command may take beyond reading the same JSON with json.load."""
@@ -37,26 +40,31 @@ def commands_section(progress: Progress, services: int = 10_000) -> Section:
     """Return the figures of the commands, with so many Services and with a tenth of them."""
     with tempfile.TemporaryDirectory() as folder:
         none, few, many = (dump(Path(folder), count) for count in (0, services // 10, services))
-        progress(f"render of {services:,} Services and their Ingresses")
-        start = best(none)
-        small, large = best(few), best(many)
         plain = loading(many)
-    beyond = large.seconds - plain
-    growth = (large.seconds - start.seconds) / max(small.seconds - start.seconds, 0.001)
-    figures = [
-        Figure("the start of the program", f"{start.seconds:.2f} s"),
-        Figure(f"json.load of {services:,} Services and their Ingresses", f"{plain:.2f} s"),
-        at_most("render of them, beyond that", beyond, SECONDS, "{:.2f} s"),
-        at_most("its memory", large.megabytes, MEGABYTES, "{:.0f} MB"),
-        at_most(f"{services:,} / {services // 10:,} Services, of time without the start", growth, LINEAR, "{:.1f}"),
-    ]
+        figures = [Figure(f"json.load of {services:,} Services and their Ingresses", f"{plain:.2f} s")]
+        for name in COMMANDS:
+            progress(f"{name} of {services:,} Services and their Ingresses")
+            start, small, large = best(name, none), best(name, few), best(name, many)
+            growth = (large.seconds - start.seconds) / max(small.seconds - start.seconds, 0.001)
+            figures += [
+                Figure(f"{name} of nothing", f"{start.seconds:.2f} s"),
+                at_most(f"{name} of them, beyond json.load", large.seconds - plain, SECONDS, "{:.2f} s"),
+                at_most(f"{name}: its memory", large.megabytes, MEGABYTES, "{:.0f} MB"),
+                at_most(
+                    f"{name}: {services:,} / {services // 10:,} Services, of time without the start",
+                    growth,
+                    LINEAR,
+                    "{:.1f}",
+                ),
+            ]
     return Section("The commands", figures)
 
 
 def dump(folder: Path, count: int) -> Path:
     """Return a file such as `kubectl get services,ingresses --all-namespaces --output=json` prints."""
     services = [service(number) for number in range(count)]
-    ingresses = render([Item(made, Origin("", "default")) for made in services], Policy()).objects
+    rendered = render([Item(made, Origin("", "default")) for made in services], Policy()).objects
+    ingresses = [as_created(made, parent) for made, parent in zip(rendered, services, strict=True)]
     path = folder / f"{count}.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*services, *ingresses]}, indent=4))
     return path
@@ -92,14 +100,14 @@ def service(number: int) -> dict[str, Any]:
     }
 
 
-def best(file: Path) -> Run:
+def best(name: str, file: Path) -> Run:
     """Return the fastest of three runs: the others waited for something else."""
-    return min(run(file) for _ in range(3))
+    return min(run(name, file) for _ in range(3))
 
 
-def run(file: Path) -> Run:
-    """Return what one run of `ingress-manager render` took. Raises CalledProcessError when it fails."""
-    command = [str(Path(sys.executable).with_name("ingress-manager")), "render", "-f", str(file)]
+def run(name: str, file: Path) -> Run:
+    """Return what one run of a command took. Raises CalledProcessError when it fails."""
+    command = [str(Path(sys.executable).with_name("ingress-manager")), name, "-f", str(file)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -207,13 +207,17 @@ def not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> dict[
 
     It is {} when there are none.
     """
+    left = keys_not_copied(annotations, ours)
+    return {NOT_COPIED: listed(left)} if left else {}
+
+
+def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
+    """Return the keys meant for a controller that `ours`, the annotations of what we make, lack or overrule; sorted."""
+    # In lower case, because Traefik reads its keys so.
     left = [
-        key
-        for key in annotations
-        # In lower case, because Traefik reads its keys so.
-        if key.lower().startswith(CONTROLLER_PREFIXES) and ours.get(key) != annotations[key]
+        key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and ours.get(key) != annotations[key]
     ]
-    return {NOT_COPIED: listed(sorted(left))} if left else {}
+    return sorted(left)
 
 
 def check_key(key: str) -> str:

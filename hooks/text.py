@@ -41,7 +41,13 @@ def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
 
     `prefix` is what all known words begin with. It isn't compared, so that it doesn't make words alike.
     """
+    near = nearest(word, known, prefix)
+    return f"; did you mean {near}?" if near else ""
+
+
+def nearest(word: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return the known word that is nearest to `word`, or "" when none is near; `prefix` as in `did_you_mean`."""
     if len(word) > LONGEST_WORD:
         return ""
     near = get_close_matches(word.removeprefix(prefix), [each.removeprefix(prefix) for each in known], n=1)
-    return f"; did you mean {prefix}{near[0]}?" if near else ""
+    return f"{prefix}{near[0]}" if near else ""

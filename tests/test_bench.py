@@ -210,18 +210,24 @@ def test_a_short_run_of_the_core_gives_all_its_figures() -> None:
 def test_a_short_run_of_the_commands_gives_all_their_figures() -> None:
     section = commands_section(silent, services=20)
     assert [figure.name for figure in section.figures] == [
-        "the start of the program",
         "json.load of 20 Services and their Ingresses",
-        "render of them, beyond that",
-        "its memory",
-        "20 / 2 Services, of time without the start",
+        *(
+            f"{name}{figure}"
+            for name in ("render", "audit")
+            for figure in (
+                " of nothing",
+                " of them, beyond json.load",
+                ": its memory",
+                ": 20 / 2 Services, of time without the start",
+            )
+        ),
     ]
 
 
 def test_a_command_that_fails_is_no_figure(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(subprocess.CalledProcessError):
-        commands_run(tmp_path / "a.json")
+        commands_run("render", tmp_path / "a.json")
 
 
 @linux_only

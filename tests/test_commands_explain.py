@@ -8,6 +8,7 @@ import pytest
 from hooks.annotations import KEYS
 from hooks.commands import examples
 from hooks.commands.explain import COPIED, SETTING, entries, find
+from hooks.commands.kinds import Kind
 from hooks.commands.printing import as_yaml
 from hooks.copying import KNOWN
 from hooks.decide import decide
@@ -23,7 +24,7 @@ WITHOUT_EXAMPLE = {Reason.INVALID_REQUEST, Reason.LISTENER_NOT_ALLOWED, Reason.N
 
 def test_everything_in_the_tables_can_be_explained() -> None:
     known = {entry.key for entry in entries()}
-    assert known >= {*KEYS, *KNOWN, *Reason, "ingress/not-copied", "ingress/added-by-settings"}
+    assert known >= {*KEYS, *KNOWN, *Reason, *Kind, "ingress/not-copied", "ingress/added-by-settings"}
     for field in msgspec.structs.fields(Policy):
         assert field.encode_name in known
 
@@ -86,4 +87,4 @@ def test_without_a_key_all_are_listed() -> None:
 def test_an_unknown_key_is_wrong_use_and_the_nearest_is_named(key: str, end: str) -> None:
     ended = run("explain", key)
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.endswith(f'Error: "{key}" is no annotation, setting or reason{end}')
+    assert ended.err.endswith(f'Error: "{key}" is no annotation, setting, reason or kind of finding{end}')

@@ -8,11 +8,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.commands import reports
 from hooks.commands.adopt import adopt, lines
+from hooks.commands.audit import audit
 from hooks.commands.findings import about_file
 from hooks.commands.ingresses import INGRESS
 from hooks.commands.manifests import Manifests, read
 from hooks.commands.migrate import migrate
+from hooks.commands.preview import preview
 from hooks.commands.printing import FORMATS, as_yaml, printed
 from hooks.commands.release import release
 from hooks.commands.render import render
@@ -29,19 +32,39 @@ ANYTHING = st.recursive(
     max_leaves=9,
 )
 FIELDS = ("metadata", "spec", "data", "items", "kind", "apiVersion")
-INSIDE = ("name", "namespace", "uid", "annotations", "labels", "ports", "config.yml", "config.yaml", "type")
+INSIDE = ("name", "namespace", "uid", "annotations", "labels", "ports", "config.yml", "config.yaml", "type", *(
+    "ownerReferences", "deletionTimestamp", "finalizers", "rules", "hostnames", "parentRefs", "ingressClassName", "tls",
+))  # fmt: skip
+OURS: Object = {
+    "labels": {"app.kubernetes.io/managed-by": "ingress-manager", "expose": "true"},
+    "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager", "ingress/http": "true"},
+    "ownerReferences": [{"kind": "Service", "name": "shop", "uid": "1", "controller": True}],
+    "uid": "1",
+    "namespace": "team-a",
+}
+"""What makes the same metadata that of a Service and of its own Ingress."""
+
+
+KINDS = [
+    *(("v1", kind) for kind in ("Service", "ConfigMap", "List", "ServiceList")),
+    ("networking.k8s.io/v1", "Ingress"),
+    ("gateway.networking.k8s.io/v1", "HTTPRoute"),
+]
 
 
 @st.composite
 def nearly_objects(draw: st.DrawFn) -> Object:
     """Draw an object of a kind that is looked at, in which anything may stand anywhere."""
-    made: Object = {"apiVersion": "v1", "kind": draw(st.sampled_from(["Service", "ConfigMap", "List", "ServiceList"]))}
+    version, kind = draw(st.sampled_from(KINDS))
+    made: Object = {"apiVersion": version, "kind": kind}
     nearly = st.dictionaries(st.sampled_from(INSIDE), ANYTHING, max_size=4)
     made.update(draw(st.dictionaries(st.sampled_from(FIELDS), nearly | ANYTHING, max_size=4)))
     metadata = made.get("metadata")
     if isinstance(metadata, dict) and draw(st.booleans()):
         metadata["name"] = draw(st.sampled_from(["exposecontroller", "xposer", "shop"]))
-        metadata["labels"] = {"expose": "true"}
+        metadata |= draw(
+            st.dictionaries(st.sampled_from(list(OURS)), st.none()).map(lambda keys: {k: OURS[k] for k in keys})
+        )
     return made
 
 
@@ -49,13 +72,19 @@ def told(text: str) -> None:
     """Read the text, and do all that commands do with it; each finding is one line."""
     found = read(text, "f")
     rendered, migration = render(found.items, Policy()), migrate(found, Policy())
-    for finding in [*map(about_file, found.unreadable), *rendered.findings, *migration.findings]:
+    audited, changed = audit(found.items, Policy()), preview(found.items, Policy(paused=True))
+    findings = [*rendered.findings, *migration.findings, *audited.invalid, *changed.invalid]
+    for finding in [*map(about_file, found.unreadable), *findings]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()
         assert 1 <= finding.line <= text.count("\n") + 1
     for form in FORMATS:
         "".join(printed(rendered.objects, form)).encode()
     "".join(migration.steps).encode()
+    for form in reports.FORMATS:
+        for shown in ("".join(reports.findings(audited, form)), "".join(reports.effects(changed, form))):
+            assert shown.replace("\n", "").isprintable()
+            shown.encode()
     scripts_of(found)
 
 
@@ -71,11 +100,11 @@ def scripts_of(found: Manifests) -> None:
         "".join(line).encode()
 
 
-@given(nearly_objects())
-def test_whatever_stands_in_an_object_is_told_in_lines(made: Object) -> None:
+@given(nearly_objects(), nearly_objects())
+def test_whatever_stands_in_an_object_is_told_in_lines(made: Object, beside: Object) -> None:
     told(json.dumps(made, indent=1))
     told(json.dumps(made))
-    told(yaml.safe_dump(made))
+    told(yaml.safe_dump_all([made, beside]))
 
 
 @st.composite

@@ -18,12 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.api import INGRESSES, SERVICES, Api, ApiError, Object, Resource, wait_for
-from devcluster.standin import children, informer, merge
+from devcluster.standin import children, informer
 from devcluster.standin.contract import Spec, SyncAnswer, SyncError, Webhook, retry_after
 from devcluster.standin.controller import Controller
 from devcluster.standin.events import Recorder
 from devcluster.standin.informer import Informer, Informers
 from devcluster.standin.workqueue import TokenBucket, WorkQueue
+from hooks.commands import merge
+from hooks.standing import LAST_APPLIED
 
 # The merge.
 
@@ -197,9 +199,9 @@ def test_system_fields_and_status_stay_as_observed_whatever_is_desired() -> None
 
 
 def test_the_annotation_records_what_was_applied_without_itself_in_the_bytes_that_go_writes() -> None:
-    desired = {"metadata": {"name": "b", "annotations": {merge.LAST_APPLIED: "old", "x": "<é&>\u2028"}}, "a": 1}
+    desired = {"metadata": {"name": "b", "annotations": {LAST_APPLIED: "old", "x": "<é&>\u2028"}}, "a": 1}
     updated = merge.updated({"metadata": {"name": "b"}}, desired)
-    assert updated["metadata"]["annotations"][merge.LAST_APPLIED] == (
+    assert updated["metadata"]["annotations"][LAST_APPLIED] == (
         r'{"a":1,"metadata":{"annotations":{"x":"\u003cé\u0026\u003e\u2028"},"name":"b"}}'
     )
     assert json.loads(json.dumps(merge.last_applied(updated)))["metadata"]["annotations"] == {"x": "<é&>\u2028"}
@@ -212,7 +214,7 @@ def test_what_is_no_longer_desired_goes_by_the_annotation() -> None:
 
 def test_an_annotation_that_is_not_json_is_an_error() -> None:
     with pytest.raises(ValueError, match="can't unmarshal"):
-        merge.updated({"metadata": {"annotations": {merge.LAST_APPLIED: "{nonsense"}}}, DESIRED)
+        merge.updated({"metadata": {"annotations": {LAST_APPLIED: "{nonsense"}}}, DESIRED)
 
 
 def test_1_and_1_point_0_and_true_are_not_the_same() -> None:

@@ -2,7 +2,8 @@
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
-What the objects of each case in tests/migrate and tests/adopt become is written beside them. Some cases are the
+What the objects of each case in tests/migrate and tests/adopt become is written beside them, and what is found in
+those of tests/audit. Some cases are the
 examples of `ingress-manager play`, and are written into the package.
 """
 
@@ -16,9 +17,12 @@ from typing import Any
 import yaml
 
 from hooks.commands.adopt import adopt, lines
+from hooks.commands.audit import audit
 from hooks.commands.ingresses import INGRESS as INGRESS_KIND
 from hooks.commands.manifests import Item, Manifests, read
 from hooks.commands.migrate import migrate
+from hooks.commands.preview import preview
+from hooks.commands.reports import effects, findings
 from hooks.errors import SettingsError
 from hooks.metacontroller import answer
 from hooks.not_found.page import page
@@ -32,6 +36,7 @@ TESTS = Path(__file__).parent.parent / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
 MIGRATIONS = TESTS / "migrate"
 ADOPTIONS = TESTS / "adopt"
+AUDITS = TESTS / "audit"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
 INGRESS, HTTPROUTE, REFUSAL, SETTINGS_REFUSED = OUTCOMES = (
@@ -53,9 +58,8 @@ def outcome(case: Path) -> dict[str, Any]:
     That is the Ingress in ingress.yaml, None for no Ingress; a list of HTTPRoutes in httproute.yaml; the status and the
     sentence in refusal.txt; or the sentence in settings-refused.txt when the hook doesn't start with the settings.
     """
-    settings = case / "settings.yaml"
     try:
-        policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
+        policy = settings_in(case / "settings.yaml")
     except SettingsError as error:
         return {SETTINGS_REFUSED: f"{error}\n"}
     request = sync_request(yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8")))
@@ -124,10 +128,8 @@ def pages() -> dict[Path, str]:
 
 def migrated(case: Path) -> dict[str, str]:
     """Return the files that hold the steps of a case of tests/migrate, and what has no counterpart."""
-    settings = case / "settings.yaml"
-    policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
-    migration = migrate(manifests, policy)
+    migration = migrate(manifests, settings_in(case / "settings.yaml"))
     found = "".join(f"{finding}\n" for finding in migration.findings)
     return {"steps.sh": "\n".join(migration.steps), **({"findings.txt": found} if found else {})}
 
@@ -158,6 +160,22 @@ def adoptable(case: Path) -> tuple[Manifests, list[Item], Policy, list[str]]:
     return manifests, list(manifests.of_kind(INGRESS_KIND)), policy, accepted
 
 
+def audited(case: Path) -> dict[str, str]:
+    """Return the files that hold what is found in a case of tests/audit, and what other settings would change."""
+    manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
+    audited = audit(manifests.items, settings_in(case / "settings.yaml"))
+    found = [*findings(audited, "table"), *(f"{finding}\n" for finding in audited.invalid)]
+    if not (case / "new.yaml").exists():
+        return {"audit.txt": "".join(found)}
+    changed = preview(manifests.items, settings_in(case / "new.yaml"))
+    return {"audit.txt": "".join(found), "changes.txt": "".join(effects(changed, "table"))}
+
+
+def settings_in(file: Path) -> Policy:
+    """Return the settings in a file, the defaults when there is none."""
+    return parse(file.read_text(encoding="utf-8")) if file.exists() else Policy()
+
+
 def main(*folders: Path) -> None:
     """Update every case in the folders and print what changed."""
     changed = 0
@@ -171,7 +189,7 @@ def main(*folders: Path) -> None:
 
 if __name__ == "__main__":
     main(CASES, ATTACKS)
-    for folder, becomes in ((MIGRATIONS, migrated), (ADOPTIONS, adopted)):
+    for folder, becomes in ((MIGRATIONS, migrated), (ADOPTIONS, adopted), (AUDITS, audited)):
         for each in cases_in(folder):
             for file, content in becomes(each).items():
                 (each / file).write_text(content, encoding="utf-8")

@@ -15,6 +15,7 @@ import yaml
 from hooks.annotations import TABLE
 from hooks.commands import exposecontroller, xposer
 from hooks.commands.exposed import Row
+from hooks.commands.kinds import KINDS
 from hooks.copying import KNOWN
 from hooks.errors import REASONS
 from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
@@ -75,6 +76,12 @@ def reasons() -> str:
     return table(("reason", "what it means", "what to do"), rows)
 
 
+def kinds() -> str:
+    """Return the table of the kinds of findings."""
+    rows = ((f"`{kind}`", row.severity, row.meaning, row.remedy) for kind, row in KINDS.items())
+    return table(("kind", "severity", "what it means", "what to do"), rows)
+
+
 def migrated(rows: Iterable[Row]) -> str:
     """Return the table of what becomes of another controller's annotations or settings."""
     return table(("key", "what it says", "becomes"), ((f"`{row.key}`", row.said, row.becomes) for row in rows))
@@ -105,6 +112,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
     "reasons": reasons,
+    "kinds": kinds,
     "exposecontroller_annotations": lambda: migrated(exposecontroller.ANNOTATIONS),
     "exposecontroller_settings": lambda: migrated(exposecontroller.SETTINGS),
     "xposer_annotations": lambda: migrated(xposer.ANNOTATIONS),

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from devcluster.api import Api, ApiError, Object, Resource
-from devcluster.standin import merge
 from devcluster.standin.contract import SyncError
 from devcluster.standin.objects import ObjectMap, group_key, name_of
+from hooks.commands import merge
 
 log = logging.getLogger(__name__)
 

@@ -12,12 +12,13 @@ from collections import defaultdict
 import msgspec
 
 from devcluster.api import Api, ApiError, Object
-from devcluster.standin import children, merge
+from devcluster.standin import children
 from devcluster.standin.contract import Hook, Spec, SyncAnswer, SyncError, TooManyRequestsError
 from devcluster.standin.events import Recorder
 from devcluster.standin.informer import Handler, Informer, Informers
 from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of
 from devcluster.standin.workqueue import WorkQueue
+from hooks.commands import merge
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
 

@@ -6,5 +6,7 @@ reads files or runs kubectl, calls the first, and prints. Nothing here holds cre
     manifests    text of YAML or JSON → items: objects that know their file and line
     findings     one sentence about an item, as `file:line: namespace/name: sentence`
     services     item → the typed Service that `hooks.decide` takes
+    inventory    items → which of a cluster's Ingresses and HTTPRoutes belong to which Service
+    merge        what Metacontroller makes of an object that stands
     printing     objects → YAML, JSON or names
 """

@@ -1,4 +1,4 @@
-"""`explain`: an annotation, a setting or a reason, from the tables that the hook goes by. The pure part."""
+"""`explain`: an annotation, a setting, a reason or a finding, from the tables that are gone by. The pure part."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import msgspec
 
 from hooks.annotations import TABLE
 from hooks.commands import examples
+from hooks.commands.kinds import KINDS
 from hooks.commands.printing import as_yaml
 from hooks.copying import ADDED, KNOWN, NOT_COPIED
 from hooks.decide import decide
@@ -21,6 +22,7 @@ OURS = "annotation that ingress-manager gives an Ingress"
 COPIED = "annotation that is copied to the Ingress, if the settings say so"
 SETTING = "setting"
 REASON = "reason of a refusal"
+KIND = "kind of finding of an audit"
 
 OUR_ANNOTATIONS = {
     NOT_COPIED: "Lists the Service's annotations that look meant for an ingress controller and were not copied.",
@@ -56,7 +58,7 @@ def _filled(text: str, before: str) -> str:
 
 def entries() -> list[Entry]:
     """Return all entries, in the order of the tables. A setting and a reason can have the same key: paused."""
-    return [*_annotations(), *_ours(), *_settings(), *_reasons(), *_copied()]
+    return [*_annotations(), *_ours(), *_settings(), *_reasons(), *_kinds(), *_copied()]
 
 
 def find(key: str) -> list[Entry]:
@@ -105,6 +107,11 @@ def _copied() -> Iterator[Entry]:
 def _reasons() -> Iterator[Entry]:
     for reason, row in REASONS.items():
         yield Entry(reason.value, REASON, row.meaning, (("what to do", row.remedy),), _refusal(reason))
+
+
+def _kinds() -> Iterator[Entry]:
+    for kind, row in KINDS.items():
+        yield Entry(kind.value, KIND, row.meaning, (("severity", row.severity), ("what to do", row.remedy)))
 
 
 def _refusal(reason: Reason) -> str:

@@ -15,7 +15,7 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
 @click.command()
 @click.argument("key", required=False, shell_complete=complete)
 def explain(key: str | None) -> None:
-    """Say what an annotation, a setting or the reason of a refusal means, with an example.
+    """Say what an annotation, a setting, the reason of a refusal or a finding of an audit means.
 
     Without KEY: all there are.
 
@@ -33,5 +33,5 @@ def explain(key: str | None) -> None:
     found = find(key)
     if not found:
         near = did_you_mean(key, [entry.key for entry in entries()]) or "; without a key, `explain` lists all"
-        raise click.UsageError(f"{quoted(key)} is no annotation, setting or reason{near}")
+        raise click.UsageError(f"{quoted(key)} is no annotation, setting, reason or kind of finding{near}")
     click.echo("\n".join(entry.text() for entry in found), nl=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hooks.commands.shell.adopt import adopt
+from hooks.commands.shell.audit import audit
 from hooks.commands.shell.console import use_colour
 from hooks.commands.shell.explain import explain
 from hooks.commands.shell.migrate import migrate
@@ -28,6 +29,7 @@ def commands(context: click.Context) -> None:
     \b
     Examples:
       ingress-manager render -f service.yaml           the Ingress that a Service becomes
+      ingress-manager audit --all-namespaces           what of a cluster needs a person
       ingress-manager explain host-not-allowed         what a reason means, and what to do
       ingress-manager migrate --all-namespaces         from exposecontroller or Xposer
       ingress-manager adopt team-a/shop                a hand-written Ingress becomes ingress-manager's
@@ -39,7 +41,7 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (adopt, explain, migrate, play, release, render, uninstall_plan):
+for command in (adopt, audit, explain, migrate, play, release, render, uninstall_plan):
     commands.add_command(command)
 
 

@@ -75,7 +75,7 @@ class Source:
             note("With the default settings; --settings FILE takes others.")
             return Policy()
         try:
-            return self._policy_of_the_cluster()
+            return self.policy_of_the_cluster()
         except KubectlFailed as failed:
             if not guess:
                 raise click.UsageError(
@@ -84,7 +84,7 @@ class Source:
             note(f"With the default settings, because those of the cluster can't be read: {failed.message}")
             return Policy()
 
-    def _policy_of_the_cluster(self) -> Policy:
+    def policy_of_the_cluster(self) -> Policy:
         """Return the settings that the hook of the cluster has. Raises KubectlFailed and click.UsageError."""
         inside = f"--namespace={NAMESPACE}"
         [deployment] = self.kubectl.get(f"deployment/{DEPLOYMENT}", inside).items
@@ -120,10 +120,11 @@ def parsed(text: str, origin: str) -> Policy:
         raise click.UsageError(f"{origin}: {error}") from error
 
 
-def settings_option(without: str) -> Callable[[Decorated], Decorated]:
+def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
     """Return the option that names the settings file. `without` says which settings hold when it isn't given."""
     return click.option(
-        "--settings",
+        name,
+        "settings",
         metavar="FILE",
         envvar=settings.FILE_VARIABLE,
         show_envvar=True,
@@ -155,8 +156,11 @@ CLUSTER: Options = (
 SETTINGS: Options = (settings_option("those of the cluster, else the defaults"),)
 
 
-def source_options(command: Decorated) -> Decorated:
-    """Give a command all options of a Source, which it takes as its argument `source`. Files may stand without -f."""
+def source_options(command: Decorated, settings: Options = SETTINGS) -> Decorated:
+    """Give a command all options of a Source, which it takes as its argument `source`. Files may stand without -f.
+
+    `settings` are the options in the place of --settings.
+    """
     positional = click.argument("arguments", metavar="[FILE]...", nargs=-1)
 
     @wraps(command)
@@ -164,7 +168,7 @@ def source_options(command: Decorated) -> Decorated:
         source = replace(source, files=(*source.files, *arguments))
         return command(source=source, **values)
 
-    options = (*FILES, *ONE_NAMESPACE, *ALL_NAMESPACES, *CLUSTER, *SETTINGS)
+    options = (*FILES, *ONE_NAMESPACE, *ALL_NAMESPACES, *CLUSTER, *settings)
     return positional(with_source(*options)(with_files))  # type: ignore[return-value]
 
 

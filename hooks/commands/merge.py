@@ -1,5 +1,7 @@
 """The three-way merge: what an observed object becomes when a hook's desired fields are applied to it.
 
+The stand-in for Metacontroller writes by it, and `audit` tells by it what would be written.
+
 Pure functions: the arguments are not changed, but results share parts with them. The rules are those of Metacontroller
 (pkg/dynamic/apply and ApplyUpdate in pkg/controller/common):
 
@@ -12,9 +14,8 @@ from typing import Any
 
 import msgspec
 
-Object = dict[str, Any]
-
-LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
+from hooks.kubernetes import Object
+from hooks.standing import LAST_APPLIED
 
 # The first that all items have wins.
 MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")

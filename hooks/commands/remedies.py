@@ -1,0 +1,107 @@
+"""Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in."""
+
+from collections.abc import Iterable
+
+from hooks.annotations import HTTP, KEYS, PREFIX
+from hooks.commands import managed, steps
+from hooks.commands.inventory import Listed, Made
+from hooks.commands.managed import CONTROLLER, DECORATOR
+from hooks.commands.manifests import Item
+from hooks.errors import Problem, Reason, Refused
+from hooks.outputs.metadata import MANAGED_BY_LABEL
+from hooks.text import nearest
+
+SYNC_ALL = "kubectl rollout restart deployment metacontroller --namespace=metacontroller"
+"""Metacontroller syncs every Service when it starts."""
+
+INSTALL_HTTPROUTES = "kubectl apply --kustomize=metacontroller/httproute/"
+
+TAKEN_OFF = {
+    Reason.ANNOTATION_NOT_ALLOWED,
+    Reason.CLASS_NOT_ALLOWED,
+    Reason.CONTRADICTION,
+}
+"""Reasons for which the annotation can go; for others it needs another value."""
+
+
+def annotate(item: Item, changes: Iterable[str]) -> str:
+    """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off."""
+    words = list(changes)
+    replaces = ["--overwrite"] if any(not word.endswith("-") for word in words) else []
+    return _kubectl("annotate", item, *replaces, *words)
+
+
+def opt_out(item: Item) -> str:
+    """Return the command after which a Service asks for nothing."""
+    return annotate(item, [f"{HTTP.key}-"])
+
+
+def edit(item: Item) -> str:
+    """Return the command that opens an object in an editor."""
+    return _kubectl("edit", item)
+
+
+def delete(item: Item) -> str:
+    """Return the command that deletes an object."""
+    return _kubectl("delete", item)
+
+
+def let_go(item: Item) -> str:
+    """Return the command that takes off the finalizers that hold an object."""
+    return _kubectl("patch", item, "--type=merge", '--patch={"metadata": {"finalizers": null}}')
+
+
+def attach(made: Made, service: Listed) -> str:
+    """Return the command after which Metacontroller takes an object for the one that it made for a Service."""
+    if made.owner_uid == service.service.metadata.uid:
+        return annotate(made.item, [f"{DECORATOR}={CONTROLLER}"])
+    marks = managed.marks(made.item, service.item)
+    # What it was when it was read may be long ago, and its controller writes its status.
+    del marks["resourceVersion"]
+    return steps.shown(steps.patch(made.item, {"metadata": marks}))
+
+
+def disown(item: Item) -> str:
+    """Return the command after which an object doesn't say any more that it is ours."""
+    off = {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}
+    return steps.shown(steps.patch(item, {"metadata": off}))
+
+
+def correct(item: Item, refused: Refused) -> str:
+    """Return the command with which a Service is corrected, as far as it can be known."""
+    words: dict[str, str] = {}
+    for problem in refused.problems:
+        if problem.reason is Reason.EXTERNAL_NAME:
+            return opt_out(item)
+        if problem.reason is Reason.NO_HTTPROUTES:
+            return INSTALL_HTTPROUTES
+        if problem.annotation:
+            # What is stated for one problem isn't taken off for another.
+            words |= {key: word for key, word in _correction(item, problem).items() if words.get(key, "-")[-1] == "-"}
+        elif problem.reason is not Reason.ANNOTATION_NOT_ALLOWED:  # that one only says what isn't copied
+            return edit(item)
+    return edit(item) if refused.more else annotate(item, words.values())
+
+
+def _correction(item: Item, problem: Problem) -> dict[str, str]:
+    """Return the changes of annotations that mend a problem, by their keys."""
+    key = problem.annotation
+    if problem.reason is Reason.UNKNOWN_ANNOTATION:
+        near, value = nearest(key, KEYS, PREFIX), item.annotations[key]
+        meant = near and near not in item.annotations and value.isprintable()
+        return {key: f"{key}-"} | ({near: f"{near}={value}"} if meant else {})
+    if problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-secret":
+        return {key: f"{key}-", "ingress/tls": "ingress/tls=true"}
+    if problem.reason in TAKEN_OFF or (problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/class"):
+        return {key: f"{key}-"}
+    return {key: f"{key}=VALUE"}
+
+
+def other_host(item: Item) -> str:
+    """Return the command that gives a Service another host."""
+    return edit(item) if "ingress/routes" in item.annotations else annotate(item, ["ingress/host=HOST"])
+
+
+def _kubectl(verb: str, item: Item, *more: str) -> str:
+    kind = str(item.object.get("kind", "")).lower()
+    return steps.shown((verb, kind, item.name, f"--namespace={item.namespace}", *more))

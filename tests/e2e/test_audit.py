@@ -1,0 +1,531 @@
+"""`ingress-manager audit` on a real cluster: each kind of finding appears, and goes when its command is run.
+
+A command is run as a person would: by a shell, with the real kubectl. What is in capitals in it is filled in.
+"""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from devcluster import credentials
+from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, SERVICES, Object, Resource, wait_for
+from devcluster.cluster import DevCluster
+from devcluster.control_plane import ControlPlane
+from devcluster.errors import NotReady
+from devcluster.programs import find_metacontroller
+from devcluster.story import Stage
+from hooks.commands.kinds import Kind
+from hooks.commands.remedies import SYNC_ALL
+from hooks.standing import LAST_APPLIED
+from tests.e2e.tenant import BINDINGS
+from tests.e2e.test_commands import run
+
+CONFIG_MAPS = Resource("v1", "configmaps", "ConfigMap")
+ON = {"ingress/http": "true"}
+DECORATOR = "metacontroller.k8s.io/decorator-controller"
+EDITS = "s/port: 80$/port: 8081/; s/host: twice/host: once/"
+"""What a person does in an editor, as a script for sed."""
+
+LABEL = {"app.kubernetes.io/managed-by": "ingress-manager"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_engine_is_enough(engine: str, pytestconfig: pytest.Config) -> None:
+    """Skip what is tested on the real Metacontroller on the stand-in for it."""
+    if engine == "standin" and find_metacontroller() is not None and not pytestconfig.getoption("--thorough"):
+        pytest.skip("Metacontroller alone was audited; `make test-all` audits the stand-in for it, too.")
+
+
+class Scene:
+    """A namespace, and what an audit finds in it."""
+
+    def __init__(self, cluster: DevCluster, stage: Stage) -> None:
+        self.cluster = cluster
+        self.stage = stage
+        self.api = stage.api
+        self.namespace = stage.namespace
+        self.exits = ExitStack()
+
+    def audit(self, *options: str) -> list[dict[str, Any]]:
+        """Return what is found of this namespace, under the settings that the hook has."""
+        settings = f"--current-settings={self.cluster.settings_file}"
+        ended = run(self.cluster.control_plane, "audit", settings, "-o", "json", *(options or ("-n", self.namespace)))
+        found = json.loads(ended.stdout)
+        assert (ended.returncode, ended.stderr) == (1 if found["findings"] else 0, ""), ended.stderr
+        findings = found["findings"]
+        return [each for each in findings if each["object"]["namespace"].startswith(self.namespace)]
+
+    def until_found(self, kinds: Sequence[str], options: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Return what is found once it is of these kinds. Raises NotReady, with what is found."""
+        found: list[dict[str, Any]] = []
+
+        def are_found() -> bool:
+            found[:] = self.audit(*options)
+            return sorted(each["kind"] for each in found) == list(kinds)
+
+        try:
+            wait_for(are_found, 20, interval=0.2)
+        except NotReady as error:
+            raise NotReady(f"waited for {list(kinds)}; found {found}") from error
+        return found
+
+    def mend(self, command: str, words: dict[str, str]) -> None:
+        """Run a command of a finding, with these words in the place of others."""
+        for word, instead in words.items():
+            command = command.replace(word, instead)
+        plane = self.cluster.control_plane
+        path = os.pathsep.join((str(plane.programs.kubectl.path.parent), os.environ["PATH"]))
+        editor = {"KUBE_EDITOR": f"sed -i.bak '{EDITS}'"}
+        environment = {**os.environ, "PATH": path, "KUBECONFIG": str(plane.kubeconfig), **editor}
+        ended = subprocess.run(
+            ["/bin/sh", "-c", command], env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert ended.returncode == 0, f"{command}: {ended.stderr}"
+        if command == SYNC_ALL:
+            # There are no pods here: what the command would restart is started by hand.
+            self.engine(runs=True)
+
+    def engine(self, *, runs: bool) -> None:
+        """Stop Metacontroller, or start it again."""
+        self.cluster.engine.stop()
+        if runs:
+            self.cluster.engine.start()
+
+    def service(
+        self, name: str, host: str = "", annotations: dict[str, str] | None = None, *, ingress: bool = True
+    ) -> Object:
+        """Create a Service that asks for a host of its own; return it when it has its Ingress."""
+        stated = {**ON, "ingress/host": host or f"{name}.{self.namespace}.example.com", **(annotations or {})}
+        made = self.stage.create_service(name, stated)
+        if ingress:
+            self.stage.until_ingress(name, f"the Ingress {name}", lambda found: "ownerReferences" in found["metadata"])
+        return made
+
+    def ingress(self, name: str, host: str = "old.example.com", **metadata: Any) -> Object:
+        """Create an Ingress by hand."""
+        backend = {"service": {"name": name, "port": {"number": 80}}}
+        rules = [{"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}]
+        made = {
+            "apiVersion": INGRESSES.api_version,
+            "kind": "Ingress",
+            "metadata": {"name": name, "namespace": self.namespace, **metadata},
+            "spec": {"ingressClassName": self.stage.ingress_class, "rules": rules},
+        }
+        return self.api.create(INGRESSES, made)
+
+    def patch(self, resource: Resource, name: str, **metadata: Any) -> None:
+        """Change the metadata of an object."""
+        self.api.patch(resource, name, {"metadata": metadata}, self.namespace)
+
+    def uid(self, name: str) -> str:
+        """Return the uid of an Ingress."""
+        found = self.stage.ingress(name) if name else None
+        return str(found["metadata"]["uid"]) if found else ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding: how it comes about, and what is filled in in its command."""
+
+    kind: Kind
+    reason: str
+    happens: Callable[[Scene], object]
+    words: dict[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    beside: tuple[Kind, ...] = ()
+    """Kinds that are found as well."""
+    keeps: str = ""
+    """The name of an Ingress that stays the same object."""
+
+
+def refused_annotation(scene: Scene) -> None:
+    scene.stage.create_service("shop", {**ON, "ingress/hots": "shop.example.org"})
+    scene.stage.until_event("shop", "did you mean ingress/host?")
+
+
+def refused_value(scene: Scene) -> None:
+    scene.service("shop", "Shop.example.com", ingress=False)
+
+
+def refused_copied(scene: Scene) -> None:
+    scene.service("shop", "", {"ingress/tls": "false", "ingress/tls-secret": "shop-tls"}, ingress=False)
+
+
+def refused_port(scene: Scene) -> None:
+    ports = [{"name": "dns", "port": 80, "protocol": "UDP"}]
+    metadata = {"name": "shop", "namespace": scene.namespace, "annotations": {**ON, "ingress/host": "a.example.org"}}
+    spec = {"type": "ExternalName", "externalName": "shop.example.net", "ports": ports}
+    scene.api.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+
+
+def name_taken(scene: Scene) -> None:
+    scene.ingress("shop")
+    scene.service("shop", ingress=False)
+    scene.stage.until_event("shop", "is in the way")
+
+
+def forbidden(scene: Scene) -> None:
+    scene.service("shop")
+    scene.engine(runs=False)
+    scene.exits.callback(scene.engine, runs=True)
+    forbid_everything(scene)
+
+
+def forbidden_and_held(scene: Scene) -> None:
+    scene.service("shop")
+    scene.patch(SERVICES, "shop", finalizers=["example.com/hold"])
+    scene.api.delete(SERVICES, "shop", scene.namespace)
+    scene.exits.callback(scene.patch, SERVICES, "shop", finalizers=None)
+    forbid_everything(scene)
+
+
+def forbid_everything(scene: Scene) -> None:
+    scene.exits.callback(scene.cluster.restart_hook, yaml.safe_load(scene.cluster.settings_file.read_text()))
+    scene.cluster.restart_hook({"namespaces": {"*": {"hosts": ["elsewhere.example.com"]}}})
+
+
+def missing(scene: Scene) -> None:
+    scene.engine(runs=False)
+    scene.service("shop", ingress=False)
+
+
+def drifted(scene: Scene) -> None:
+    scene.service("shop")
+    scene.engine(runs=False)
+    scene.api.patch(INGRESSES, "shop", {"spec": {"ingressClassName": "other"}}, scene.namespace)
+
+
+def drifted_label(scene: Scene) -> None:
+    scene.service("shop")
+    scene.engine(runs=False)
+    scene.patch(INGRESSES, "shop", labels=None, annotations={"example.com/of-somebody-else": "x"})
+
+
+def drifted_record(scene: Scene) -> None:
+    scene.service("shop")
+    scene.patch(INGRESSES, "shop", annotations={LAST_APPLIED: "{"}, labels=None)
+
+
+def unwanted(scene: Scene) -> None:
+    scene.service("shop")
+    scene.engine(runs=False)
+    scene.exits.callback(scene.engine, runs=True)
+    scene.stage.annotate("shop", "false")
+
+
+def detached_as_rendered(scene: Scene) -> None:
+    scene.ingress("shop", labels=LABEL)
+    scene.service("shop", ingress=False)
+
+
+def detached_without_mark(scene: Scene) -> None:
+    scene.service("shop")
+    scene.patch(INGRESSES, "shop", annotations={DECORATOR: None})
+
+
+def detached_without_owner(scene: Scene) -> None:
+    scene.ingress("shop", labels=LABEL, annotations={DECORATOR: "ingress-manager"})
+    scene.service("shop", ingress=False)
+
+
+def detached_from_nothing(scene: Scene) -> None:
+    scene.service("shop")
+    scene.exits.enter_context(scene.cluster.control_plane.controller_manager.paused())
+    scene.api.delete(SERVICES, "shop", scene.namespace)
+
+
+def detached_and_not_asked_for(scene: Scene) -> None:
+    scene.stage.create_service("shop", {})
+    scene.ingress("shop", labels=LABEL)
+
+
+def detached_of_another_owner(scene: Scene) -> None:
+    metadata = {"name": "shop", "namespace": scene.namespace}
+    owner = scene.api.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    uid = owner["metadata"]["uid"]
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "shop", "uid": uid, "controller": True}
+    scene.ingress("shop", labels=LABEL, ownerReferences=[reference])
+
+
+def held_service(scene: Scene) -> None:
+    scene.service("shop")
+    scene.patch(SERVICES, "shop", finalizers=["example.com/hold"])
+    scene.api.delete(SERVICES, "shop", scene.namespace)
+
+
+def held_ingress(scene: Scene) -> None:
+    scene.service("shop")
+    scene.patch(INGRESSES, "shop", finalizers=["example.com/hold"])
+    scene.api.delete(INGRESSES, "shop", scene.namespace)
+
+
+def held_in_the_way(scene: Scene) -> None:
+    scene.ingress("shop", finalizers=["example.com/hold"])
+    scene.api.delete(INGRESSES, "shop", scene.namespace)
+    scene.service("shop", ingress=False)
+
+
+def claimed_twice(scene: Scene) -> None:
+    scene.service("a", "twice.example.com", {"ingress/path": "/x"})
+    scene.service("b", "twice.example.com", {"ingress/path": "/x/"})  # b is after a, even if both are of one second
+
+
+def claimed_across_namespaces(scene: Scene) -> None:
+    other = Scene(scene.cluster, Stage(scene.api, f"{scene.namespace}-other"))
+    with_namespace(scene, other.namespace)
+    scene.service("a", "twice.example.com")
+    time.sleep(1.1)  # the API server counts the age of objects in seconds
+    other.stage.create_service("b", {**ON, "ingress/routes": "[{host: twice.example.com}]"})
+    other.stage.until_ingress("b", "the Ingress", lambda _: True)
+
+
+def claimed_by_a_stranger(scene: Scene) -> None:
+    scene.ingress("a", "twice.example.com")
+    scene.service("b", "twice.example.com")
+
+
+def upstream_collision(scene: Scene) -> None:
+    other = Scene(scene.cluster, Stage(scene.api, f"{scene.namespace}-a"))
+    scene.service("a-shop")  # before the namespace: the gateway's policy denies it later
+    with_namespace(scene, other.namespace)
+    time.sleep(1.1)
+    other.service("shop")
+
+
+def with_namespace(scene: Scene, name: str) -> None:
+    scene.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    scene.exits.callback(scene.api.delete, NAMESPACES, name)
+
+
+def not_copied(scene: Scene) -> None:
+    scene.service("shop", "", {"nginx.ingress.kubernetes.io/rewrite-target": "/", "cert-manager.io/issuer": "mine"})
+
+
+def placeholder(scene: Scene) -> None:
+    scene.stage.create_service("shop", ON)
+    scene.stage.until_ingress("shop", "the Ingress", lambda _: True)
+
+
+EVERYWHERE = ("--all-namespaces",)
+FINDINGS = [
+    Finding(Kind.REFUSED, "an annotation that is like one", refused_annotation),
+    Finding(Kind.REFUSED, "a value", refused_value, {"VALUE": "shop.example.com"}),
+    Finding(Kind.REFUSED, "a contradiction", refused_copied),
+    Finding(Kind.REFUSED, "an ExternalName", refused_port),
+    Finding(Kind.NAME_TAKEN, "an Ingress that somebody else made", name_taken),
+    Finding(Kind.FORBIDDEN, "while Metacontroller doesn't run", forbidden, beside=(Kind.REFUSED,)),
+    Finding(Kind.FORBIDDEN, "of a Service that is being deleted", forbidden_and_held, beside=(Kind.HELD,)),
+    Finding(Kind.MISSING, "while Metacontroller doesn't run", missing),
+    Finding(Kind.DRIFTED, "edited by hand", drifted, keeps="shop"),
+    Finding(Kind.DRIFTED, "without our label", drifted_label, keeps="shop"),
+    Finding(Kind.DRIFTED, "without a record that can be read", drifted_record, keeps="shop"),
+    Finding(Kind.UNWANTED, "while Metacontroller doesn't run", unwanted),
+    Finding(Kind.DETACHED, "as render prints it", detached_as_rendered, keeps="shop"),
+    Finding(Kind.DETACHED, "without Metacontroller's annotation", detached_without_mark, keeps="shop"),
+    Finding(Kind.DETACHED, "without an owner", detached_without_owner, keeps="shop"),
+    Finding(Kind.DETACHED, "its Service is gone", detached_from_nothing),
+    Finding(Kind.DETACHED, "its Service asks for nothing", detached_and_not_asked_for),
+    Finding(Kind.DETACHED, "it belongs to something else", detached_of_another_owner, keeps="shop"),
+    Finding(Kind.HELD, "a Service", held_service),
+    Finding(Kind.HELD, "an Ingress", held_ingress),
+    Finding(Kind.HELD, "an Ingress in the way", held_in_the_way),
+    Finding(Kind.CLAIMED_TWICE, "a prefix and its other spelling", claimed_twice, {"HOST": "b.example.com"}),
+    Finding(Kind.CLAIMED_TWICE, "in two namespaces", claimed_across_namespaces, options=EVERYWHERE),
+    Finding(Kind.CLAIMED_TWICE, "by a stranger's Ingress", claimed_by_a_stranger, {"HOST": "a.example.com"}),
+    Finding(Kind.UPSTREAM_COLLISION, "of two namespaces", upstream_collision, options=EVERYWHERE),
+    Finding(Kind.NOT_COPIED, "two annotations", not_copied),
+    Finding(Kind.PLACEHOLDER_HOST, "a Service that states none", placeholder, {"HOST": "shop.example.org"}),
+]
+
+
+@pytest.fixture
+def scene(cluster: DevCluster, stage: Stage) -> Iterator[Scene]:
+    """Yield a fresh namespace; afterwards, all runs as before."""
+    made = Scene(cluster, stage)
+    with made.exits:
+        yield made
+
+
+def test_every_kind_is_found_on_a_cluster() -> None:
+    assert {finding.kind for finding in FINDINGS} == set(Kind)
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: f"{finding.kind}: {finding.reason}")
+def test_a_finding_appears_and_goes_when_its_command_is_run(scene: Scene, finding: Finding) -> None:
+    finding.happens(scene)
+    expected = sorted([finding.kind, *finding.beside])
+    found = scene.until_found(expected, finding.options)
+    [command] = [each["command"] for each in found if each["kind"] == finding.kind]
+    uid = scene.uid(finding.keeps)
+    scene.mend(command, finding.words)
+    scene.until_found(sorted(finding.beside), finding.options)
+    assert scene.uid(finding.keeps) == uid
+
+
+def test_what_other_settings_would_do_is_what_they_do(scene: Scene, tmp_path: Path) -> None:
+    for name in ("changed", "removed", "refused"):
+        scene.service(name)
+    namespace = scene.namespace
+    scene.stage.api.patch(SERVICES, "refused", {"metadata": {"annotations": {"ingress/hots": "x"}}}, namespace)
+    scene.service("created", f"created.{namespace}.example.net", {"ingress/path-type": "Exact"}, ingress=False)
+    before = {"namespaces": {namespace: {"hosts": [f"*.{namespace}.example.com"]}}}
+    hosts = [f"{name}.{namespace}.example.com" for name in ("changed", "refused")]
+    after = {"class": "other", "namespaces": {namespace: {"hosts": [*hosts, f"created.{namespace}.example.net"]}}}
+    scene.exits.callback(scene.cluster.restart_hook, yaml.safe_load(scene.cluster.settings_file.read_text()))
+    scene.cluster.restart_hook({**before, "class": scene.stage.ingress_class})
+    scene.api.delete(INGRESSES, "created", namespace)
+    scene.stage.until_event("created", "may not be claimed")
+    new = tmp_path / "new.yaml"
+    new.write_text(yaml.safe_dump(after))
+
+    def changes() -> set[tuple[str, str]]:
+        ended = run(scene.cluster.control_plane, "audit", "-n", namespace, "--settings", new, "-o", "json")
+        found = [(each["change"], each["object"]["name"]) for each in json.loads(ended.stdout)["changes"]]
+        assert (ended.returncode, ended.stderr) == (1 if "removed" in dict(found) else 0, "")
+        return set(found)
+
+    assert changes() == {
+        *(("changed", "changed"), ("removed", "removed"), ("refused", "removed")),
+        *(("refused", "refused"), ("created", "created")),
+    }
+    refused_before = scene.stage.ingress("refused")
+    scene.cluster.restart_hook(after)
+    scene.engine(runs=True)
+    scene.stage.until_ingress("changed", "the other class", lambda made: made["spec"]["ingressClassName"] == "other")
+    scene.stage.until_ingress("created", "the new Ingress", lambda _: True)
+    scene.stage.until("no Ingress removed", lambda: scene.stage.ingress("removed") is None)
+    assert scene.stage.ingress("refused") == refused_before
+    assert changes() == {("refused", "removed"), ("refused", "refused")}
+
+
+def test_what_is_adopted_needs_nobody_and_neither_does_what_is_released(scene: Scene) -> None:
+    scene.stage.create_service("shop", {})
+    scene.ingress("shop", "shop.example.org")
+    assert scene.audit() == []
+    name, settings = f"{scene.namespace}/shop", f"--settings={scene.cluster.settings_file}"
+    for command in (("adopt", name, settings, "--apply"), ("release", name, "--apply")):
+        moved = run(scene.cluster.control_plane, *command)
+        assert moved.returncode == 0, moved.stderr
+        scene.until_found([])
+
+
+# HTTPRoutes.
+
+
+def test_httproutes_are_audited_as_ingresses_are(serving: DevCluster) -> None:
+    scene = Scene(serving, Stage(serving.api, "httproute"))
+    metadata = {"name": "audited", "namespace": "httproute"}
+    spec = {"hostnames": ["theirs.example.com"]}
+    stranger = {"apiVersion": HTTPROUTES.api_version, "kind": "HTTPRoute", "metadata": metadata, "spec": spec}
+    serving.api.create(HTTPROUTES, stranger)
+    scene.service("audited", ingress=False)
+    try:
+        for kind in (Kind.NAME_TAKEN, Kind.DETACHED):
+            [found] = scene.until_found([kind])
+            scene.mend(found["command"], {})
+            scene.until_found([])
+            scene.api.patch(HTTPROUTES, "audited", {"metadata": {"annotations": {DECORATOR: None}}}, scene.namespace)
+    finally:
+        scene.api.delete(SERVICES, "audited", scene.namespace)
+        scene.api.delete(HTTPROUTES, "audited", scene.namespace)
+
+
+# Rights.
+
+CLUSTER_ROLES = Resource("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", namespaced=False)
+CLUSTER_BINDINGS = Resource(
+    "rbac.authorization.k8s.io/v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
+)
+LISTS = [
+    {"apiGroups": [""], "resources": ["services"], "verbs": ["list"]},
+    {"apiGroups": ["networking.k8s.io"], "resources": ["ingresses"], "verbs": ["list"]},
+    {"apiGroups": ["gateway.networking.k8s.io"], "resources": ["httproutes"], "verbs": ["list"]},
+]
+"""The rights that docs/commands/audit.md names, but for the settings."""
+
+
+def reader(plane: ControlPlane, folder: Path, name: str, rules: list[Object], namespace: str | None) -> Path:
+    """Return the kubeconfig of somebody who has these rights, in one namespace or, with None, in all."""
+    where = namespace or "default"
+    plane.api.create(
+        SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": where}}
+    )
+    role = {"apiVersion": CLUSTER_ROLES.api_version, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
+    plane.api.create(CLUSTER_ROLES, role)
+    binding = {
+        "apiVersion": CLUSTER_ROLES.api_version,
+        "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
+        "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": where}],
+    }
+    plane.api.create(BINDINGS if namespace else CLUSTER_BINDINGS, binding)
+    kubeconfig = folder / f"{name}.kubeconfig"
+    token = plane.api.service_account_token(where, name)
+    credentials.write_kubeconfig(kubeconfig, url=plane.url, ca_file=plane.ca_file, user=name, token=token)
+    options = [f"--namespace={namespace}"] if namespace else ["--all-namespaces"]
+    # The API server takes a moment to learn of new rights.
+    wait_for(lambda: run_kubectl(plane, kubeconfig, "get", "services", *options) == 0, 20, what="the rights")
+    return kubeconfig
+
+
+def run_kubectl(plane: ControlPlane, kubeconfig: Path, *arguments: str) -> int:
+    """Return the exit status of kubectl."""
+    command = [str(plane.programs.kubectl.path), f"--kubeconfig={kubeconfig}", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, timeout=60).returncode
+
+
+def test_who_may_list_the_three_kinds_can_audit_a_namespace_or_the_cluster(
+    empty_cluster: ControlPlane, tmp_path: Path
+) -> None:
+    plane, namespace = empty_cluster, "audited-by-readers"
+    plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    Stage(plane.api, namespace).create_service("shop", {**ON, "ingress/host": "shop.example.com"})
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("class: nginx\n")
+    named = f"--current-settings={settings}"
+    alone, everywhere = f"--namespace={namespace}", "--all-namespaces"
+    for name, where in (("of-one-namespace", namespace), ("of-all", None)):
+        kubeconfig = reader(plane, tmp_path, name, LISTS, where)
+        for option in (alone, everywhere):
+            ended = run(plane, "audit", named, option, "--only=missing", kubeconfig=kubeconfig)
+            if where and option == everywhere:
+                assert (ended.returncode, ended.stdout) == (2, "")
+                assert "Error from server (Forbidden): services is forbidden" in ended.stderr
+            else:
+                assert (ended.returncode, ended.stderr) == (1, "")
+                assert f"missing  Service {namespace}/shop  its Ingress {namespace}/shop isn't there\n" in ended.stdout
+    ended = run(plane, "audit", alone, kubeconfig=kubeconfig)
+    assert ended.returncode == 2
+    assert "The settings could not be looked at, and the defaults were taken in their place;" in ended.stderr
+
+
+def test_who_may_not_look_at_all_is_told_in_a_line_for_each_kind_and_no_finding_depends_on_it(
+    empty_cluster: ControlPlane, tmp_path: Path
+) -> None:
+    plane, namespace = empty_cluster, "audited-by-a-tenant"
+    plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    Stage(plane.api, namespace).create_service("shop", {**ON, "ingress/host": "shop.example.com"})
+    Stage(plane.api, namespace).create_service("wrong", {"ingress/http": "yes"})
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("class: nginx\n")
+    for count, name in enumerate(("services-alone", "services-and-ingresses"), start=1):
+        kubeconfig = reader(plane, tmp_path, name, LISTS[:count], namespace)
+        ended = run(plane, "audit", "-n", namespace, f"--current-settings={settings}", kubeconfig=kubeconfig)
+        kinds = [line.split()[0] for line in ended.stdout.splitlines() if line[:1].isalpha()]
+        assert (ended.returncode, kinds) == (2, [["refused"], ["refused", "missing"]][count - 1])
+        lines = [
+            f"{kind} could not be looked at: Error from server (Forbidden): " for kind in ("Ingresses", "HTTPRoutes")
+        ]
+        said = ended.stderr.splitlines()
+        assert len(said) == 3 - count
+        assert all(line.startswith(start) for line, start in zip(said, lines[count - 1 :], strict=True))
