@@ -29,6 +29,8 @@ from hooks.standing import LAST_APPLIED
 from tests.e2e.tenant import BINDINGS
 from tests.e2e.test_commands import run
 
+pytestmark = pytest.mark.thorough
+
 CONFIG_MAPS = Resource("v1", "configmaps", "ConfigMap")
 ON = {"ingress/http": "true"}
 DECORATOR = "metacontroller.k8s.io/decorator-controller"

@@ -15,6 +15,8 @@ from tests.e2e.mover import Watch
 from tests.e2e.test_adopt import is_ours, sh
 from tests.e2e.test_moving import commands_of
 
+pytestmark = pytest.mark.thorough
+
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", namespaced=False)
 POLICIES = Resource(
     "admissionregistration.k8s.io/v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
