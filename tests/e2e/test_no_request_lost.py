@@ -376,9 +376,12 @@ def test_during_a_switch_from_ingresses_to_httproutes_and_back(shops: Shops) -> 
         cluster.engine.start()
         wait_for(lambda: shops.outputs() == {*outputs}, PATIENCE, what=f"{outputs} for each Service", interval=0.2)
 
+    rounds: list[int] = []
+
     def disturb(_load: SteadyLoad) -> None:
         for outputs in SWITCH:
             set_outputs(outputs)
+        rounds.append(len(rounds))
 
     before = Counter(written(shops))
     try:
@@ -386,10 +389,10 @@ def test_during_a_switch_from_ingresses_to_httproutes_and_back(shops: Shops) -> 
     finally:
         cluster.restart_hook(settings)
     seen = Counter(written(shops)) - before
-    switches = seen["ingresses", "delete", "s0"]
-    assert switches >= 1
     verbs = [(kind, verb) for kind in ("ingresses", "httproutes") for verb in ("create", "delete")]
-    assert seen == {(kind, verb, name): switches for kind, verb in verbs for name in shops.names}
+    assert seen.keys() == {(kind, verb, name) for kind, verb in verbs for name in shops.names}
+    # A write that is under way when the engine is killed may be carried out, and be missing in the audit log.
+    assert max(seen.values()) <= len(rounds)
 
 
 def written(shops: Shops) -> list[tuple[str, str, str]]:
