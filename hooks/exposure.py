@@ -64,7 +64,7 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     """Those of HTTPRoutes."""
 
     main_host: str
-    """The first host of ingress/host, or the default host. Where every route states its own host, none may be this."""
+    """The first host of ingress/host, or the default host; no host need be this. Only HTTPRoutes are named by it."""
 
 
 def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposure:
@@ -98,7 +98,7 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
         tls_secret=wishes.tls_secret or policy.default_secret(service.metadata.name),
         parent=parent,
         route_annotations=choose_annotations(service, policy, HTTPROUTE, tls, problems) if parent else {},
-        main_host=wishes.hosts[0] if wishes.hosts else policy.default_host(service.metadata.name),
+        main_host=choose_main_host(service, wishes, policy) if parent else "",
     )
 
 
@@ -147,6 +147,11 @@ def choose_parent(wishes: Wishes, policy: NamespacePolicy, tls: bool, problems: 
         problems.add(refusals.no_listener(tls, str(gateway)))
         return None
     return Parent(name=gateway.name, namespace=gateway.namespace, section=section)
+
+
+def choose_main_host(service: Service, wishes: Wishes, policy: NamespacePolicy) -> str:
+    """Return the first host of ingress/host, or the default host."""
+    return wishes.hosts[0] if wishes.hosts else policy.default_host(service.metadata.name)
 
 
 def choose_annotations(
