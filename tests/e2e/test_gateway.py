@@ -54,7 +54,8 @@ def is_page(answer: Answer) -> bool:
 
 def test_a_service_is_served_by_http_and_by_https(stage: Stage, gateway: Gateway, host: str, shop: str) -> None:
     assert served_by(stage, shop, gateway.ask(host))
-    assert served_by(stage, shop, gateway.ask(host, tls=True))
+    # Traefik gives its entry points the new routes one after the other.
+    stage.until("an answer by https", lambda: served_by(stage, shop, gateway.ask(host, tls=True)))
 
 
 def test_a_service_whose_name_runs_together_with_another_namespaces_takes_none_of_its_requests(
