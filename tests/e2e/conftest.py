@@ -46,6 +46,17 @@ def require(engine: str) -> None:
         pytest.skip("There is no `metacontroller` on PATH, so all was tested with the stand-in for it alone.")
 
 
+def is_second(engine: str) -> bool:
+    """Return whether what is tested with this engine is tested with the real Metacontroller, too."""
+    return engine == "standin" and find_metacontroller() is not None
+
+
+def skip_second(engine: str, config: pytest.Config, what: str) -> None:
+    """Skip what the real Metacontroller is enough for, except in `make test-all`. `what` was done."""
+    if is_second(engine) and not config.getoption("--thorough"):
+        pytest.skip(f"{what} on Metacontroller alone; `make test-all` does it on the stand-in for it, too.")
+
+
 @pytest.fixture(scope="session", params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
     """Return the engine's name; every test that needs a cluster runs once for each."""
@@ -83,8 +94,7 @@ def serving(engine: str, pytestconfig: pytest.Config) -> Iterator[DevCluster]:
     """
     if reason := gateway.lacking():
         pytest.skip(reason)
-    if engine == "standin" and find_metacontroller() is not None and not pytestconfig.getoption("--thorough"):
-        pytest.skip("Requests were sent on Metacontroller alone; `make test-all` sends them on the stand-in, too.")
+    skip_second(engine, pytestconfig, "Requests were sent")
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True) as running:
         for name in ("ingress", "httproute", "both"):
             running.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

@@ -32,8 +32,8 @@ import yaml
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of
 from devcluster.cluster import DevCluster
-from devcluster.programs import find_metacontroller
 from devcluster.story import Stage
+from tests.e2e.conftest import skip_second
 from tests.e2e.tenant import said, tenant_of
 from tests.manifests import REPOSITORY
 
@@ -161,8 +161,7 @@ def has(found: Any, wanted: Any) -> bool:
 @pytest.fixture(scope="module", autouse=True)
 def one_engine_is_enough(engine: str, pytestconfig: pytest.Config) -> None:
     """Skip the attacks on the stand-in where they are played on the real Metacontroller."""
-    if engine == "standin" and find_metacontroller() is not None and not pytestconfig.getoption("--thorough"):
-        pytest.skip("The attacks were played on Metacontroller alone; `make test-all` plays them on the stand-in, too.")
+    skip_second(engine, pytestconfig, "The attacks were played")
 
 
 @pytest.fixture

@@ -31,9 +31,9 @@ from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import answers
-from devcluster.programs import find_metacontroller
 from devcluster.story import Stage
 from tests.e2e.audit import writes
+from tests.e2e.conftest import is_second
 from tests.steady_load import ALL_KINDS, Report, SteadyLoad
 
 NAMESPACE = "lossless"
@@ -82,8 +82,7 @@ def scale(engine: str, pytestconfig: pytest.Config) -> Scale:
 
     The long form takes minutes, and half of a small machine: one engine is enough, the real one where it can be had.
     """
-    chosen = engine == "metacontroller" or find_metacontroller() is None
-    return THOROUGH if chosen and pytestconfig.getoption("--thorough") else SHORT
+    return THOROUGH if pytestconfig.getoption("--thorough") and not is_second(engine) else SHORT
 
 
 class Replica:

@@ -95,8 +95,13 @@ def listening(place: Place, service: Object) -> Iterator[Methods]:
 
 @contextlib.contextmanager
 def channel(place: Place, host: str, ca: trustme.CA | None = None) -> Iterator[grpc.Channel]:
-    """Yield a visitor's connection; it is by TLS when an authority is given."""
-    options = (("grpc.default_authority", host), ("grpc.enable_http_proxy", 0))
+    """Yield a visitor's own connection; it is by TLS when an authority is given."""
+    options = (
+        ("grpc.default_authority", host),
+        ("grpc.enable_http_proxy", 0),
+        # gRPC would give channels with the same target one connection, so only one of the Traefiks would be asked.
+        ("grpc.use_local_subchannel_pool", 1),
+    )
     if ca is None:
         made = grpc.insecure_channel(f"{LOOPBACK}:{place.gateway.http_port}", options)
     else:

@@ -8,7 +8,6 @@ import pytest
 from devcluster import gateway
 from devcluster.api import CRDS, HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Resource
 from devcluster.cluster import DevCluster
-from devcluster.programs import find_metacontroller
 from devcluster.story import Stage
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.mover import Watch
@@ -24,10 +23,8 @@ POLICIES = Resource(
 
 
 @pytest.fixture
-def installed(engine: str, pytestconfig: pytest.Config) -> Iterator[DevCluster]:
-    """Yield a cluster of the test's own. Without --thorough, it runs Metacontroller if that can be had."""
-    if engine == "standin" and find_metacontroller() is not None and not pytestconfig.getoption("--thorough"):
-        pytest.skip("Without --thorough, ingress-manager is uninstalled from a cluster with Metacontroller alone.")
+def installed(engine: str) -> Iterator[DevCluster]:
+    """Yield a cluster of the test's own."""
     if reason := gateway.lacking():
         pytest.skip(reason)
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=1, httproute=True) as cluster:
@@ -35,7 +32,7 @@ def installed(engine: str, pytestconfig: pytest.Config) -> Iterator[DevCluster]:
         yield cluster
 
 
-@pytest.mark.parametrize("keep", [True, pytest.param(False, marks=pytest.mark.thorough)], ids=["keep", "remove"])
+@pytest.mark.parametrize("keep", [True, False], ids=["keep", "remove"])
 def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
     installed: DevCluster, tmp_path: Path, keep: bool
 ) -> None:
