@@ -8,8 +8,8 @@ PYTEST ?=
 THOROUGH ?=
 SECONDS ?= 300
 bin := .venv/bin
-# Two engines and two clusters: more processes than this would not make the tests faster.
-all_tests = $(bin)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --cov --cov-report term \
+# Most tests wait for something, so more processes than cores make them faster; more than this would not.
+all_tests = $(bin)/python -m pytest --numprocesses 4 --dist loadgroup --cov --cov-report term \
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help

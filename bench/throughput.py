@@ -244,11 +244,7 @@ pid nginx.pid;
 events {{}}
 http {{
     access_log off;
-    client_body_temp_path client-body;
-    fastcgi_temp_path fastcgi;
-    proxy_temp_path proxy;
-    scgi_temp_path scgi;
-    uwsgi_temp_path uwsgi;
+    {debian.NGINX_FOLDERS}
     keepalive_requests 1000000000;
     server {{
         listen {address};

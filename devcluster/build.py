@@ -1,4 +1,6 @@
-"""Builds the control plane's programs from their published Go modules, as devcluster/controlplane/go.mod pins them."""
+"""Builds programs from their published Go modules: the control plane's, which devcluster/controlplane/go.mod pins, and
+those of `TOOLS`.
+"""
 
 import fcntl
 import hashlib
@@ -29,8 +31,23 @@ PACKAGES = {
     "loadgen": "./cmd/loadgen",
     "ingressvalidator": "./cmd/ingressvalidator",
     "steadyload": "./cmd/steadyload",
+    "actionlint": "github.com/rhysd/actionlint/cmd/actionlint",
+    "helm": "helm.sh/helm/v4/cmd/helm",
+    "prometheus": "github.com/prometheus/prometheus/cmd/prometheus",
+    "promtool": "github.com/prometheus/prometheus/cmd/promtool",
 }
 """The programs that can be built, and their Go packages: the `tool` lines of go.mod, and three of our own."""
+
+GOLANG = REPOSITORY / "tools" / "golang"
+
+TOOLS = {
+    "actionlint": GOLANG / "actionlint",
+    "helm": GOLANG / "helm",
+    "prometheus": GOLANG / "prometheus",
+    "promtool": GOLANG / "prometheus",
+}
+"""The programs that only tests use, and the folder with the go.mod of each. They need other versions of modules that
+the control plane needs, too."""
 
 Progress = Callable[[str], None]
 """A function that shows a waiting person a line about what is being done."""
@@ -44,11 +61,17 @@ def built(name: str) -> Path | None:
 
 def folder(name: str) -> Path:
     """Return where a program is built to: another place for other sources, so nothing in it is ever out of date."""
-    sources = [MODULE / "go.mod", MODULE / "go.sum"]
+    module = module_of(name)
+    sources = [module / "go.mod", module / "go.sum"]
     if is_own(name):
-        sources += sorted((MODULE / PACKAGES[name]).glob("*.go"))
+        sources += sorted((module / PACKAGES[name]).glob("*.go"))
     content = b"".join(source.read_bytes() for source in sources) + platform.machine().encode()
     return BUILD / f"bin-{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def module_of(name: str) -> Path:
+    """Return the folder with the go.mod that a program is built from."""
+    return TOOLS.get(name, MODULE)
 
 
 def is_own(name: str) -> bool:
@@ -70,8 +93,9 @@ def build(names: Sequence[str], progress: Progress) -> None:
     The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing or
     too old, and BuildFailed when it fails.
     """
-    advice = "" if any(map(is_own, names)) else "; or let KUBEBUILDER_ASSETS name a folder with them"
-    go = find_go(f"to build {', '.join(names)} for the development cluster", advice)
+    assets = not any(is_own(name) or name in TOOLS for name in names)
+    advice = "; or let KUBEBUILDER_ASSETS name a folder with them" if assets else ""
+    go = find_go(f"to build {', '.join(names)}", advice, module_of(names[0]))
     BUILD.mkdir(exist_ok=True)
     (BUILD / ".gitignore").write_text("*\n")
     with lock(BUILD / "lock", progress):
@@ -89,11 +113,12 @@ def build_one(go: str, name: str, progress: Progress) -> None:
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
         result = Path(temporary) / name
         # -v: names each package as it is compiled. -mod and GOWORK: what is built is what go.mod says.
-        command = [go, "build", "-v", "-mod=readonly", "-trimpath", "-ldflags", linker_flags(), "-o", str(result)]
+        flags = linker_flags() if module_of(name) == MODULE else "-s -w"
+        command = [go, "build", "-v", "-mod=readonly", "-trimpath", "-ldflags", flags, "-o", str(result)]
         environment = os.environ | {"CGO_ENABLED": "0", "GOWORK": "off"}
         process = subprocess.Popen(
             [*command, PACKAGES[name]],
-            cwd=MODULE,
+            cwd=module_of(name),
             env=environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

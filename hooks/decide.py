@@ -7,7 +7,7 @@ import msgspec
 from hooks import annotations, refusals
 from hooks.errors import Problem, Reason, Refused
 from hooks.exposure import Exposure, expose
-from hooks.kubernetes import Object, Observed, Service
+from hooks.kubernetes import Attachment, Object, Observed, Service
 from hooks.outputs import OUTPUTS
 from hooks.policy import NamespacePolicy, Policy, in_namespace
 from hooks.standing import check_standing, record_of
@@ -44,7 +44,8 @@ class Decision(msgspec.Struct, frozen=True):
     """Seconds until this is to be decided again; None: only when something changes."""
 
     refused: Refused | None = None
-    """Why nothing should change. `objects` is then empty, which does not mean that any should be removed."""
+    """Why nothing should change. Unless something is `forbidden`, `objects` is then empty, which does not mean that any
+    should be removed."""
 
     forbidden: Problem | None = None
     """Why something that stands has to go all the same, although the Service is refused: the policy forbids it. Then
@@ -93,7 +94,7 @@ def unchanged(
 
     Once they are removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
-    kept: list[Object] = []
+    allowed: list[Attachment] = []
     forbidden: Problem | None = None
     for standing in observed.all():
         try:
@@ -101,9 +102,10 @@ def unchanged(
         except Problem as problem:
             forbidden = forbidden or problem
         else:
-            kept.extend(record for record in (record_of(standing),) if record is not None)
+            allowed.append(standing)
     if forbidden is None:
         return Decision(wanted=wanted, refused=refused)
+    kept = [record for standing in allowed if (record := record_of(standing)) is not None]
     return Decision(wanted=wanted, objects=tuple(kept), refused=refused, forbidden=forbidden)
 
 
@@ -137,19 +139,16 @@ def spread(service: Service, seconds: range) -> int:
 
 def refuse_too_large(objects: tuple[Object, ...]) -> None:
     """Raise Refused (422) when an object is larger than Metacontroller can apply, or all are too large to be sent."""
-    total = 0
-    for made in objects:
-        text = msgspec.json.encode(made)
-        # Go writes one byte as at most six. So a small object can't become too large, and needs no counting.
-        size = len(text) * 6
-        if size > LARGEST_OBJECT and (size := size_in_go(text)) > LARGEST_OBJECT:
+    texts = [msgspec.json.encode(made) for made in objects]
+    # Go writes one byte as at most six. So what is small can't become too large, and needs no counting.
+    if 6 * sum(map(len, texts)) <= LARGEST_OBJECT:
+        return
+    sizes = [size_in_go(text) for text in texts]
+    for made, size in zip(objects, sizes, strict=True):
+        if size > LARGEST_OBJECT:
             raise Refused(422, [refusals.too_large(made["kind"], size, LARGEST_OBJECT)])
-        total += size
-    if (
-        total > LARGEST_ANSWER
-        and (total := sum(size_in_go(msgspec.json.encode(made)) for made in objects)) > LARGEST_ANSWER
-    ):
-        raise Refused(422, [refusals.answer_too_large(len(objects), total, LARGEST_ANSWER)])
+    if sum(sizes) > LARGEST_ANSWER:
+        raise Refused(422, [refusals.answer_too_large(len(objects), sum(sizes), LARGEST_ANSWER)])
 
 
 def size_in_go(text: bytes) -> int:

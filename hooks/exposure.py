@@ -1,6 +1,6 @@
 """The exposure: how a Service is reached, decided from its wishes, its ports and the policy."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -9,7 +9,7 @@ from hooks.annotations import Route, Wishes
 from hooks.copying import ADDED, NOT_COPIED, copied_annotations, not_copied, read_from_routes
 from hooks.errors import Problem, Problems, Refused
 from hooks.kubernetes import Service
-from hooks.policy import HTTPROUTE, INGRESS, NamespacePolicy
+from hooks.policy import INGRESS, NamespacePolicy
 from hooks.ports import choose_ports
 from hooks.syntax import check_host, check_path_of_type
 from hooks.text import quoted
@@ -80,7 +80,9 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
     ingress_class = choose_class(wishes, policy, problems)
     tls = (wishes.tls_secret is not None or policy.tls.enabled) if wishes.tls is None else wishes.tls
     parent = choose_parent(wishes, policy, tls, problems)
-    annotations = choose_annotations(service, policy, INGRESS, tls, problems)
+    stated = service.metadata.annotations or {}
+    copied = copied_annotations(stated, policy.copied, policy.administrators, problems)
+    annotations = with_added(copied, policy.administrators if tls else policy.annotations, stated)
     rules = choose_rules(service, wishes, policy, problems)
     if problems.kept:
         if NOT_COPIED in annotations:
@@ -97,7 +99,7 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
         tls=tls,
         tls_secret=wishes.tls_secret or policy.default_secret(service.metadata.name),
         parent=parent,
-        route_annotations=choose_annotations(service, policy, HTTPROUTE, tls, problems) if parent else {},
+        route_annotations=with_added(read_from_routes(copied), policy.annotations, stated) if parent else {},
         main_host=choose_main_host(service, wishes, policy) if parent else "",
     )
 
@@ -154,23 +156,13 @@ def choose_main_host(service: Service, wishes: Wishes, policy: NamespacePolicy) 
     return wishes.hosts[0] if wishes.hosts else policy.default_host(service.metadata.name)
 
 
-def choose_annotations(
-    service: Service, policy: NamespacePolicy, output: str, tls: bool, problems: Problems
-) -> dict[str, str]:
-    """Return the annotations: the administrator's, those copied from the Service, and two that tell of both.
+def with_added(copied: Mapping[str, str], added: Mapping[str, str], stated: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations of what we make: those `copied` from the Service, those `added` by the settings, and two
+    that tell of both.
 
-    Adds what is wrong with a copied value to `problems`.
+    `stated` are all that the Service has.
     """
-    stated = service.metadata.annotations or {}
-    administrators = policy.administrators
-    made = copied_annotations(stated, policy.copied, administrators, problems)
-    added = policy.annotations
-    if output != INGRESS:
-        made = read_from_routes(made)
-    elif tls:
-        added = administrators
-    if added:
-        made |= added
+    made = {**copied, **added}
     made |= not_copied(stated, made)
     if added:
         made[ADDED] = ", ".join(sorted(added))
@@ -211,13 +203,12 @@ def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, prob
 def choose_path(route: Route, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> tuple[str, str]:
     """Return the path and the path type of a route. Adds what the policy doesn't allow to `problems`."""
     path, path_type = route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix"
+    type_origin = origin_of("pathType" if route.path_type else None, "ingress/path-type")
     if path_type not in policy.path_types:
-        origin, annotation = origin_of("pathType" if route.path_type else None, "ingress/path-type")
-        problems.add(refusals.path_type_not_allowed(origin, annotation, path_type, policy.path_types))
+        problems.add(refusals.path_type_not_allowed(*type_origin, path_type, policy.path_types))
         return path, path_type
     if path_type == "ImplementationSpecific" and policy.makes_httproutes:
-        origin, annotation = origin_of("pathType" if route.path_type else None, "ingress/path-type")
-        problems.add(refusals.path_type_of_routes(origin, annotation, path_type))
+        problems.add(refusals.path_type_of_routes(*type_origin, path_type))
     try:
         check_path_of_type(path, path_type)
     except Problem as problem:

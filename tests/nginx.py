@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.metacontroller import Object
-from tools.debian import Program
+from tools.debian import NGINX_FOLDERS, Program
 
 PREFIX = "nginx.ingress.kubernetes.io/"
 
@@ -48,17 +48,12 @@ def configuration(ingresses: Sequence[Object]) -> str:
     servers = {host: list(with_exact(locations)) for host, locations in servers_of(ingresses).items()}
     size, bucket = hash_sizes(servers)
     zones = "".join(limit_zones([location.ingress for locations in servers.values() for location in locations]))
-    # The five …_temp_path: nginx creates them, even in a test, where it was built to have them.
     return f"""
 pid nginx.pid;
 events {{}}
 http {{
     access_log off;
-    client_body_temp_path client-body;
-    fastcgi_temp_path fastcgi;
-    proxy_temp_path proxy;
-    scgi_temp_path scgi;
-    uwsgi_temp_path uwsgi;
+    {NGINX_FOLDERS}
     server_names_hash_max_size {size};
     server_names_hash_bucket_size {bucket};
     map_hash_bucket_size 64;

@@ -56,6 +56,9 @@ CHROMIUM = Package(
 WRK = Package("wrk", "usr/bin/wrk", "-v", "the gateway's throughput", status=1)
 PACKAGES = (NGINX, CHROMIUM, WRK)
 
+NGINX_FOLDERS = " ".join(f"{name}_temp_path {name};" for name in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi"))
+"""What nginx.conf has to hold. nginx would create these folders, even in a test, where it was built to have them."""
+
 
 class Program(NamedTuple):
     """A program, and the folder that its package was unpacked to; None if it is installed."""

@@ -15,7 +15,7 @@ from hooks.commands.asking import Asked, ask, left_behind
 from hooks.commands.deployers import about_ingress, about_service
 from hooks.commands.findings import Finding, about, about_refusal
 from hooks.commands.ingresses import Spec, as_spec
-from hooks.commands.managed import CONTROLLER, DECORATOR, controlling_service, is_managed, marks, owners
+from hooks.commands.managed import CONTROLLER, DECORATOR, is_made_for, marks, owners
 from hooks.commands.manifests import Item, Manifests
 from hooks.commands.services import SERVICE, as_service
 from hooks.commands.splitting import split
@@ -71,25 +71,20 @@ def adopt(
     policy = msgspec.structs.replace(policy, paused=False)
     services = {item.label: item for item in manifests.of_kind(SERVICE)}
     for item in wanted:
-        if is_adopted(item, services.get(item.label)):
+        service = services.get(item.label)
+        if service and is_made_for(item, service):
             yield Adoption(item, notes=[f"{item.label}: is ingress-manager's already"])
             continue
         try:
-            yield adoption_of(item, services, policy, accepted)
+            yield adoption_of(item, service, services, policy, accepted)
         except _NotAdopted as reason:
             yield Adoption(item, findings=reason.findings, advice=reason.advice, changes=reason.changes)
 
 
-def is_adopted(item: Item, service: Item | None) -> bool:
-    """Return whether an Ingress is ingress-manager's, and that of the Service."""
-    owner = controlling_service(item)
-    uid = service.metadata.get("uid") if service else None
-    return is_managed(item) and owner is not None and owner.get("uid") == uid
-
-
-def adoption_of(item: Item, services: Mapping[str, Item], policy: Policy, accepted: Container[str]) -> Adoption:
-    """Return how an Ingress is adopted. Raises _NotAdopted."""
-    service = services.get(item.label)
+def adoption_of(
+    item: Item, service: Item | None, services: Mapping[str, Item], policy: Policy, accepted: Container[str]
+) -> Adoption:
+    """Return how an Ingress is adopted by the Service of its name. Raises _NotAdopted."""
     if found := list(obstacles(item, service)):
         raise _NotAdopted(about(item, sentence) for sentence in found)
     spec = _typed(as_spec(item))

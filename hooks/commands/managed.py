@@ -37,6 +37,12 @@ def is_managed(item: Item) -> bool:
     return item.annotations.get(DECORATOR) == CONTROLLER and controlling_service(item) is not None
 
 
+def is_made_for(item: Item, service: Item) -> bool:
+    """Return whether ingress-manager looks after an object, and has made it for this Service."""
+    owner = controlling_service(item)
+    return is_managed(item) and owner is not None and owner.get("uid") == service.metadata.get("uid")
+
+
 def marks(item: Item, service: Item) -> dict[str, Any]:
     """Return the metadata, for a merge patch, that make an object which is nobody's that of a Service."""
     reference = {

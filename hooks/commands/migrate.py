@@ -15,9 +15,11 @@ from hooks.annotations import Route
 from hooks.commands import exposecontroller, xposer
 from hooks.commands.exposed import Controller, Exposed
 from hooks.commands.findings import Finding, about, about_refusal
+from hooks.commands.ingresses import INGRESS
 from hooks.commands.manifests import Item, Manifests, read
 from hooks.commands.printing import as_yaml
 from hooks.commands.services import SERVICE, as_service
+from hooks.commands.steps import shown
 from hooks.commands.wishes import wishes
 from hooks.copying import OLD_CLASS
 from hooks.decide import decide
@@ -27,7 +29,6 @@ from hooks.text import one_line
 
 CONTROLLERS = (exposecontroller.CONTROLLER, xposer.CONTROLLER)
 CONFIGMAPS = tuple(controller.configmap for controller in CONTROLLERS)
-INGRESS = "networking.k8s.io/v1/Ingress"
 RENAMED = {"certmanager.k8s.io/": "cert-manager.io/"}
 """How keys began before cert-manager 0.11, and how they begin now."""
 
@@ -123,21 +124,20 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
 
 def annotate(item: Item, changes: Iterable[str]) -> str:
     """Return the command that changes annotations of a Service."""
-    words = ["kubectl", "annotate", "service", item.name, f"--namespace={item.namespace}", *changes]
-    return " ".join(map(quote, words))
+    return shown(("annotate", "service", item.name, f"--namespace={item.namespace}", *changes))
 
 
 def leftover(item: Item, made: Exposed) -> str:
     """Return the step for the Ingress that the other controller has left."""
     if made.ingress == item.name:
         return f"ingress-manager adopt {quote(item.label)} --apply\n"
-    new, namespace = quote(item.name), quote(f"--namespace={item.namespace}")
+    namespace = f"--namespace={item.namespace}"
     return (
         f"# Its Ingress is called {one_line(made.ingress)}, the new one {one_line(item.name)}.\n"
         "# Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:\n"
         "# then delete the old one first.\n"
-        f"kubectl wait --for=create ingress {new} {namespace} --timeout=60s\n"
-        f"kubectl delete ingress {quote(made.ingress)} {namespace}\n"
+        f"{shown(('wait', '--for=create', 'ingress', item.name, namespace, '--timeout=60s'))}\n"
+        f"{shown(('delete', 'ingress', made.ingress, namespace))}\n"
     )
 
 

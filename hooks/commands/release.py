@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hooks.annotations import HTTP, PREFIX
 from hooks.commands.deployers import about_service
 from hooks.commands.ingresses import INGRESS
-from hooks.commands.managed import HTTPROUTE, controlling_service, is_managed, without_marks
+from hooks.commands.managed import HTTPROUTE, is_made_for, without_marks
 from hooks.commands.manifests import Item, Manifests
 from hooks.commands.steps import MOVING, Event, Step, annotate, patch, touch
 
@@ -51,12 +51,6 @@ def release(manifests: Manifests, wanted: Iterable[Item]) -> Iterator[Release]:
         if not made.steps:
             made.notes.append(f"{service.label}: nothing of it is ingress-manager's")
         yield made
-
-
-def is_made_for(item: Item, service: Item) -> bool:
-    """Return whether an object is ingress-manager's, and that of a Service."""
-    owner = controlling_service(item)
-    return is_managed(item) and owner is not None and owner.get("uid") == service.metadata.get("uid")
 
 
 def taken(service: Item, item: Item) -> Event:
