@@ -1,0 +1,32 @@
+"""The tutorial and the page on troubleshooting: each of their commands is run, and prints what the page shows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devcluster import gateway
+from devcluster.programs import find_metacontroller
+from tests.e2e.conftest import require
+from tools import pages
+
+pytestmark = pytest.mark.thorough
+
+
+@pytest.fixture(scope="module")
+def shell() -> Iterator[pages.Shell]:
+    """Yield a shell beside a cluster that `make cluster` has started."""
+    require("standin")
+    if reason := gateway.lacking():
+        pytest.skip(reason)
+    if find_metacontroller() is None:
+        pytest.skip("The pages show what Metacontroller says, and there is no `metacontroller` on PATH.")
+    with pages.cluster_shell("metacontroller") as started:
+        yield started
+
+
+@pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
+def test_every_command_prints_what_the_page_shows(shell: pages.Shell, path: Path) -> None:
+    page = path.read_text(encoding="utf-8")
+    assert pages.commands(page)
+    assert pages.masked(pages.play(path, shell)) == pages.masked(page), "`make pages` writes it"
