@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -36,7 +37,13 @@ def leads_somewhere(link: str, page: Path) -> bool:
     if not fragment:
         return True
     shown = target / "README.md" if target.is_dir() else target
-    return shown.suffix == ".md" and fragment in markdown.anchors(shown.read_text(encoding="utf-8"))
+    return shown.suffix == ".md" and fragment in anchors(shown)
+
+
+@cache
+def anchors(page: Path) -> list[str]:
+    """Return what a link can have behind its # on a page."""
+    return markdown.anchors(page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))

@@ -105,11 +105,6 @@ def compatibility() -> str:
             pinned("devcluster/gatewayapi/go.mod", r"sigs\.k8s\.io/gateway-api v([\d.]+)"),
             "1.0",
         ),
-        (
-            "Python, in the image",
-            pinned("Dockerfile", r"BASE=python:([\d.]+)"),
-            pinned("setup.cfg", r"python_requires = >=([\d.]+)"),
-        ),
     )
     return table(("what", "tested with", "needed at least"), rows)
 

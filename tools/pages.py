@@ -29,7 +29,7 @@ PAGES = {
 CONSOLE = re.compile(r"^```console cluster\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 """What somebody types and sees: lines that begin with `$ `, and below each what the command prints."""
 
-READS = re.compile(r"kubectl (get|describe|events)|curl|.*ingress-manager audit")
+READS = re.compile(r"kubectl (get|describe|events)|curl|ingress-manager audit")
 """Commands that only look. What they see may take a moment to be there, and they can be repeated."""
 
 PATIENCE = 20.0
@@ -156,7 +156,7 @@ def play(path: Path, shell: Shell) -> str:
         shell.run(f"kubectl apply --filename {objects}")
     page = played(path.read_text(encoding="utf-8"), shell.see)
     if objects:
-        shell.run(f"kubectl delete --wait=false --filename {objects}")
+        shell.run(f"kubectl delete --filename {objects}")
     return page
 
 
