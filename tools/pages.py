@@ -128,7 +128,6 @@ def cluster_shell(engine: str, patience: float = PATIENCE) -> Iterator[Shell]:
         ["make", "cluster", f"ENGINE={engine}"],
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
     )
