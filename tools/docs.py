@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import yaml
@@ -20,8 +19,8 @@ from hooks.copying import KNOWN
 from hooks.errors import REASONS
 from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import FILE_VARIABLE
-from tools import routing
-from tools.markdown import table
+from tools import chart, routing
+from tools.markdown import table, yaml_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
@@ -53,11 +52,6 @@ def default_of(field: msgspec.structs.FieldInfo) -> str:
         return "none: must be stated"
     default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
     return "" if default is msgspec.UNSET else f"`{yaml_of(msgspec.to_builtins(default))}`"
-
-
-def yaml_of(value: Any) -> str:
-    """Return a plain value as one would write it in the settings file."""
-    return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
 
 
 def known(by_default: bool) -> str:
@@ -102,6 +96,9 @@ def schema() -> str:
     return json.dumps({**title, **msgspec.json.schema(Policy)}, indent=2, ensure_ascii=False) + "\n"
 
 
+WHOLE: dict[Path, Callable[[], str]] = {SCHEMA: schema, **chart.FILES}
+"""The files that are made as a whole."""
+
 PARTS: dict[str, Callable[[], str]] = {
     "annotations": annotations,
     "settings": lambda: settings(Policy),
@@ -120,6 +117,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "paths": routing.shown,
     "paths_reasons": routing.shown_reasons,
     "traffic": traffic,
+    "chart_values": chart.values_table,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
@@ -165,12 +163,13 @@ def output(command: str) -> str:
 
 def paths() -> list[Path]:
     """Return what is made from the code, or has parts that are."""
-    return [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md")), SCHEMA]
+    pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md"))]
+    return [*pages, chart.CHART / "README.md", *WHOLE]
 
 
 def made(path: Path) -> str:
     """Return what a file should hold."""
-    return schema() if path == SCHEMA else with_output(with_parts(path.read_text(encoding="utf-8")))
+    return WHOLE[path]() if path in WHOLE else with_output(with_parts(path.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

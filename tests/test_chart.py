@@ -1,0 +1,183 @@
+"""The Helm chart makes what kustomize makes, and each value does what it says. On a cluster: tests/e2e/test_chart.py."""
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hooks.settings import parse
+from tests import manifests
+from tests.helm import RELEASE, by_default, cases, changes, helm, rendered, template, values_of
+from tests.test_manifests import SETUP, selects
+from tools import chart, golang
+
+pytestmark = pytest.mark.skipif(golang.lacking("helm") is not None, reason=golang.lacking("helm") or "")
+
+INSTANCE = "app.kubernetes.io/instance"
+
+
+def test_helm_finds_nothing_to_say_about_the_chart() -> None:
+    done = helm("lint", "--strict", chart.CHART)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_charts_version_is_that_of_the_program() -> None:
+    stated = yaml.safe_load((chart.CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert (stated["version"], stated["appVersion"]) == (SETUP["metadata"]["version"],) * 2
+
+
+def comparable(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the objects by kind and name, without labels and hashes, and with the settings that a ConfigMap states.
+
+    The Namespace is left out: whoever runs Helm names it, and makes it.
+    """
+    found = {}
+    for item in copy.deepcopy([item for item in objects if item["kind"] != "Namespace"]):
+        drop_labels(item)
+        if item["kind"] == "ConfigMap":
+            item["data"] = {name: parse(text) for name, text in item["data"].items()}
+        without_hash(item)
+        found[item["kind"], item["metadata"]["name"]] = item
+    return found
+
+
+def drop_labels(value: Any) -> None:
+    """Take the labels off all metadata, and the label of the release, which Helm's users expect, off all selectors."""
+    for inside in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        drop_labels(inside)
+    if isinstance(value, dict):
+        value.pop(INSTANCE, None)
+        if isinstance(value.get("metadata"), dict):
+            value["metadata"].pop("labels", None)
+
+
+def without_hash(value: Any) -> None:
+    """Take the hash off the ConfigMap's name, wherever it stands."""
+    for key, inside in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
+        if isinstance(inside, str):
+            value[key] = re.sub(r"^(ingress-manager-settings)-[0-9a-z]{10}$", r"\1", inside)
+        without_hash(inside)
+
+
+@pytest.mark.parametrize(
+    ("values", "folder"),
+    [({}, "metacontroller/controller"), ({"httproute": {"enabled": True}}, "metacontroller/httproute")],
+    ids=["controller", "httproute"],
+)
+def test_the_chart_makes_the_objects_that_kustomize_makes(values: dict[str, Any], folder: str) -> None:
+    built = [*manifests.rendered("manifests"), *manifests.rendered(folder)]
+    assert comparable(rendered(values)) == comparable(built)
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_values_change_what_their_case_says_and_nothing_else(case: Path) -> None:
+    assert changes(case) == (case / "changes.diff").read_text(encoding="utf-8"), "`make cases` writes it"
+
+
+def test_every_value_is_set_by_a_case() -> None:
+    assert [
+        leaf.path for leaf in chart.leaves() if not any(states(values_of(case), leaf.path) for case in cases())
+    ] == []
+
+
+def states(values: Any, path: tuple[str, ...]) -> bool:
+    """Return whether values state the value at a path."""
+    return not path or (isinstance(values, dict) and path[0] in values and states(values[path[0]], path[1:]))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("leaf", chart.leaves(), ids=lambda leaf: ".".join(leaf.path))
+def test_every_value_changes_what_is_rendered(leaf: chart.Value) -> None:
+    values = next(values_of(case) for case in cases() if states(values_of(case), leaf.path))
+    without = copy.deepcopy(values)
+    section = without
+    for key in leaf.path[:-1]:
+        section = section[key]
+    del section[leaf.path[-1]]
+    if leaf.path == ("httproute", "enabled"):
+        del without["settings"], values["settings"]
+    assert rendered(values) != rendered(without)
+
+
+def pods_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the template of the hook's pods."""
+    [found] = [item["spec"]["template"] for item in objects if item["kind"] == "Deployment"]
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in cases() if "name" in case.name or case.name == "labels"], ids=lambda case: case.name
+)
+def test_whatever_it_is_called_everything_finds_the_hook(case: Path) -> None:
+    objects = rendered(values_of(case), "mine")
+    labels = pods_of(objects)["metadata"]["labels"]
+    names = {}
+    for item in objects:
+        names[item["kind"]] = item["metadata"]["name"]
+        match item:
+            case {"kind": "Deployment" | "PodDisruptionBudget", "spec": {"selector": {"matchLabels": selector}}}:
+                assert selects(selector, labels)
+            case {"kind": "Service", "spec": {"selector": selector}}:
+                assert selects(selector, labels)
+            case {"kind": "NetworkPolicy", "spec": {"podSelector": {"matchLabels": selector}}}:
+                assert selects(selector, labels)
+            case {"kind": "DecoratorController", "spec": spec}:
+                asked = spec["hooks"]["sync"]["webhook"]["service"]
+    for constraint in pods_of(objects)["spec"]["topologySpreadConstraints"]:
+        assert selects(constraint["labelSelector"]["matchLabels"], labels)
+    assert (asked["name"], asked["namespace"]) == (names["Service"], RELEASE)
+    assert pods_of(objects)["spec"]["serviceAccountName"] == names["ServiceAccount"]
+
+
+def test_the_hook_reads_the_settings_that_are_in_the_values() -> None:
+    values = values_of(chart.CHART.parents[1] / "tests/chart/settings")
+    [config] = [item for item in rendered(values) if item["kind"] == "ConfigMap"]
+    assert parse(config["data"]["settings.yaml"]) == parse(yaml.safe_dump(values["settings"]))
+    assert parse(config["data"]["settings.yaml"]).ingress_class is None
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"replicas": 3}, "at '': additional properties 'replicas' not allowed"),
+        ({"image": {"name": "x"}}, "at '/image': additional properties 'name' not allowed"),
+        ({"image": {"digest": "latest"}}, "at '/image/digest': 'latest' does not match pattern"),
+        ({"settings": {"hosts": "x"}}, "at '/settings': additional properties 'hosts' not allowed"),
+        ({"settings": {"paused": "yes"}}, "at '/settings/paused': got string, want boolean"),
+        ({"settings": {"outputs": ["httproute"]}}, "the outputs have httproute, so httproute.enabled must be true"),
+        ({"settings": {"namespaces": {"a": {"outputs": ["httproute"]}}}}, "httproute.enabled must be true"),
+    ],
+    ids=["a value", "one in a section", "a digest", "a setting", "a type", "outputs", "outputs of a namespace"],
+)
+def test_what_is_wrong_is_refused_with_its_place(values: dict[str, Any], said: str) -> None:
+    done = template(values)
+    assert done.returncode != 0
+    assert said in done.stderr
+
+
+def test_a_chart_that_depends_on_this_one_may_have_global_values() -> None:
+    assert rendered({"global": {"anything": True}}) == by_default()
+
+
+def notes(*options: str) -> str:
+    """Return what Helm tells whoever installs the chart. No cluster is asked."""
+    done = helm("install", RELEASE, chart.CHART, "--namespace", RELEASE, "--dry-run=client", *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.partition("NOTES:\n")[2]
+
+
+def test_the_notes_say_what_is_missing() -> None:
+    assert "This cluster has no Metacontroller, and this chart doesn't install it." in notes()
+    assert "no CRDs of the Gateway API" in notes("--set", "httproute.enabled=true")
+
+
+def test_the_notes_say_what_comes_next() -> None:
+    assert "kubectl annotate service NAME ingress/http=true" in notes()
+    later = notes("--set", "controller.create=false")
+    assert "kubectl rollout status deployment ingress-manager --namespace ingress-manager" in later
+    assert "Then upgrade this release with controller.create=true." in later
