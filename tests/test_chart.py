@@ -1,4 +1,4 @@
-"""The Helm chart makes what kustomize makes, and each value does what it says. On a cluster: tests/e2e/test_chart.py."""
+"""The Helm chart makes what kustomize makes, and each value does what it says. On a cluster: tests/e2e."""
 
 import copy
 import re

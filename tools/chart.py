@@ -1,8 +1,8 @@
 """The Helm chart's values, and the files of the chart that are made: `make docs` writes them.
 
-`Values` is the one source of the chart's values.yaml, its values.schema.json and the table in its README. Its defaults are
-what manifests/deployment.yaml states. The objects that Metacontroller needs are those of the kustomize folders: they
-are copied into the chart's folder files/.
+`Values` is the one source of the chart's values.yaml, of its values.schema.json and of the table in its README. Its
+defaults are what manifests/deployment.yaml states. What Metacontroller needs is copied from the kustomize folders into
+the chart's folder files/.
 """
 
 import json
@@ -239,7 +239,10 @@ def leaves() -> list[Value]:
 
 def values_table() -> str:
     """Return the table of the values."""
-    rows = ((f"`{'.'.join(leaf.path)}`", leaf.description, f"`{yaml_of(leaf.default)}`") for leaf in leaves())
+    rows = (
+        (f"`{'.'.join(leaf.path)}`", leaf.description, "" if leaf.default == "" else f"`{yaml_of(leaf.default)}`")
+        for leaf in leaves()
+    )
     return table(("value", "what it decides", "default"), rows)
 
 

@@ -1,8 +1,8 @@
 """docs/helm.md: its commands install, upgrade, roll back and uninstall the chart on a real API server.
 
 No node runs the pods. So the test does what a cluster does for a Deployment: it serves the hook, with the settings that
-the Deployment mounts, and reports the rollout. Metacontroller asks the hook by its Service's name. There is no DNS, so it
-asks through an HTTP proxy, which is the hook itself.
+the Deployment mounts, and reports the rollout. Metacontroller asks the hook by its Service's name. There is no DNS, so
+it asks through an HTTP proxy, which is the hook itself.
 """
 
 import contextlib
