@@ -59,14 +59,18 @@ def changes(case: Path) -> str:
 
 
 def by_name(objects: list[dict[str, Any]]) -> dict[str, str]:
-    """Return each object as YAML, by its kind and name."""
-    return {f"{item['kind']} {item['metadata']['name']}": yaml.safe_dump(item) for item in objects}
+    """Return each object as YAML, by its kind and name. The version is left out: a release changes no case."""
+    version = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))["version"]
+    return {
+        f"{item['kind']} {item['metadata']['name']}": yaml.safe_dump(item).replace(version, "VERSION")
+        for item in objects
+    }
 
 
 def difference(name: str, before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
     """Yield the lines of the diff of one object, none when it is the same."""
     one, other = (found.get(name, "").splitlines(keepends=True) for found in (before, after))
-    # One that isn't there in one of the two is named alone: the other files tell what is in it.
+    # Of an object that comes or goes, the name is enough.
     if not one or not other:
         yield f"{'+' if other else '-'} {name}\n"
     else:

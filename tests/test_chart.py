@@ -93,15 +93,18 @@ def states(values: Any, path: tuple[str, ...]) -> bool:
 @pytest.mark.thorough
 @pytest.mark.parametrize("leaf", chart.leaves(), ids=lambda leaf: ".".join(leaf.path))
 def test_every_value_changes_what_is_rendered(leaf: chart.Value) -> None:
-    values = next(values_of(case) for case in cases() if states(values_of(case), leaf.path))
-    without = copy.deepcopy(values)
-    section = without
-    for key in leaf.path[:-1]:
+    stating = [values_of(case) for case in cases() if states(values_of(case), leaf.path)]
+    assert any(template(values).stdout != template(without(values, leaf.path)).stdout for values in stating)
+
+
+def without(values: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """Return values without the one at a path."""
+    changed = copy.deepcopy(values)
+    section = changed
+    for key in path[:-1]:
         section = section[key]
-    del section[leaf.path[-1]]
-    if leaf.path == ("httproute", "enabled"):
-        del without["settings"], values["settings"]
-    assert rendered(values) != rendered(without)
+    del section[path[-1]]
+    return changed
 
 
 def pods_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
@@ -141,23 +144,28 @@ def test_the_hook_reads_the_settings_that_are_in_the_values() -> None:
     assert parse(config["data"]["settings.yaml"]).ingress_class is None
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"replicas": 3}, "at '': additional properties 'replicas' not allowed"),
-        ({"image": {"name": "x"}}, "at '/image': additional properties 'name' not allowed"),
-        ({"image": {"digest": "latest"}}, "at '/image/digest': 'latest' does not match pattern"),
-        ({"settings": {"hosts": "x"}}, "at '/settings': additional properties 'hosts' not allowed"),
-        ({"settings": {"paused": "yes"}}, "at '/settings/paused': got string, want boolean"),
-        ({"settings": {"outputs": ["httproute"]}}, "the outputs have httproute, so httproute.enabled must be true"),
-        ({"settings": {"namespaces": {"a": {"outputs": ["httproute"]}}}}, "httproute.enabled must be true"),
-    ],
-    ids=["a value", "one in a section", "a digest", "a setting", "a type", "outputs", "outputs of a namespace"],
-)
-def test_what_is_wrong_is_refused_with_its_place(values: dict[str, Any], said: str) -> None:
-    done = template(values)
+def test_values_and_settings_that_are_wrong_are_all_named() -> None:
+    image = {"name": "x", "digest": "latest"}
+    done = template({"replicas": 3, "image": image, "settings": {"hosts": "x", "paused": "yes"}})
     assert done.returncode != 0
-    assert said in done.stderr
+    for said in (
+        "at '': additional properties 'replicas' not allowed",
+        "at '/image': additional properties 'name' not allowed",
+        "at '/image/digest': 'latest' does not match pattern '^(sha256:[0-9a-f]{64})?$'",
+        "at '/settings': additional properties 'hosts' not allowed",
+        "at '/settings/paused': got string, want boolean",
+    ):
+        assert said in done.stderr
+
+
+HTTPROUTE = {"outputs": ["httproute"]}
+
+
+@pytest.mark.parametrize("settings", [HTTPROUTE, {"namespaces": {"team-a": HTTPROUTE}}], ids=["all", "a namespace"])
+def test_settings_that_ask_for_httproutes_are_refused_while_metacontroller_makes_none(settings: dict[str, Any]) -> None:
+    done = template({"settings": settings})
+    assert done.returncode != 0
+    assert "the outputs have httproute, so httproute.enabled must be true" in done.stderr
 
 
 def test_a_chart_that_depends_on_this_one_may_have_global_values() -> None:
@@ -171,13 +179,14 @@ def notes(*options: str) -> str:
     return done.stdout.partition("NOTES:\n")[2]
 
 
-def test_the_notes_say_what_is_missing() -> None:
-    assert "This cluster has no Metacontroller, and this chart doesn't install it." in notes()
-    assert "no CRDs of the Gateway API" in notes("--set", "httproute.enabled=true")
-
-
 def test_the_notes_say_what_comes_next() -> None:
-    assert "kubectl annotate service NAME ingress/http=true" in notes()
-    later = notes("--set", "controller.create=false")
-    assert "kubectl rollout status deployment ingress-manager --namespace ingress-manager" in later
-    assert "Then upgrade this release with controller.create=true." in later
+    told = notes()
+    assert "This cluster has no Metacontroller, and this chart doesn't install it." in told
+    assert "kubectl annotate service NAME ingress/http=true" in told
+
+
+def test_the_notes_say_what_is_missing_and_that_nobody_asks_the_hook_yet() -> None:
+    told = notes("--set", "httproute.enabled=true,controller.create=false")
+    assert "no CRDs of the Gateway API" in told
+    assert "kubectl rollout status deployment ingress-manager --namespace ingress-manager" in told
+    assert "Then upgrade this release with controller.create=true." in told

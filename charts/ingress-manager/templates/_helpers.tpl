@@ -12,7 +12,7 @@
 {{- /* The labels by which the hook's pods are selected: they must never change. */}}
 {{- define "ingress-manager.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "ingress-manager.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- /* The labels of every object. Of labels with the same key, merge takes the first. */}}
