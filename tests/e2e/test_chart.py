@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from devcluster import engines
-from devcluster.api import NAMESPACES, Resource, path_of
+from devcluster.api import EVENTS, NAMESPACES, Resource, path_of
 from devcluster.cluster import CRD_FILE, hook_command
 from devcluster.control_plane import ControlPlane
 from devcluster.ports import ReservedPort
@@ -196,6 +196,8 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     assert values["settings"] == {"class": "traefik"}
     site.values(values)
     site.run(install)
+    # Metacontroller was told to ask the hook only once it answered: a Service that can't be asked about gets an Event.
+    assert [event["message"] for event in site.plane.api.list(EVENTS) if event["reason"] == "SyncError"] == []
     stage = stage_of(site, "team-a", "traefik")
     for step in steps_for(stage):
         step.play(stage)
