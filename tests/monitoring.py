@@ -5,12 +5,29 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from devcluster import build
 from tests.manifests import REPOSITORY, rendered
 
 FOLDER = REPOSITORY / "monitoring"
 ALERTS: dict[str, Any] = yaml.safe_load((FOLDER / "alerts.yaml").read_text(encoding="utf-8"))
 RULES: list[dict[str, Any]] = [rule for group in ALERTS["groups"] for rule in group["rules"]]
 DASHBOARD: dict[str, Any] = json.loads((FOLDER / "dashboard.json").read_text(encoding="utf-8"))
+
+
+OPERATOR = "github.com/prometheus-operator/prometheus-operator"
+
+
+def crds() -> list[dict[str, Any]]:
+    """Return the Prometheus Operator's CRDs of what is in monitoring/, from its Go module.
+
+    Raises MissingProgram when Go is missing or too old, and BuildFailed when it can't download the module.
+    """
+    module = build.REPOSITORY / "tools/golang/prometheus-operator"
+    folder = build.download(OPERATOR, module, "to download the CRDs of the Prometheus Operator")
+    return [
+        yaml.safe_load((folder / f"example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml").read_text())
+        for plural in ("podmonitors", "prometheusrules")
+    ]
 
 
 def expressions(rate_interval: str) -> list[str]:

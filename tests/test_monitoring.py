@@ -184,7 +184,10 @@ def test_the_alerts_and_the_dashboard_ask_for_metrics_that_the_hook_has() -> Non
 
 
 def test_the_page_on_operating_lists_the_metrics_of_the_hook_with_their_labels() -> None:
-    listed = dict(re.findall(r"^\| `(ingress_manager_\w+)(?:\{(\w+)\})?`", row)[0] for row in rows("operating.md", "| metric ")[:-1])
+    listed = dict(
+        re.findall(r"^\| `(ingress_manager_\w+)(?:\{(\w+)\})?`", row)[0]
+        for row in rows("operating.md", "| metric ")[:-1]
+    )
     own = {
         re.sub(r"_(bucket|count|sum)$", "", name): "".join(labels)
         for name, labels in shown().items()
