@@ -10,7 +10,7 @@ import yaml
 
 from hooks.settings import parse
 from tests import manifests
-from tests.helm import RELEASE, by_default, cases, changes, helm, rendered, template, values_of
+from tests.helm import CASES, RELEASE, by_default, cases, changes, helm, rendered, template, values_of
 from tests.test_manifests import SETUP, selects
 from tools import chart, golang
 
@@ -38,7 +38,9 @@ def comparable(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str,
     for item in copy.deepcopy([item for item in objects if item["kind"] != "Namespace"]):
         drop_labels(item)
         if item["kind"] == "ConfigMap":
-            item["data"] = {name: parse(text) for name, text in item["data"].items()}
+            item["data"] = {
+                name: parse(text) if name == "settings.yaml" else text for name, text in item["data"].items()
+            }
         without_hash(item)
         found[item["kind"], item["metadata"]["name"]] = item
     return found
@@ -64,14 +66,23 @@ def without_hash(value: Any) -> None:
         without_hash(inside)
 
 
+MONITORING = {"podMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
+
+
 @pytest.mark.parametrize(
-    ("values", "folder"),
-    [({}, "metacontroller/controller"), ({"httproute": {"enabled": True}}, "metacontroller/httproute")],
-    ids=["controller", "httproute"],
+    ("values", "folders"),
+    [
+        ({}, ["metacontroller/controller"]),
+        ({"httproute": {"enabled": True}}, ["metacontroller/httproute"]),
+        (MONITORING, ["metacontroller/controller", "monitoring"]),
+    ],
+    ids=["controller", "httproute", "monitoring"],
 )
-def test_the_chart_makes_the_objects_that_kustomize_makes(values: dict[str, Any], folder: str) -> None:
-    built = [*manifests.rendered("manifests"), *manifests.rendered(folder)]
-    assert comparable(rendered(values)) == comparable(built)
+def test_the_chart_makes_the_objects_that_kustomize_makes(values: dict[str, Any], folders: list[str]) -> None:
+    built = [item for folder in ("manifests", *folders) for item in manifests.rendered(folder)]
+    # The chart doesn't install the gateway.
+    own = [item for item in built if item["metadata"]["name"] != "ingress-manager-gateway"]
+    assert comparable(rendered(values)) == comparable(own)
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
@@ -138,10 +149,29 @@ def test_whatever_it_is_called_everything_finds_the_hook(case: Path) -> None:
 
 
 def test_the_hook_reads_the_settings_that_are_in_the_values() -> None:
-    values = values_of(chart.CHART.parents[1] / "tests/chart/settings")
+    values = values_of(CASES / "settings")
     [config] = [item for item in rendered(values) if item["kind"] == "ConfigMap"]
     assert parse(config["data"]["settings.yaml"]) == parse(yaml.safe_dump(values["settings"]))
     assert parse(config["data"]["settings.yaml"]).ingress_class is None
+
+
+def test_prometheus_and_grafana_find_what_they_look_for() -> None:
+    objects = {
+        (item["kind"], item["metadata"]["name"]): item
+        for item in rendered(values_of(CASES / "monitoring"))
+        if item["metadata"]["labels"].get("app.kubernetes.io/part-of")
+    }
+    for (kind, _), item in objects.items():
+        label = {"NetworkPolicy": {}, "ConfigMap": {"grafana_dashboard": "1", "team": "platform"}}
+        assert label.get(kind, {"release": "kube-prometheus-stack"}).items() <= item["metadata"]["labels"].items()
+    [rule] = objects["NetworkPolicy", "ingress-manager-monitoring"]["spec"]["ingress"]
+    assert rule["from"][0]["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "observability"}}
+
+    elsewhere = rendered(values_of(CASES / "monitoring-of-metacontroller-elsewhere"))
+    [spec] = [item["spec"] for item in elsewhere if item["metadata"]["name"] == "metacontroller"]
+    assert spec["namespaceSelector"] == {"matchNames": ["platform"]}
+    assert spec["selector"] == {"matchLabels": {"app.kubernetes.io/name": "metacontroller-helm"}}
+    assert [item for item in elsewhere if item["kind"] == "NetworkPolicy"] == []
 
 
 def test_values_and_settings_that_are_wrong_are_all_named() -> None:

@@ -1,8 +1,8 @@
 """The Helm chart's values, and the files of the chart that are made: `make docs` writes them.
 
 `Values` is the one source of the chart's values.yaml, of its values.schema.json and of the table in its README. Its
-defaults are what manifests/deployment.yaml states. What Metacontroller needs is copied from the kustomize folders into
-the chart's folder files/.
+defaults are what manifests/deployment.yaml states. What Metacontroller and Prometheus need is copied from the kustomize
+folders into the chart's folder files/.
 """
 
 import json
@@ -80,6 +80,44 @@ class PodDisruptionBudget(Section, frozen=True):
     max_unavailable: Annotated[
         int | str, Meta(description="How many pods a drain may take away at once: a number, or a percentage.")
     ] = 1
+
+
+class PodMonitor(Section, frozen=True):
+    """What Prometheus scrapes."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="Whether the Prometheus Operator is told to scrape the hook and Metacontroller, and the "
+            "NetworkPolicy lets Prometheus in. The cluster needs the operator's CRDs first."
+        ),
+    ] = False
+    labels: Annotated[Labels, Meta(description="The labels by which Prometheus finds the PodMonitors.")] = {}
+    prometheus_namespace: Annotated[
+        str, Meta(min_length=1, description="The namespace that Prometheus runs in, for the NetworkPolicy.")
+    ] = "monitoring"
+
+
+class PrometheusRule(Section, frozen=True):
+    """The alerts."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="Whether the Prometheus Operator is given the alerts of docs/monitoring.md. The cluster needs "
+            "the operator's CRDs first."
+        ),
+    ] = False
+    labels: Annotated[Labels, Meta(description="The labels by which Prometheus finds the PrometheusRule.")] = {}
+
+
+class Dashboard(Section, frozen=True):
+    """The dashboard."""
+
+    enabled: Annotated[bool, Meta(description="Whether there is a ConfigMap with the dashboard for Grafana.")] = False
+    labels: Annotated[
+        Labels, Meta(description="More labels of the ConfigMap. It has `grafana_dashboard`, by which Grafana finds it.")
+    ] = {}
 
 
 class Controller(Section, frozen=True):
@@ -199,6 +237,9 @@ class Values(Section, frozen=True):
     admission_policies: Annotated[
         AdmissionPolicies, Meta(description="The ValidatingAdmissionPolicies, each with its binding.")
     ] = AdmissionPolicies()
+    pod_monitor: Annotated[PodMonitor, Meta(description="What Prometheus scrapes.")] = PodMonitor()
+    prometheus_rule: Annotated[PrometheusRule, Meta(description="The alerts.")] = PrometheusRule()
+    dashboard: Annotated[Dashboard, Meta(description="The dashboard for Grafana.")] = Dashboard()
     metacontroller: Annotated[
         Metacontroller, Meta(description="Where Metacontroller runs. The chart doesn't install it.")
     ] = Metacontroller()
@@ -284,5 +325,6 @@ FILES: dict[Path, Callable[[], str]] = {
     CHART / "values.schema.json": values_schema,
     CHART / "files/controller.yaml": lambda: objects_of("metacontroller/controller"),
     CHART / "files/httproute.yaml": lambda: objects_of("metacontroller/httproute"),
+    CHART / "files/monitoring.yaml": lambda: objects_of("monitoring"),
 }
 """The files of the chart that are made, and what makes each."""
