@@ -11,6 +11,7 @@ import yaml
 from hooks.settings import parse
 from tests import manifests
 from tests.helm import CASES, RELEASE, by_default, cases, changes, helm, rendered, template, values_of
+from tests.test_docs import blocks
 from tests.test_manifests import SETUP, selects
 from tools import chart, golang
 
@@ -91,9 +92,8 @@ def test_values_change_what_their_case_says_and_nothing_else(case: Path) -> None
 
 
 def test_every_value_is_set_by_a_case() -> None:
-    assert [
-        leaf.path for leaf in chart.leaves() if not any(states(values_of(case), leaf.path) for case in cases())
-    ] == []
+    stated = [values_of(case) for case in cases()]
+    assert [leaf.path for leaf in chart.leaves() if not any(states(values, leaf.path) for values in stated)] == []
 
 
 def states(values: Any, path: tuple[str, ...]) -> bool:
@@ -124,9 +124,7 @@ def pods_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
     return dict(found)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in cases() if "name" in case.name or case.name == "labels"], ids=lambda case: case.name
-)
+@pytest.mark.parametrize("case", [CASES / "full-name", CASES / "labels"], ids=lambda case: case.name)
 def test_whatever_it_is_called_everything_finds_the_hook(case: Path) -> None:
     objects = rendered(values_of(case), "mine")
     labels = pods_of(objects)["metadata"]["labels"]
@@ -200,6 +198,15 @@ def test_settings_that_ask_for_httproutes_are_refused_while_metacontroller_makes
 
 def test_a_chart_that_depends_on_this_one_may_have_global_values() -> None:
     assert rendered({"global": {"anything": True}}) == by_default()
+
+
+def test_the_page_shows_values_that_the_chart_has(tmp_path: Path) -> None:
+    options: list[str | Path] = []
+    for number, block in enumerate(blocks("helm.md", "yaml")):
+        (tmp_path / f"{number}.yaml").write_text(block, encoding="utf-8")
+        options += ["--values", tmp_path / f"{number}.yaml"]
+    done = helm("template", RELEASE, chart.CHART, *options)
+    assert done.returncode == 0, done.stderr
 
 
 def notes(*options: str) -> str:
