@@ -13,20 +13,20 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from devcluster import engines
-from devcluster.api import EVENTS, NAMESPACES, Resource, path_of
+from devcluster.api import EVENTS, NAMESPACES, Object, Resource, path_of
 from devcluster.cluster import CRD_FILE, hook_command
 from devcluster.control_plane import ControlPlane
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, require_built
 from devcluster.story import Stage, steps_for
-from hooks.settings import FILE_VARIABLE
+from hooks.errors import SettingsError
+from hooks.settings import FILE_VARIABLE, parse
 from tests.e2e.conftest import require
 from tests.manifests import REPOSITORY, find
 from tests.test_docs import blocks
@@ -62,17 +62,24 @@ class Pods(threading.Thread):
                 self.hook.stop()
                 continue
             generation = deployment["metadata"]["generation"]
-            if deployment.get("status", {}).get("observedGeneration") != generation:
-                self.roll_out(deployment["spec"])
+            if deployment.get("status", {}).get("observedGeneration") != generation and self.roll_out(deployment):
                 self.report(generation, deployment["spec"]["replicas"])
 
-    def roll_out(self, spec: dict[str, Any]) -> None:
-        [volume] = spec["template"]["spec"]["volumes"]
+    def roll_out(self, deployment: Object) -> bool:
+        """Serve the hook as a Deployment says; return whether it runs. If it doesn't start, the one before runs on."""
+        [volume] = deployment["spec"]["template"]["spec"]["volumes"]
         config = self.plane.api.get(CONFIGMAPS, volume["configMap"]["name"], NAME) or {}
-        self.hook.kill()
-        self.settings.write_text(config["data"]["settings.yaml"])
-        self.hook.start()
-        self.hook.wait_ready(self.is_ready)
+        settings = config["data"]["settings.yaml"]
+        try:
+            parse(settings)
+        except SettingsError:
+            return False
+        if not self.hook.running or settings != self.settings.read_text():
+            self.hook.kill()
+            self.settings.write_text(settings)
+            self.hook.start()
+            self.hook.wait_ready(self.is_ready)
+        return True
 
     def is_ready(self) -> bool:
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)) as hook:
@@ -105,9 +112,14 @@ class Site:
 
     def run(self, block: str) -> None:
         """Run the commands of a block."""
+        ended = self.try_to(block)
+        assert ended.returncode == 0, f"{block}{ended.stdout}{ended.stderr}"
+
+    def try_to(self, block: str) -> subprocess.CompletedProcess[str]:
+        """Run the commands of a block up to the first one that fails."""
         # Metacontroller's own CRDs are on the Internet; CRD_FILE holds CRDs of the same kinds.
         local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), block)
-        ended = subprocess.run(
+        return subprocess.run(
             ["sh", "-ec", local],  # noqa: S607
             cwd=self.folder,
             env=self.environment,
@@ -116,7 +128,6 @@ class Site:
             check=False,
             timeout=60,
         )
-        assert ended.returncode == 0, f"{block}{ended.stdout}{ended.stderr}"
 
     def values(self, values: object) -> None:
         """Write the file that the commands name."""
@@ -158,7 +169,7 @@ def hook_port(site: Site, processes: Processes) -> Iterator[int]:
 
 
 def start_metacontroller(site: Site, processes: Processes, hook_port: int) -> Process:
-    """Start Metacontroller, as the Deployment that was applied says, and return when it is the leader."""
+    """Start Metacontroller as its Deployment says."""
     engine = engines.find_engine("metacontroller", find("metacontroller/install", "Deployment"))
     kubeconfig = processes.folder / "engine.kubeconfig"
     token = site.plane.api.service_account_token(engine.namespace, engine.service_account)
@@ -210,8 +221,15 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     assert class_of_a_new_ingress(stage, "rolled-back") == "traefik"
     assert replicas(site) == 2
 
+    site.values(values | {"settings": {"host": "not a host"}})
+    failed = site.try_to(upgrade.replace("--rollback-on-failure", "--rollback-on-failure --timeout 5s"))
+    assert failed.returncode != 0
+    assert "has been rolled back due to rollback-on-failure being set" in failed.stderr
+    assert class_of_a_new_ingress(stage, "upgraded-in-vain") == "traefik"
+
+    site.values(values)
     site.run(uninstall)
-    assert [stage.ingress(name) for name in ("upgraded", "rolled-back", "blog")] == [None, None, None]
+    assert [stage.ingress(name) for name in ("upgraded", "rolled-back", "blog")] == 3 * [None]
     site.plane.kubectl("delete", "namespace", stage.namespace)
     assert site.objects() - only_metacontroller == set()
     engine.stop()
