@@ -59,7 +59,6 @@ def test_every_command_is_run_by_a_test() -> None:
 
 PAGES = [
     REPOSITORY / "README.md",
-    REPOSITORY / "charts/ingress-manager/README.md",
     REPOSITORY / "gateway/README.md",
     REPOSITORY / "metacontroller/README.md",
     *sorted(REPOSITORY.glob("docs/**/*.md")),

@@ -19,7 +19,7 @@ from msgspec import UNSET, Meta, UnsetType
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_kubectl
 from hooks.policy import Policy
-from tools.markdown import table, yaml_of
+from tools.markdown import table
 
 CHART = REPOSITORY / "charts/ingress-manager"
 
@@ -280,10 +280,7 @@ def leaves() -> list[Value]:
 
 def values_table() -> str:
     """Return the table of the values."""
-    rows = (
-        (f"`{'.'.join(leaf.path)}`", leaf.description, "" if leaf.default == "" else f"`{yaml_of(leaf.default)}`")
-        for leaf in leaves()
-    )
+    rows = ((f"`{'.'.join(leaf.path)}`", leaf.description, f"`{json.dumps(leaf.default)}`") for leaf in leaves())
     return table(("value", "what it decides", "default"), rows)
 
 

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import yaml
@@ -21,7 +22,7 @@ from hooks.errors import REASONS
 from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import FILE_VARIABLE
 from tools import chart, routing
-from tools.markdown import table, yaml_of
+from tools.markdown import table
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
@@ -55,6 +56,11 @@ def default_of(field: msgspec.structs.FieldInfo) -> str:
         return "none: must be stated"
     default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
     return "" if default is msgspec.UNSET else f"`{yaml_of(msgspec.to_builtins(default))}`"
+
+
+def yaml_of(value: Any) -> str:
+    """Return a plain value as one would write it in the settings file."""
+    return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
 
 
 def known(by_default: bool) -> str:

@@ -1,9 +1,6 @@
 """What the docs are made with."""
 
 from collections.abc import Iterable
-from typing import Any
-
-import yaml
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -13,8 +10,3 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))} |" for row in cells]
     lines.insert(1, f"|{'|'.join('-' * (width + 2) for width in widths)}|")
     return "\n".join(lines)
-
-
-def yaml_of(value: Any) -> str:
-    """Return a plain value as one would write it in a YAML file, on one line."""
-    return yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("...\n").strip()
