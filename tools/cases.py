@@ -194,7 +194,9 @@ if __name__ == "__main__":
         for each in cases_in(folder):
             for file, content in becomes(each).items():
                 (each / file).write_text(content, encoding="utf-8")
-    if golang.lacking("helm") is None:
+    if reason := golang.lacking("helm"):
+        print(reason)  # noqa: T201
+    else:
         for each in helm.cases():
             (each / "changes.diff").write_text(helm.changes(each), encoding="utf-8")
     for path, content in {**pages(), examples.FILE: examples.text()}.items():
