@@ -4,6 +4,7 @@ those of `TOOLS`.
 
 import fcntl
 import hashlib
+import json
 import os
 import platform
 import re
@@ -135,6 +136,25 @@ def build_one(go: str, name: str, progress: Progress) -> None:
             raise BuildFailed(f"go could not build {name}:\n" + "\n".join(f"  {line}" for line in output[-15:]))
         folder(name).mkdir(exist_ok=True)
         result.rename(folder(name) / name)
+
+
+def download(go_module: str, module: Path, purpose: str) -> Path:
+    """Return where Go keeps a module, as the go.mod in `module` pins it; download it when it isn't there.
+
+    Raises MissingProgram, which says the purpose, when Go is missing or too old, and BuildFailed.
+    """
+    answer = subprocess.run(
+        [find_go(purpose, module=module), "mod", "download", "-json", go_module],
+        cwd=module,
+        env=os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if answer.returncode:
+        version = pinned_version(go_module, module)
+        raise BuildFailed(f"go could not download {go_module} {version}:\n{answer.stdout}{answer.stderr}")
+    return Path(json.loads(answer.stdout)["Dir"])
 
 
 def linker_flags() -> str:

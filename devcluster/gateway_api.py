@@ -3,10 +3,7 @@
 They are kept in .build/, so Go is needed once, and the network with it.
 """
 
-import json
-import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -14,7 +11,6 @@ import yaml
 
 from devcluster import build
 from devcluster.api import Object
-from devcluster.errors import BuildFailed
 
 MODULE = build.REPOSITORY / "devcluster" / "gatewayapi"
 GO_MODULE = "sigs.k8s.io/gateway-api"
@@ -51,23 +47,12 @@ def folder() -> Path:
 
 def get(progress: build.Progress) -> None:
     """Download the module, and copy what is needed of it into `folder`."""
-    go = build.find_go("to download the CRDs of the Gateway API", module=MODULE)
     build.BUILD.mkdir(exist_ok=True)
     with build.lock(build.BUILD / "lock", progress):
         if folder().exists():
             return
         progress(f"downloading the CRDs of the Gateway API {version()}")
-        answer = subprocess.run(
-            [go, "mod", "download", "-json", GO_MODULE],
-            cwd=MODULE,
-            env=os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if answer.returncode:
-            raise BuildFailed(f"go could not download {GO_MODULE} {version()}:\n{answer.stdout}{answer.stderr}")
-        source = Path(json.loads(answer.stdout)["Dir"]) / "config/crd/standard"
+        source = build.download(GO_MODULE, MODULE, "to download the CRDs of the Gateway API") / "config/crd/standard"
         with tempfile.TemporaryDirectory(dir=build.BUILD, prefix="tmp-") as temporary:
             copied = Path(temporary) / "crds"
             shutil.copytree(source, copied, copy_function=shutil.copyfile)

@@ -67,7 +67,7 @@ class Sync:
     def __init__(self, settings_file: SettingsFile) -> None:
         self.policy = settings_file.policy
         self.log = logs.make_logger()
-        self.metrics = Metrics(VERSION, settings_file.sha256)
+        self.metrics = Metrics(VERSION, settings_file.sha256, paused=settings_file.policy.paused)
         self._large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
 
     def room_for(self, length: int) -> AbstractContextManager[Any]:

@@ -9,6 +9,7 @@ from itertools import product
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     Info,
     ProcessCollector,
@@ -37,11 +38,14 @@ def registry_of(version: str) -> CollectorRegistry:
 class Metrics:
     """The metrics of one process that serves the hook."""
 
-    def __init__(self, version: str, settings_sha256: str) -> None:
+    def __init__(self, version: str, settings_sha256: str, *, paused: bool) -> None:
         self._registry = registry_of(version)
         Info("ingress_manager_settings", "The SHA-256 of the settings file.", registry=self._registry).info(
             {"sha256": settings_sha256}
         )
+        Gauge(
+            "ingress_manager_paused", "1 if the settings pause ingress-manager, else 0.", registry=self._registry
+        ).set(paused)
         self._answers = Counter(
             "ingress_manager_answers", "Answers to Metacontroller, by HTTP status.", ["code"], registry=self._registry
         )

@@ -174,6 +174,11 @@ def test_paused_is_answered_429_with_when_to_come_back() -> None:
     assert 60 <= int(response.headers["Retry-After"]) <= 90
 
 
+@pytest.mark.parametrize("paused", [True, False])
+def test_the_metrics_say_whether_the_settings_pause(paused: bool) -> None:
+    assert samples(client_of(Policy(paused=paused)))["ingress_manager_paused", ""] == paused
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_probes_are_answered_200(client: FlaskClient, path: str) -> None:
     assert shown(client.get(path)) == (200, "text/plain; charset=utf-8", "ok\n")

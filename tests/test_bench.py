@@ -72,14 +72,14 @@ def test_a_hook_that_was_not_called_has_no_cost_of_a_call() -> None:
 
 
 def test_the_answers_are_the_sum_over_all_codes_of_what_the_hook_itself_shows() -> None:
-    metrics = Metrics("1.0", "0" * 64)
+    metrics = Metrics("1.0", "0" * 64, paused=False)
     for status in (200, 200, 422):
         metrics.count_answer(status)
     assert answers(metrics.text().decode()) == 3
 
 
 def test_a_hook_that_was_never_called_shows_no_answers_yet() -> None:
-    assert answers(Metrics("1.0", "0" * 64).text().decode()) == 0
+    assert answers(Metrics("1.0", "0" * 64, paused=False).text().decode()) == 0
 
 
 def test_metrics_without_a_count_of_answers_are_an_error() -> None:

@@ -1,10 +1,11 @@
-"""The parts of the docs that are made from the code: `make docs` writes them, tests/test_docs.py keeps them true."""
+"""What is made from the code or from a file: `make docs` writes it, tests/test_docs.py keeps it true."""
 
 import json
 import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,15 @@ from hooks.copying import KNOWN
 from hooks.errors import REASONS, Reason
 from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import FILE_VARIABLE
-from tools import routing
+from tools import chart, routing
 from tools.markdown import table
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
 TRAFFIC = DOCS.parent / "tests/e2e/traffic.yaml"
+ALERTS = DOCS.parent / "monitoring/alerts.yaml"
+PROMETHEUSRULE = DOCS.parent / "monitoring/prometheusrule.yaml"
 
 
 def annotations() -> str:
@@ -135,6 +138,33 @@ def traffic() -> str:
     )
 
 
+def alerts() -> str:
+    """Return the table of the alerts."""
+    rules = [rule for group in yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"] for rule in group["rules"]]
+    rows = (
+        (
+            f"[{rule['alert']}](#{rule['alert'].lower()})",
+            rule["labels"]["severity"],
+            rule["annotations"]["summary"],
+            rule.get("for", "at once"),
+        )
+        for rule in rules
+    )
+    return table(("alert", "severity", "what it says", "fires after"), rows)
+
+
+def prometheusrule() -> str:
+    """Return the alerts as an object of the Prometheus Operator."""
+    return (
+        "# The alerts as an object of the Prometheus Operator. `make docs` makes it from alerts.yaml.\n"
+        "apiVersion: monitoring.coreos.com/v1\n"
+        "kind: PrometheusRule\n"
+        "metadata:\n"
+        "  name: ingress-manager\n"
+        "spec:\n"
+    ) + textwrap.indent(ALERTS.read_text(encoding="utf-8"), "  ")
+
+
 def schema() -> str:
     """Return the JSON Schema of the settings file."""
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Settings of ingress-manager"}
@@ -161,8 +191,14 @@ PARTS: dict[str, Callable[[], str]] = {
     "paths": routing.shown,
     "paths_reasons": routing.shown_reasons,
     "traffic": traffic,
+    "alerts": alerts,
+    "chart_values": chart.values_table,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
+
+
+FILES: dict[Path, Callable[[], str]] = {SCHEMA: schema, PROMETHEUSRULE: prometheusrule, **chart.FILES}
+"""The files that are made from others, each as a whole, and after those that it is made from."""
 
 
 def with_parts(page: str) -> str:
@@ -206,12 +242,13 @@ def output(command: str) -> str:
 
 def paths() -> list[Path]:
     """Return what is made from the code, or has parts that are."""
-    return [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md")), SCHEMA]
+    pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md"))]
+    return [*pages, chart.CHART / "README.md", *FILES]
 
 
 def made(path: Path) -> str:
     """Return what a file should hold."""
-    return schema() if path == SCHEMA else with_output(with_parts(path.read_text(encoding="utf-8")))
+    return FILES[path]() if path in FILES else with_output(with_parts(path.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,269 @@
+"""A real Prometheus scrapes the real hook, Metacontroller and Traefik, and its alerts fire."""
+
+import contextlib
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import yaml
+
+from devcluster import gateway
+from devcluster.api import NAMESPACES, SERVICES, wait_for
+from devcluster.cluster import DevCluster, install_crds
+from devcluster.errors import NotReady
+from devcluster.ports import ReservedPort
+from devcluster.story import Stage
+from tests.e2e.conftest import require
+from tests.manifests import REPOSITORY, find
+from tests.monitoring import ALERTS, RULES, crds, expressions, scraped
+from tests.test_docs import blocks
+from tools import golang
+
+pytestmark = pytest.mark.thorough
+
+LOOPBACK = "127.0.0.1"
+PATIENCE = 30.0
+"""Seconds that Prometheus may take to see something: it looks each second, but this machine may be busy."""
+
+
+@dataclass
+class Watched:
+    """A cluster, and the Prometheus that scrapes it."""
+
+    cluster: DevCluster
+    stage: Stage
+    url: str
+
+    def get(self, path: str, **parameters: str) -> Any:
+        """Return what Prometheus' API answers."""
+        answer = requests.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=10)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    def query(self, expression: str) -> list[Any]:
+        """Return the samples that an expression gives now, without those that are not a number."""
+        found = self.get("query", query=expression)["result"]
+        return [sample for sample in found if sample["value"][1] != "NaN"]
+
+    def firing(self) -> dict[str, Any]:
+        """Return the alerts that fire, by name."""
+        alerts = self.get("alerts")["alerts"]
+        return {alert["labels"]["alertname"]: alert for alert in alerts if alert["state"] == "firing"}
+
+    def until_it_fires(self, name: str) -> Any:
+        """Return the alert once it fires."""
+        return wait_for(lambda: self.firing().get(name), PATIENCE, what=f"{name} to fire")
+
+    def until_it_ends(self, name: str) -> None:
+        """Return once the alert fires no more."""
+        wait_for(lambda: name not in self.firing(), PATIENCE, what=f"{name} to end")
+
+
+def free_port() -> int:
+    """Return a port for a server that can't share a reserved one."""
+    with contextlib.closing(ReservedPort()) as port:
+        return port.number
+
+
+def configuration(ports: dict[str, int]) -> dict[str, Any]:
+    """Return a configuration of Prometheus: static targets, with what the PodMonitors say of each job.
+
+    `ports` are those of loopback at which the jobs are found here.
+    """
+    return {
+        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+        "rule_files": ["alerts.yaml"],
+        "scrape_configs": [
+            {
+                "job_name": each.job,
+                "metrics_path": each.path,
+                "static_configs": [
+                    {"targets": [f"{LOOPBACK}:{ports[each.job]}"], "labels": {"pod": f"{each.deployment}-0"}}
+                ],
+            }
+            for each in scraped()
+        ],
+    }
+
+
+def hurried(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return groups of alerts that fire after a second where they would wait for minutes. All else is as it is."""
+    return [
+        {**group, "rules": [{**rule, **({"for": "1s"} if "for" in rule else {})} for rule in group["rules"]]}
+        for group in groups
+    ]
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """Yield a cluster whose hook, Metacontroller and Traefik a Prometheus scrapes each second.
+
+    There are no pods, so it finds them by static targets. The alerts don't wait for minutes before they fire.
+    """
+    require("metacontroller")
+    if reason := golang.lacking("prometheus") or gateway.lacking():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("prometheus")
+    with DevCluster("metacontroller", gateway=1) as cluster:
+        install_crds(cluster.api, crds())
+        metrics_port, own_port = free_port(), free_port()
+        # On a development cluster, nobody reads Metacontroller's metrics.
+        cluster.engine.stop()
+        cluster.engine.command[cluster.engine.command.index("--metrics-address=0")] = (
+            f"--metrics-address={LOOPBACK}:{metrics_port}"
+        )
+        cluster.engine.start()
+        assert cluster.gateway
+        ports = {
+            "ingress-manager": int(cluster.hook_url.rpartition(":")[2]),
+            "metacontroller": metrics_port,
+            "ingress-manager-gateway": cluster.gateway.internal_ports[0],
+        }
+        (folder / "prometheus.yaml").write_text(yaml.safe_dump(configuration(ports)))
+        (folder / "alerts.yaml").write_text(yaml.safe_dump({"groups": hurried(ALERTS["groups"])}))
+        prometheus = cluster.processes.add(
+            "prometheus",
+            [
+                str(golang.get("prometheus", print).path),
+                f"--config.file={folder / 'prometheus.yaml'}",
+                f"--storage.tsdb.path={folder / 'data'}",
+                f"--web.listen-address={LOOPBACK}:{own_port}",
+            ],
+        )
+        prometheus.start()
+        url = f"http://{LOOPBACK}:{own_port}"
+
+        def ready() -> bool:
+            try:
+                return requests.get(f"{url}/-/ready", timeout=5).status_code == 200
+            except requests.ConnectionError:
+                return False
+
+        prometheus.wait_ready(ready)
+        name = "watched"
+        cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as stage:
+            yield Watched(cluster, stage, url)
+
+
+def test_what_the_podmonitors_name_is_up(watched: Watched) -> None:
+    def up() -> set[str]:
+        return {sample["metric"]["job"] for sample in watched.query("up == 1")}
+
+    wait_for(lambda: up() == {each.job for each in scraped()}, PATIENCE, what="all that is scraped to be up")
+
+
+def test_killing_the_hook_fires_the_alert_and_starting_it_ends_the_alert(watched: Watched) -> None:
+    """After a second and not after 5 minutes: the fixture hurries the alerts."""
+    watched.until_it_ends("IngressManagerDown")
+    watched.cluster.hook.kill()
+    try:
+        alert = watched.until_it_fires("IngressManagerDown")
+    finally:
+        watched.cluster.restart_hook()
+    [rule] = [rule for rule in RULES if rule["alert"] == "IngressManagerDown"]
+    assert alert["labels"] == {"alertname": "IngressManagerDown", **rule["labels"]}
+    assert alert["annotations"] == rule["annotations"]
+    watched.until_it_ends("IngressManagerDown")
+
+
+def test_killing_metacontroller_fires_the_alert_and_starting_it_ends_the_alert(watched: Watched) -> None:
+    """After a second and not after 5 minutes: the fixture hurries the alerts."""
+    watched.until_it_ends("IngressManagerMetacontrollerDown")
+    watched.cluster.engine.kill()
+    try:
+        watched.until_it_fires("IngressManagerMetacontrollerDown")
+    finally:
+        watched.cluster.engine.start()
+    watched.until_it_ends("IngressManagerMetacontrollerDown")
+
+
+def selectors(node: Any) -> Iterator[str]:
+    """Yield the selectors of a parsed expression, as Prometheus' API shows it: each an expression of its own."""
+    if isinstance(node, list):
+        for each in node:
+            yield from selectors(each)
+    elif isinstance(node, dict):
+        if "matchers" in node:
+            yield f"{{{','.join(m['name'] + m['type'] + json.dumps(m['value']) for m in node['matchers'])}}}"
+        yield from selectors(list(node.values()))
+
+
+def test_all_that_the_alerts_and_the_dashboard_ask_for_is_there(watched: Watched) -> None:
+    """A Service is refused, another one loses its Ingress to new settings, and ingress-manager is paused."""
+    stage, cluster = watched.stage, watched.cluster
+    settings = yaml.safe_load(cluster.settings_file.read_text())
+    stage.create_service("refused", {"ingress/http": "yes"})
+    alert = watched.until_it_fires("IngressManagerServicesRefused")
+    assert alert["labels"]["reason"] == "invalid-value"
+    assert "for the reason invalid-value, and" in alert["annotations"]["description"]
+
+    stage.create_service("forbidden", {"ingress/http": "true", "ingress/host": "b.example.com"})
+    stage.until_ingress("forbidden", "the Ingress", lambda _: True)
+    cluster.restart_hook(settings | {"paused": True, "namespaces": {"*": {"hosts": ["a.example.com"]}}})
+    try:
+        watched.until_it_fires("IngressManagerPaused")
+        asked = {each for rule in RULES for each in selectors(watched.get("parse_query", query=rule["expr"]))}
+        assert asked
+        missing = asked | set(expressions("1m"))
+        number = 0
+
+        def all_answered() -> bool:
+            # Something must happen between two scrapes, or else there are no rates.
+            nonlocal number
+            number += 1
+            for name in ("refused", "forbidden"):
+                stage.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": str(number)}}}, stage.namespace)
+            missing.difference_update([each for each in missing if watched.query(each)])
+            return not missing
+
+        with contextlib.suppress(NotReady):
+            wait_for(all_answered, PATIENCE, what="data for every expression", interval=0.5)
+        assert sorted(missing) == []
+    finally:
+        cluster.restart_hook(settings)
+    watched.until_it_ends("IngressManagerPaused")
+
+
+def test_the_commands_of_the_page_can_be_run(watched: Watched) -> None:
+    program = watched.cluster.control_plane.programs.kubectl.path
+    path = os.pathsep.join((str(Path(sys.executable).parent), str(program.parent), os.environ["PATH"]))
+    environment = os.environ | {"KUBECONFIG": str(watched.cluster.kubeconfig), "PATH": path}
+    # Metacontroller, as its own manifests install it: they name no port.
+    pods = copy.deepcopy(find("metacontroller", "Deployment", "metacontroller"))
+    [container] = pods["spec"]["template"]["spec"]["containers"]
+    del container["ports"], pods["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    container["readinessProbe"]["httpGet"]["port"] = container["livenessProbe"]["httpGet"]["port"] = 8081
+    installed = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": pods["metadata"], "spec": pods["spec"]}
+    watched.cluster.kubectl("create", "--filename=-", input=yaml.safe_dump(installed))
+
+    commands = [line for block in blocks("monitoring.md", "sh") for line in block.splitlines()]
+    for command in commands:
+        ended = subprocess.run(  # noqa: S602
+            command,
+            shell=True,
+            cwd=REPOSITORY,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        # No hook has met a bug. What `audit` finds is an exit status, too.
+        expected = {1} if "| grep" in command else {0, 1} if "audit" in command else {0}
+        assert ended.returncode in expected, f"{command}\n{ended.stderr}"
+        assert "Warning" not in ended.stderr
+
+    jsonpath = "--output=jsonpath={.spec.template.spec.containers[0].ports[0].name}"
+    assert (
+        watched.cluster.kubectl("get", "statefulset/metacontroller", "--namespace=metacontroller", jsonpath)
+        == "metrics"
+    )
