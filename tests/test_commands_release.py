@@ -1,8 +1,10 @@
 """`ingress-manager release` and `uninstall-plan`: the ways out. tests/e2e takes the steps on a cluster."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,11 @@ from tests.manifests import REPOSITORY, built, rendered
 from tests.metacontroller import as_created, service
 
 SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com", "example.com/owner": "a"})
+OURS = {
+    "apiVersion": "metacontroller.k8s.io/v1alpha1",
+    "kind": "DecoratorController",
+    "metadata": {"name": "ingress-manager"},
+}
 LABEL = {"app.kubernetes.io/managed-by": "ingress-manager"}
 
 
@@ -133,6 +140,22 @@ def test_whoever_keeps_the_service_in_git_is_told() -> None:
     assert ended.err == "team-a/shop: Flux keeps Service shop: change its annotations in Git as well\n"
 
 
+def test_a_terminal_obeys_nothing_that_a_command_shows() -> None:
+    odd = service({"ingress/http": "true", "ingress/\x1b[31m\x9bred\u202e's": "true"})
+    ended = run("release", "team-a/shop", "-f", "-", stdin=json.dumps(odd))
+    assert ended.status == 0
+    assert ended.out.replace("\n", "").isprintable()
+    [line] = [line for line in ended.out.splitlines() if "red" in line]
+    printed = subprocess.run(
+        ["/bin/bash", "-c", f'kubectl() {{ printf "%s\\n" "$@"; }}; {line}'],
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "ingress/\x1b[31m\x9bred\u202e's-" in printed.split("\n"), "bash reads what it was"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -234,7 +257,7 @@ def test_very_many_are_removed_by_several_commands() -> None:
 
 def test_all_that_was_installed_is_removed() -> None:
     """What is in a namespace that is deleted goes with it."""
-    words = {word for words in uninstalled(keep=False) for word in words}
+    words = {word for words in uninstalled(OURS, keep=False) for word in words}
     installed = [*rendered("manifests"), *rendered("metacontroller"), *built(REPOSITORY / "metacontroller/httproute")]
     assert set(POLICIES) == {
         item["metadata"]["name"] for item in installed if item["kind"] == "ValidatingAdmissionPolicy"
@@ -248,18 +271,22 @@ def test_all_that_was_installed_is_removed() -> None:
 
 
 def test_metacontroller_stays_where_it_works_for_somebody_else() -> None:
-    other = {
-        "apiVersion": "metacontroller.k8s.io/v1alpha1",
-        "kind": "CompositeController",
-        "metadata": {"name": "blue"},
-    }
-    ours = {**other, "kind": "DecoratorController", "metadata": {"name": "ingress-manager"}}
-    plan = uninstalled(ours, other, keep=False)
+    other = {**OURS, "kind": "CompositeController", "metadata": {"name": "blue"}}
+    plan = uninstalled(OURS, other, keep=False)
     assert ["delete", "namespace", "metacontroller", "--ignore-not-found"] not in plan
     assert not any("crd" in words for words in plan)
-    printed = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(ours, other)).out
+    printed = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(OURS, other)).out
     assert "# Metacontroller stays: it also works for CompositeController blue.\n" in printed
-    assert any("crd" in words for words in uninstalled(ours, keep=True))
+    assert any("crd" in words for words in uninstalled(OURS, keep=True))
+
+
+def test_metacontroller_stays_where_a_dump_does_not_say_for_whom_it_works() -> None:
+    """`kubectl get services,ingresses` prints no controllers of Metacontroller's, whoever has some."""
+    ended = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(SHOP, made()))
+    assert not any({"crd", "metacontroller"} & {*words} for words in commands(ended.out))
+    assert ended.out.endswith(
+        "\n# Metacontroller stays: none of its controllers was read, so that it can't be known whether it has others.\n"
+    )
 
 
 def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,3 +300,4 @@ def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         "get compositecontrollers.metacontroller.k8s.io",
     ]
     assert all(words[-1] == "--context=there" for words in commands(ended.out))
+    assert any("crd" in words for words in commands(ended.out)), "there is no other controller"

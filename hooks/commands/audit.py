@@ -4,13 +4,13 @@ Each Service is decided on as the hook would, and what stands is compared with t
 found is what these two would do, or can't do. What was read is one look: a change that is a second old can be in it.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
-from hooks.commands import remedies
+from hooks.commands import remedies, steps
 from hooks.commands.claims import clashes, collisions
 from hooks.commands.drift import differences
 from hooks.commands.findings import Finding
@@ -77,6 +77,14 @@ class Audit:
     """How many objects of each kind were looked at."""
 
     paused: bool = False
+
+    def on(self, options: Sequence[str]) -> "Audit":
+        """Return the same with commands for the cluster that these options of kubectl name."""
+        found = [
+            replace(each, command=steps.with_options(each.command, options)) if each.command else each
+            for each in self.found
+        ]
+        return replace(self, found=found)
 
 
 def audit(items: Iterable[Item], policy: Policy, *, unseen: Collection[str] = (), httproutes: bool = True) -> Audit:

@@ -21,8 +21,6 @@ from hooks.policy import Policy
 
 RESOURCES = {INGRESS: "ingresses.networking.k8s.io", HTTPROUTE: "httproutes.gateway.networking.k8s.io"}
 PLURAL = {INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes"}
-ABSENT = "the server doesn't have a resource type"
-"""What kubectl says of a kind that the cluster doesn't have."""
 
 COLOURS: dict[str, dict[str, Any]] = {
     Severity.ERROR: {"fg": "red"},
@@ -114,15 +112,17 @@ def look(source: Source) -> Seen:
             if kind not in kinds:
                 note(f"There is no {name} in what was read; `kubectl get services,ingresses` prints both.")
         return Seen(manifests)
-    seen = Seen(source.read("services"))
+    seen = Seen(Manifests())
     for kind, resource in RESOURCES.items():
         try:
             seen.manifests.extend(source.read(resource))
         except KubectlFailed as failed:
-            if ABSENT in failed.message and kind == HTTPROUTE:
+            if kind == HTTPROUTE and failed.is_unknown_kind:
                 seen.httproutes = False
             else:
                 seen.unseen[kind] = f"{PLURAL[kind]} could not be looked at: {failed.message}"
+    # Last: the Ingress of a Service that is made meanwhile must not be taken for one whose Service is gone.
+    seen.manifests.extend(source.read("services"))
     return seen
 
 
@@ -132,6 +132,7 @@ def print_findings(source: Source, seen: Seen, output: str, only: Collection[str
     if policy.paused:
         note("The settings pause ingress-manager: nothing changes until `paused` is false, but for what is forbidden.")
     audited = audit_of(seen.manifests.items, policy, unseen=seen.unseen, httproutes=seen.httproutes)
+    audited = audited.on(source.kubectl.options)
     if only:
         audited.found = [found for found in audited.found if found.kind in only]
     for text in findings(audited, output, seen.unseen.values(), paint):

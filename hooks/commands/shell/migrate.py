@@ -30,7 +30,7 @@ def migrate(context: click.Context, source: Source) -> None:
     manifests = source.read("services,ingresses")
     if not source.files:
         manifests.extend(configmaps(source))
-    migration = migration_of(manifests, source.policy())
+    migration = migration_of(manifests, source.policy(), source.kubectl.options)
     click.echo("\n".join(migration.steps), nl=False)
     wrong = show(map(about_file, manifests.unreadable)) + show(migration.findings)
     context.exit(1 if wrong else 0)
