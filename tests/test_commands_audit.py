@@ -322,7 +322,13 @@ def test_what_cannot_be_read_or_judged_is_told_and_the_rest_is_judged() -> None:
 
 def test_a_dump_without_services_or_without_ingresses_is_told_of() -> None:
     ended = audited(INGRESS)
-    assert "There is no Service in what was read; `kubectl get services,ingresses` prints both.\n" in ended.err
+    # Not even Services that are there were read: that one is gone isn't known, and nothing may be deleted.
+    assert (ended.status, ended.out) == (
+        2,
+        "Nothing was found in 0 Services (0 to be exposed), 1 Ingress (1 made by ingress-manager).\n",
+    )
+    both = "`kubectl get services,ingresses` prints both."
+    assert ended.err == f"{DEFAULTS}Services could not be looked at: there is none in what was read; {both}\n"
     assert "There is no Ingress in what was read; `kubectl get services,ingresses` prints both.\n" in audited(GOOD).err
 
 

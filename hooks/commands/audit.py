@@ -37,6 +37,7 @@ from hooks.standing import LAST_APPLIED, check_standing
 from hooks.text import listed
 
 PLACEHOLDER = Policy().host
+SERVICE = "Service"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,8 @@ class Audit:
 def audit(items: Iterable[Item], policy: Policy, *, unseen: Collection[str] = (), httproutes: bool = True) -> Audit:
     """Return what needs a person among the items.
 
-    `unseen` are the kinds, Ingress or HTTPRoute, that could not be looked at: nothing is said of them. Without
-    `httproutes`, there are none on the cluster, so that Metacontroller can't look after any.
+    `unseen` are the kinds, Service, Ingress or HTTPRoute, that could not be looked at: nothing is found because one
+    isn't there. Without `httproutes`, there are none on the cluster, so that Metacontroller can't look after any.
     """
     inventory = take_inventory(items)
     return Auditor(inventory, policy, unseen, httproutes=httproutes).audit()
@@ -123,13 +124,14 @@ class Auditor:
     def _all(self) -> Iterator[Found]:
         for listed_ in self._inventory.services.values():
             yield from self._of_service(listed_)
-        for made in self._inventory.objects.values():
-            if made.looks_ours:
-                yield from self._of_object(made)
+        if SERVICE not in self._unseen:
+            for made in self._inventory.objects.values():
+                if made.looks_ours:
+                    yield from self._of_object(made)
         yield from self._of_claims()
 
     def _counts(self) -> dict[str, Count]:
-        counts = {"Service": Count(len(self._inventory.services), len(self._asking))}
+        counts = {SERVICE: Count(len(self._inventory.services), len(self._asking))}
         for kind in (INGRESS, HTTPROUTE):
             if kind not in self._unseen:
                 made = [each for each in self._inventory.objects.values() if each.kind == kind]

@@ -16,7 +16,7 @@ from hooks.commands.shell.steps import PAUSE, apply_option, take, without_event_
 RESOURCES = "services,ingresses"
 
 
-@click.command()
+@click.command(short_help="Make hand-written Ingresses ingress-manager's, in place.")
 @click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1, required=True)
 @click.option(
     "--accept-changes",

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from hooks.commands import ingresses, services
+from hooks.commands.audit import SERVICE
 from hooks.commands.audit import audit as audit_of
 from hooks.commands.findings import about_file
 from hooks.commands.inventory import HTTPROUTE, INGRESS
@@ -21,6 +23,7 @@ from hooks.policy import Policy
 
 RESOURCES = {INGRESS: "ingresses.networking.k8s.io", HTTPROUTE: "httproutes.gateway.networking.k8s.io"}
 PLURAL = {INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes"}
+BOTH = "`kubectl get services,ingresses` prints both."
 
 COLOURS: dict[str, dict[str, Any]] = {
     Severity.ERROR: {"fg": "red"},
@@ -48,7 +51,7 @@ class Seen:
     """The kinds that could not be looked at, or "settings", and why."""
 
 
-@click.command()
+@click.command(short_help="Say what of a cluster needs a person, and what mends it.")
 @partial(source_options, settings=CURRENT_SETTINGS)
 @click.option(
     "--settings",
@@ -106,12 +109,12 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
 def look(source: Source) -> Seen:
     """Return what there is, as far as the user may read it. Raises click.UsageError, and KubectlFailed for Services."""
     if source.files:
-        manifests = source.read("")
-        kinds = {item.kind for item in manifests.items}
-        for kind, name in (("v1/Service", "Service"), ("networking.k8s.io/v1/Ingress", INGRESS)):
-            if kind not in kinds:
-                note(f"There is no {name} in what was read; `kubectl get services,ingresses` prints both.")
-        return Seen(manifests)
+        seen = Seen(source.read(""))
+        if not any(seen.manifests.of_kind(services.SERVICE)):
+            seen.unseen[SERVICE] = f"Services could not be looked at: there is none in what was read; {BOTH}"
+        if not any(seen.manifests.of_kind(ingresses.INGRESS)):
+            note(f"There is no Ingress in what was read; {BOTH}")
+        return seen
     seen = Seen(Manifests())
     for kind, resource in RESOURCES.items():
         try:

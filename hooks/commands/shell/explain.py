@@ -12,7 +12,7 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
     return [CompletionItem(entry.key, help=entry.meaning) for entry in entries() if entry.key.startswith(incomplete)]
 
 
-@click.command()
+@click.command(short_help="Say what an annotation, a setting or a reason means.")
 @click.argument("key", required=False, shell_complete=complete)
 def explain(key: str | None) -> None:
     """Say what an annotation, a setting, the reason of a refusal or a finding of an audit means.

@@ -11,7 +11,7 @@ from hooks.commands.shell.kubectl import KubectlFailed
 from hooks.commands.shell.options import Source, source_options
 
 
-@click.command()
+@click.command(short_help="Move Services from exposecontroller or Xposer.")
 @source_options
 @click.pass_context
 def migrate(context: click.Context, source: Source) -> None:

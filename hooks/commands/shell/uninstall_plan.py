@@ -17,7 +17,7 @@ OPTIONAL = (
 """Kinds that a cluster may not know."""
 
 
-@click.command(name="uninstall-plan")
+@click.command(name="uninstall-plan", short_help="Print the commands that remove ingress-manager.")
 @click.option(
     "--keep/--remove", default=None, help="Whether the Ingresses and HTTPRoutes stay, or go. One of the two is needed."
 )
