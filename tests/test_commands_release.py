@@ -84,8 +84,23 @@ def test_the_ingress_is_released_before_the_annotations_are_taken_off() -> None:
         *("ingress/http-", "ingress/host-", "ingress-manager/moving-"),
     ]
     waits = [number for number, line in enumerate(ended.out.splitlines()) if line.startswith("until ")]
-    assert waits == [5], "after the Service was touched, before its annotations are taken off"
+    assert waits == [6], "after the Service was touched, before its annotations are taken off"
     assert "grep -F 'Ingress team-a/shop is in the way'" in ended.out
+
+
+@pytest.mark.parametrize("failing", ["patch", "annotate"])
+@pytest.mark.parametrize("options", [(), ("--without-event",)])
+def test_no_step_is_taken_after_one_that_failed(failing: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    """Not even by a shell that goes on after an error, as one does into which lines are pasted."""
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(f"#!/bin/sh\necho $1 >> {tmp_path}/calls\n[ $1 != {failing} ]\n")
+    kubectl.chmod(0o755)
+    printed = run("release", "team-a/shop", "-f", "-", *options, stdin=dump(SHOP, made())).out
+    path = os.pathsep.join((str(tmp_path), os.environ["PATH"]))
+    ended = subprocess.run(["/bin/sh"], input=printed, env={"PATH": path}, text=True, check=False, timeout=60)
+    assert ended.returncode == 1
+    calls = (tmp_path / "calls").read_text().split()
+    assert calls == ["patch", *(() if failing == "patch" else (*(["get"] if not options else []), "annotate"))]
 
 
 def test_httproutes_are_released_as_well_and_each_is_waited_for() -> None:

@@ -229,8 +229,7 @@ def lines(adoption: Adoption, options: Sequence[str] = (), pause: int | None = N
     """
     if adoption.advice:
         yield comment(f"{adoption.ingress.label} can't be adopted as it is. Instead:")
-        for line in adoption.advice:
-            yield comment(f"  {line if isinstance(line, str) else shown(line[1:], options, line[0])}")
+        yield from (comment(f"  {line}") for line in chained(adoption.advice, options))
     if adoption.spec is None:
         return
     yield comment(adoption.ingress.label)
@@ -238,6 +237,16 @@ def lines(adoption: Adoption, options: Sequence[str] = (), pause: int | None = N
     if not any(step.until for step in adoption.steps):
         yield comment("The next steps need the Ingress and the Service as the cluster has them:")
         yield f"ingress-manager adopt {quote(adoption.ingress.label)} --apply"
+
+
+def chained(lines: Sequence[Line], options: Sequence[str]) -> Iterator[str]:
+    """Yield lines for a shell, in which no command is run after one that has failed."""
+    last = max((number for number, line in enumerate(lines) if not isinstance(line, str)), default=0)
+    for number, line in enumerate(lines):
+        if isinstance(line, str):
+            yield line
+        else:
+            yield f"{shown(line[1:], options, line[0])}{' &&' if number < last else ''}"
 
 
 def differs(adoption: Adoption, now: Item) -> Finding | None:

@@ -159,7 +159,7 @@ def replacing(item: Item, made: Exposed, options: Sequence[str]) -> str:
         f"# Its Ingress is called {one_line(made.ingress)}, the new one {one_line(item.name)}.\n"
         "# Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:\n"
         "# then delete the old one first.\n"
-        f"{shown(('wait', '--for=create', 'ingress', item.name, namespace, '--timeout=60s'), options)}\n"
+        f"{shown(('wait', '--for=create', 'ingress', item.name, namespace, '--timeout=60s'), options)} &&\n"
         f"{shown(('delete', 'ingress', made.ingress, namespace), options)}\n"
     )
 

@@ -122,7 +122,11 @@ def script(steps: Iterable[Step], *, options: Sequence[str] = (), pause: int | N
 
     With `pause`, it waits that many seconds in the place of an Event.
     """
-    for step in steps:
+    taken = list(steps)
+    # A step after one that has failed, or that somebody has stopped, could make Metacontroller delete the Ingress.
+    # Lines that are pasted into a shell go on; those of a subshell do not.
+    yield from ["(set -e"] if len(taken) > 1 else []
+    for step in taken:
         event = step.until if pause is None else None
         if event:
             yield f"seen() {{ {shown(event.command, options)} | grep -F {quote(event.text)}; }}"
@@ -132,3 +136,4 @@ def script(steps: Iterable[Step], *, options: Sequence[str] = (), pause: int | N
             yield 'until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done'
         elif step.until:
             yield f"sleep {pause}"
+    yield from [")"] if len(taken) > 1 else []
