@@ -44,8 +44,9 @@ test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tes
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## every test, and trying more in each; first gets Debian's nginx, Chromium and wrk into .build/
+test-all: $(bin)/.complete  ## every test, and trying more in each; first gets what they need into .build/: nginx, Helm …
 	@$(bin)/python -m tools.debian --if-possible
+	@$(bin)/python -m tools.golang --if-possible
 	@$(MAKE) --no-print-directory test THOROUGH=--thorough
 
 test-fast: $(bin)/.complete  ## only the tests that need no cluster
