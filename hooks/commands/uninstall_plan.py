@@ -32,15 +32,20 @@ MOST_NAMES = 100
 Command = tuple[str, ...]
 
 
-def uninstall_plan(manifests: Manifests, *, keep: bool) -> Iterator[str | Command]:
+def uninstall_plan(
+    manifests: Manifests, *, keep: bool, keep_metacontroller: bool = False, has_controllers: bool = True
+) -> Iterator[str | Command]:
     """Yield the commands, as arguments of kubectl, and comments that say what they are for.
 
     With `keep`, every Ingress and HTTPRoute stays as it is; without, all are removed that ingress-manager has made.
+    Metacontroller stays with `keep_metacontroller`, or where it works for other controllers. `has_controllers`: whether
+    the cluster knows DecoratorControllers; after a plan that wasn't finished, it may not.
     """
     made = [item for item in manifests.of_kind(INGRESS, HTTPROUTE) if is_managed(item)]
     asking = [item for item in manifests.of_kind(SERVICE) if any(key.startswith(PREFIX) for key in item.annotations)]
     yield "Stop ingress-manager. What it has made is served on."
-    yield ("delete", "decoratorcontroller", CONTROLLER, "--ignore-not-found")
+    if has_controllers:
+        yield ("delete", "decoratorcontroller", CONTROLLER, "--ignore-not-found")
     yield ("delete", "deployment", DEPLOYMENT, f"--namespace={NAMESPACE}", "--cascade=foreground", "--ignore-not-found")
     if made and keep:
         yield f"Release what it has made, {len(made)} in all: it stays, also when its Service is deleted."
@@ -53,7 +58,7 @@ def uninstall_plan(manifests: Manifests, *, keep: bool) -> Iterator[str | Comman
         yield "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
         keys = sorted({key for item in asking for key in item.annotations if key.startswith(PREFIX)})
         yield from each_namespace(asking, ("annotate", "service"), tuple(f"{key}-" for key in keys))
-    yield from the_rest(manifests)
+    yield from the_rest(manifests, keep_metacontroller=keep_metacontroller)
 
 
 def of_kind(items: Iterable[Item], kind: str) -> list[Item]:
@@ -71,13 +76,16 @@ def each_namespace(items: Iterable[Item], verb: Command, options: Command) -> It
             yield (*verb, *of_one[start : start + MOST_NAMES], f"--namespace={namespace}", *options)
 
 
-def the_rest(manifests: Manifests) -> Iterator[str | Command]:
+def the_rest(manifests: Manifests, *, keep_metacontroller: bool) -> Iterator[str | Command]:
     """Yield the commands that remove what was installed."""
     yield "Remove the admission policies, the rights, and the hook's namespace."
     kinds = "validatingadmissionpolicybinding,validatingadmissionpolicy"
     yield ("delete", kinds, *POLICIES, "--ignore-not-found")
     yield ("delete", "clusterrolebinding,clusterrole", CONTROLLER, "--ignore-not-found")
     yield ("delete", "namespace", NAMESPACE, "--ignore-not-found")
+    if keep_metacontroller:
+        yield "Metacontroller stays, as --keep-metacontroller asks for."
+        return
     others = [
         f"{item.kind.rpartition('/')[2]} {item.name}"
         for item in manifests.of_kind(DECORATORS, COMPOSITES)
@@ -88,6 +96,7 @@ def the_rest(manifests: Manifests) -> Iterator[str | Command]:
         return
     yield "Remove Metacontroller. It works for nobody else."
     yield ("delete", "namespace", "metacontroller", "--ignore-not-found")
-    yield ("delete", "clusterrolebinding,clusterrole", "ingress-manager-metacontroller", "--ignore-not-found")
     crds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
     yield ("delete", "crd", *(f"{name}.metacontroller.k8s.io" for name in crds), "--ignore-not-found")
+    # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
+    yield ("delete", "clusterrolebinding,clusterrole", "ingress-manager-metacontroller", "--ignore-not-found")

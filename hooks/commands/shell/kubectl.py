@@ -50,13 +50,13 @@ class Kubectl:
         """Return the objects of some kinds, such as "services,ingresses". Raises KubectlFailed."""
         return read(self.run("get", resources, "--output=json", *arguments))
 
-    def get_if_known(self, resource: str, *arguments: str) -> Manifests:
-        """Return the objects of a kind, none when the cluster doesn't know the kind. Raises KubectlFailed."""
+    def get_if_known(self, resource: str, *arguments: str) -> Manifests | None:
+        """Return the objects of a kind, None when the cluster doesn't know the kind. Raises KubectlFailed."""
         try:
             return self.get(resource, *arguments)
         except KubectlFailed as failed:
             if "the server doesn't have a resource type" in failed.message:
-                return Manifests()
+                return None
             raise
 
 
