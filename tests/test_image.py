@@ -48,7 +48,7 @@ def test_where_nothing_can_build_it_is_said_what_was_tried(path: Callable[[str, 
     assert ended.exit_code == 2
     assert ended.output == (
         "Error: docker or podman or buildah is needed. docker doesn't work: Cannot connect to the Docker daemon; "
-        "podman is not on PATH; buildah is not on PATH.\n"
+        "podman is not on PATH; buildah is not on PATH\n"
     )
 
 

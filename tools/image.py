@@ -64,7 +64,7 @@ def find(names: Sequence[str]) -> str:
             return name
         said = (ended.stderr or ended.stdout).strip().splitlines() or ["it says nothing"]
         tried.append(f"{name} doesn't work: {said[-1]}")
-    raise MissingProgram(f"{' or '.join(names)} is needed. {'; '.join(tried)}.")
+    raise MissingProgram(f"{' or '.join(names)} is needed. {'; '.join(tried)}")
 
 
 def build_commands(
@@ -109,25 +109,23 @@ def sbom(image: str, found: dict[str, Any]) -> str:
     root = bom.metadata.component = Component(type=ComponentType.CONTAINER, name=name, version=tag or digest)
     licenses = LicenseFactory()
     for package in found["python"]:
-        stated = package["license"]
-        bom.components.add(
-            Component(
-                name=package["name"],
-                version=package["version"],
-                purl=PackageURL("pypi", None, package["name"].lower().replace("_", "-"), package["version"]),
-                licenses=[licenses.make_from_string(stated)] if stated else [],
-            )
-        )
+        purl = PackageURL("pypi", None, package["name"].lower().replace("_", "-"), package["version"])
+        stated = [licenses.make_from_string(package["license"])] if package["license"] else []
+        bom.components.add(component(package["name"], purl, licenses=stated))
     for package in found["system"]:
+        vendor, _, _ = found["distribution"].partition("-")
         qualifiers = {"arch": package["architecture"], "distro": found["distribution"]}
-        purl = PackageURL(
-            "deb", found["distribution"].partition("-")[0], package["name"], package["version"], qualifiers
-        )
-        bom.components.add(Component(name=package["name"], version=package["version"], purl=purl))
+        purl = PackageURL("deb", vendor, package["name"], package["version"], qualifiers)
+        bom.components.add(component(package["name"], purl))
     python = PackageURL("generic", None, "python", found["version"])
-    bom.components.add(Component(type=ComponentType.PLATFORM, name="python", version=found["version"], purl=python))
+    bom.components.add(component("python", python, type=ComponentType.PLATFORM))
     bom.register_dependency(root, bom.components)
     return JsonV1Dot6(bom).output_as_string(indent=2)
+
+
+def component(name: str, purl: PackageURL, **more: Any) -> Component:
+    """Return a component that is referred to by its package URL (https://github.com/package-url/purl-spec)."""
+    return Component(name=name, version=purl.version, purl=purl, bom_ref=str(purl), **more)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
