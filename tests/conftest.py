@@ -52,7 +52,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def show(terminalreporter: pytest.TerminalReporter, kind: str) -> None:
     """Say what tests have recorded of a kind."""
     told = [
-        (report.nodeid.rpartition("::")[2], value)
+        (report.nodeid.rpartition("::")[2].partition("@")[0], value)  # without the group that xdist adds
         for report in terminalreporter.getreports("passed")
         for name, value in report.user_properties
         if name == kind
