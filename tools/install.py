@@ -19,6 +19,7 @@ import yaml
 from devcluster.build import REPOSITORY
 from devcluster.console import Command, Commands
 from devcluster.errors import CommandFailed, MissingProgram
+from hooks.commands.shell.kubectl import message
 from tools.image import split
 
 PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"
@@ -86,7 +87,7 @@ class Shell:
         """Return what a program prints. Raises CommandFailed with what it says on standard error."""
         ended = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
         if ended.returncode:
-            raise CommandFailed(f"{shlex.join(command)}\n{ended.stderr.strip()}")
+            raise CommandFailed(f"{shlex.join(command)}\n{message(ended.stderr)}")
         return ended.stdout
 
     def existing(self, objects: Sequence[str]) -> set[str]:
