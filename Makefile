@@ -7,6 +7,14 @@ ENGINE ?= auto
 PYTEST ?=
 THOROUGH ?=
 SECONDS ?= 300
+IMAGE ?=
+PLATFORMS ?=
+BASE ?=
+BUILDER ?=
+BUILD_OPTIONS ?=
+CONTEXT ?=
+INGRESSES ?= keep
+METACONTROLLER_CRDS ?=
 bin := .venv/bin
 # Most tests wait for something, so more processes than cores make them faster; more than this would not.
 all_tests = $(bin)/python -m pytest --numprocesses 4 --dist loadgroup --cov --cov-report term \
@@ -33,6 +41,23 @@ run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTING
 not-found: $(bin)/.complete  ## the 404 page on 127.0.0.1:8080, or PORT=…; its probes and metrics on the next port
 	@exec $(bin)/gunicorn --config python:hooks.not_found.conf --bind 127.0.0.1:$(PORT) \
 		--bind 127.0.0.1:$$(($(PORT) + 1)) "hooks.not_found.app:create_app($$(($(PORT) + 1)))"
+
+.PHONY: image image-test install uninstall
+
+image: $(bin)/.complete  ## the image IMAGE=…, by docker, podman or buildah; PLATFORMS=linux/amd64,linux/arm64 for both
+	@exec $(bin)/python -m tools.image build --platforms '$(PLATFORMS)' --base '$(BASE)' --builder '$(BUILDER)' \
+		--options '$(BUILD_OPTIONS)' -- '$(IMAGE)'
+
+image-test: $(bin)/.complete  ## build the image, run it as the manifests say, and print what is in it (CycloneDX); BASE=…
+	@BASE='$(BASE)' BUILD_OPTIONS='$(BUILD_OPTIONS)' \
+		$(bin)/python -m pytest --thorough tests/test_image.py tests/e2e/test_image.py >&2
+	@exec $(bin)/python -m tools.image sbom localhost/ingress-manager:tested
+
+install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…; each command is shown
+	@exec $(bin)/python -m tools.install install --context '$(CONTEXT)' --crds '$(METACONTROLLER_CRDS)' -- '$(IMAGE)'
+
+uninstall: $(bin)/.complete  ## remove it from the cluster of CONTEXT=…; every Ingress stays, or with INGRESSES=remove none
+	@exec $(bin)/python -m tools.install uninstall --context '$(CONTEXT)' --ingresses '$(INGRESSES)'
 
 demo: $(bin)/.complete  ## the whole story on a real control plane, told step by step; ENGINE=standin|metacontroller
 	@exec $(bin)/python -m devcluster demo --engine $(ENGINE)

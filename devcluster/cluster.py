@@ -6,7 +6,7 @@ import functools
 import http.client
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,9 @@ class DevCluster:
     `gateway` is how many instances of Traefik serve its Ingresses; with any, the class of the settings is the gateway's
     unless `settings` are given. `httproute` adds what serves HTTPRoutes.
 
+    `hook` returns another command that serves the hook on a port of loopback with a settings file, such as one that
+    runs its image.
+
     Entering raises DevClusterError when something needed is missing or does not start.
     """
 
@@ -75,6 +78,7 @@ class DevCluster:
         resync: int | None = None,
         gateway: int = 0,
         httproute: bool = False,
+        hook: Callable[[int, Path], Sequence[str]] | None = None,
         keep: bool = False,
         progress: Progress = silent,
     ) -> None:
@@ -87,6 +91,7 @@ class DevCluster:
         self._resync = resync
         self._gateways = gateway
         self._httproute = httproute
+        self._hook_command = hook
         self._keep = keep
         self._progress = progress
         self._exits = contextlib.ExitStack()
@@ -106,7 +111,10 @@ class DevCluster:
         crds = gateway_api.crds(self._progress) if self._httproute else []
         self.processes = exits.enter_context(Processes(keep=self._keep))
         self.folder = self.processes.folder
-        hook_port = exits.enter_context(contextlib.closing(ReservedPort())).number
+        reserved = exits.enter_context(contextlib.closing(ReservedPort()))
+        hook_port = reserved.number
+        if self._hook_command:
+            reserved.close()  # it is reserved for processes of our own user, and a container's is another one
         self.hook_url = f"http://127.0.0.1:{hook_port}"
 
         self._progress("starting etcd and the API server")
@@ -217,7 +225,7 @@ class DevCluster:
     def _hook(self, port: int) -> Process:
         return self.processes.add(
             "hook",
-            hook_command(port),
+            self._hook_command(port, self.settings_file) if self._hook_command else hook_command(port),
             env={"INGRESS_MANAGER_SETTINGS": str(self.settings_file)},
             cwd=REPOSITORY,
         )

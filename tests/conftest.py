@@ -44,19 +44,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} tests were left out. {reason}")
     if terminalreporter.config.getoption("--thorough"):
-        show_requests(terminalreporter)
+        # What became of the requests that tests have sent at a steady rate, and what was measured of the image.
+        show(terminalreporter, "requests")
+        show(terminalreporter, "figures")
 
 
-def show_requests(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what became of the requests that tests have sent at a steady rate."""
+def show(terminalreporter: pytest.TerminalReporter, kind: str) -> None:
+    """Say what tests have recorded of a kind."""
     told = [
-        (report.nodeid.rpartition("::")[2], value)
+        (report.nodeid.rpartition("::")[2].partition("@")[0], value)  # without the group that xdist adds
         for report in terminalreporter.getreports("passed")
         for name, value in report.user_properties
-        if name == "requests"
+        if name == kind
     ]
     if told:
-        terminalreporter.section("REQUESTS")
+        terminalreporter.section(kind.upper())
     for test, value in told:
         terminalreporter.write_line(f"{test}: {value}")
 

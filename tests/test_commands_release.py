@@ -304,6 +304,13 @@ def test_metacontroller_stays_where_a_dump_does_not_say_for_whom_it_works() -> N
     )
 
 
+def test_metacontroller_stays_where_that_is_asked_for() -> None:
+    printed = run("uninstall-plan", "--keep", "--keep-metacontroller", "-f", "-", stdin="").out
+    assert printed.endswith("\n# Metacontroller stays, as --keep-metacontroller asks for.\n")
+    assert "crd" not in printed
+    assert "namespace metacontroller" not in printed
+
+
 def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = {"services,ingresses": dump(SHOP, made()), **UNKNOWN}
     ended, calls = applied(monkeypatch, answers, "uninstall-plan", "--keep", "--context", "there")
@@ -316,3 +323,4 @@ def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert all(words[-1] == "--context=there" for words in commands(ended.out))
     assert any("crd" in words for words in commands(ended.out)), "there is no other controller"
+    assert "decoratorcontroller" not in {words[2] for words in commands(ended.out)}, "the cluster has no such kind"

@@ -18,11 +18,8 @@ RUN_BY = {
     "make demo": END_TO_END,
     "make test": ".ci/run",
     "make lint": ".ci/run",
-    "kubectl apply -f https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"
-    "manifests/production/metacontroller-crds-v1.yaml": END_TO_END,
-    "kubectl wait --for condition=established crd/decoratorcontrollers.metacontroller.k8s.io": END_TO_END,
-    "kubectl apply -k metacontroller/": END_TO_END,
-    "kubectl apply -k manifests/": END_TO_END,
+    "make image IMAGE=registry.example.com/ingress-manager:0.1.0": "tests/test_image.py",
+    "make install IMAGE=registry.example.com/ingress-manager:0.1.0": "tests/e2e/test_install.py",
     "kubectl apply -k gateway/": END_TO_END,
     "kubectl apply -k manifests/sample/": END_TO_END,
     "make run": "tests/test_run.py",

@@ -32,16 +32,21 @@ MOST_NAMES = 100
 Command = tuple[str, ...]
 
 
-def uninstall_plan(manifests: Manifests, *, keep: bool, whole: bool = False) -> Iterator[str | Command]:
+def uninstall_plan(
+    manifests: Manifests, *, keep: bool, keep_metacontroller: bool = False, has_controllers: bool | None = None
+) -> Iterator[str | Command]:
     """Yield the commands, as arguments of kubectl, and comments that say what they are for.
 
     With `keep`, every Ingress and HTTPRoute stays as it is; without, all are removed that ingress-manager has made.
-    `whole` says that Metacontroller's controllers are among the manifests, if there are any.
+    Metacontroller stays with `keep_metacontroller`, or where it works for other controllers, or may do so.
+    `has_controllers`: whether the cluster knows DecoratorControllers, all of which are then among the manifests; after a
+    plan that wasn't finished, it may not. None: nobody has looked.
     """
     made = [item for item in manifests.of_kind(INGRESS, HTTPROUTE) if is_managed(item)]
     asking = [item for item in manifests.of_kind(SERVICE) if any(key.startswith(PREFIX) for key in item.annotations)]
     yield "Stop ingress-manager. What it has made is served on."
-    yield ("delete", "decoratorcontroller", CONTROLLER, "--ignore-not-found")
+    if has_controllers is not False:
+        yield ("delete", "decoratorcontroller", CONTROLLER, "--ignore-not-found")
     yield ("delete", "deployment", DEPLOYMENT, f"--namespace={NAMESPACE}", "--cascade=foreground", "--ignore-not-found")
     if made and keep:
         yield f"Release what it has made, {len(made)} in all: it stays, also when its Service is deleted."
@@ -54,7 +59,7 @@ def uninstall_plan(manifests: Manifests, *, keep: bool, whole: bool = False) -> 
         yield "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
         keys = sorted({key for item in asking for key in item.annotations if key.startswith(PREFIX)})
         yield from each_namespace(asking, ("annotate", "service"), tuple(f"{key}-" for key in keys))
-    yield from the_rest(manifests, whole=whole)
+    yield from the_rest(manifests, keep_metacontroller=keep_metacontroller, looked=has_controllers is not None)
 
 
 def of_kind(items: Iterable[Item], kind: str) -> list[Item]:
@@ -72,15 +77,18 @@ def each_namespace(items: Iterable[Item], verb: Command, options: Command) -> It
             yield (*verb, *of_one[start : start + MOST_NAMES], f"--namespace={namespace}", *options)
 
 
-def the_rest(manifests: Manifests, *, whole: bool) -> Iterator[str | Command]:
+def the_rest(manifests: Manifests, *, keep_metacontroller: bool, looked: bool) -> Iterator[str | Command]:
     """Yield the commands that remove what was installed."""
     yield "Remove the admission policies, the rights, and the hook's namespace."
     kinds = "validatingadmissionpolicybinding,validatingadmissionpolicy"
     yield ("delete", kinds, *POLICIES, "--ignore-not-found")
     yield ("delete", "clusterrolebinding,clusterrole", CONTROLLER, "--ignore-not-found")
     yield ("delete", "namespace", NAMESPACE, "--ignore-not-found")
+    if keep_metacontroller:
+        yield "Metacontroller stays, as --keep-metacontroller asks for."
+        return
     controllers = list(manifests.of_kind(DECORATORS, COMPOSITES))
-    if not (controllers or whole):
+    if not (controllers or looked):
         yield "Metacontroller stays: none of its controllers was read, so that it can't be known whether it has others."
         return
     others = [f"{item.kind.rpartition('/')[2]} {item.name}" for item in controllers if item.name != CONTROLLER]
@@ -89,6 +97,7 @@ def the_rest(manifests: Manifests, *, whole: bool) -> Iterator[str | Command]:
         return
     yield "Remove Metacontroller. It works for nobody else."
     yield ("delete", "namespace", "metacontroller", "--ignore-not-found")
-    yield ("delete", "clusterrolebinding,clusterrole", "ingress-manager-metacontroller", "--ignore-not-found")
     crds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
     yield ("delete", "crd", *(f"{name}.metacontroller.k8s.io" for name in crds), "--ignore-not-found")
+    # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
+    yield ("delete", "clusterrolebinding,clusterrole", "ingress-manager-metacontroller", "--ignore-not-found")

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 from devcluster.api import INGRESSES, SERVICES
-from devcluster.cluster import CRD_FILE, DevCluster
+from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.story import PATIENCE, STORY, routes
 from tests.test_readme import REPOSITORY, RUN_BY, blocks
@@ -34,25 +34,22 @@ def test_make_demo_tells_the_story(engine: str) -> None:
         )
 
 
-def test_the_commands_of_the_installation_install_it(empty_cluster: ControlPlane) -> None:
+def test_the_commands_of_kubectl_install_what_they_are_for(empty_cluster: ControlPlane) -> None:
+    """Those of make are run by tests/test_image.py and tests/e2e/test_install.py."""
     commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("kubectl ")]
-    assert len(commands) == 6
+    assert len(commands) == 2
     assert set(commands) <= set(RUN_BY)
     kubectl = empty_cluster.programs.kubectl.path
     environment = {**os.environ, "KUBECONFIG": str(empty_cluster.kubeconfig)}
     for command in commands:
-        # Metacontroller's own CRDs are on the Internet; CRD_FILE holds CRDs of the same kinds.
-        local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), command)
-        words = local.replace("kubectl", str(kubectl), 1).split()
+        words = command.replace("kubectl", str(kubectl), 1).split()
         subprocess.run(words, cwd=REPOSITORY, env=environment, check=True, timeout=60)
     for kind, namespace, name in (
-        ("deployment", "metacontroller", "metacontroller"),
-        ("deployment", "ingress-manager", "ingress-manager"),
+        ("service", "sample", "echo"),
         ("deployment", "ingress-manager-gateway", "ingress-manager-gateway"),
         ("deployment", "ingress-manager-gateway", "not-found"),
     ):
         assert name in empty_cluster.kubectl("get", kind, "--namespace", namespace, name)
-    assert "ingress-manager" in empty_cluster.kubectl("get", "decoratorcontroller", "ingress-manager")
 
 
 def test_the_sample_gets_its_ingress(cluster: DevCluster) -> None:

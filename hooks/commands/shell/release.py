@@ -3,6 +3,7 @@
 import click
 
 from hooks.commands.findings import about_file
+from hooks.commands.manifests import Manifests
 from hooks.commands.release import release as releases_of
 from hooks.commands.services import SERVICE
 from hooks.commands.shell.console import note, show
@@ -40,7 +41,7 @@ def release(
     if not source.files:
         for namespace in sorted({item.namespace for item in wanted}):
             # Whoever can't see them must not release their Service: they would be deleted.
-            manifests.extend(source.kubectl.get_if_known(HTTPROUTES, f"--namespace={namespace}"))
+            manifests.extend(source.kubectl.get_if_known(HTTPROUTES, f"--namespace={namespace}") or Manifests())
     wrong = show(map(about_file, manifests.unreadable))
     for made in releases_of(manifests, wanted):
         for sentence in made.notes:

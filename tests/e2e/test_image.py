@@ -1,0 +1,47 @@
+"""The whole story of the demo, told by the hook in a container: its image, run as the manifests say."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from devcluster import gateway
+from devcluster.api import NAMESPACES
+from devcluster.cluster import DevCluster
+from devcluster.story import Stage, steps_for
+from tests.e2e.conftest import require
+from tests.image import built, docker, hardened, inspected, runner, with_settings
+
+NAME = f"ingress-manager-story-{os.getpid()}"
+INHERITED = ("HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "CONTAINERS_CONF", "DOCKER_HOST")
+"""The variables with which docker and podman find their images: the cluster's processes have a HOME of their own."""
+
+
+def container(port: int, settings: Path) -> Sequence[str]:
+    """Return the command that runs the hook in a container, on a port of this machine's loopback."""
+    found = [f"{name}={os.environ[name]}" for name in INHERITED if name in os.environ]
+    options = [*hardened("manifests", "ingress-manager"), *with_settings(settings)]
+    run = [runner(), "run", "--rm", f"--name={NAME}", "--network=host", *options, built()]
+    return ["env", *found, *run, f"--bind=127.0.0.1:{port}"]
+
+
+@pytest.mark.thorough
+def test_the_story_passes_against_the_container(record_property: Callable[[str, object], None]) -> None:
+    image = inspected(built())["Id"].removeprefix("sha256:")
+    require("standin")
+    try:
+        with DevCluster(hook=container, gateway=0 if gateway.lacking() else 1) as cluster:
+            cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "story"}})
+            stage = Stage(cluster.api, "story", cluster.gateway, cluster.ingress_class)
+            try:
+                steps = steps_for(stage)
+                for step in steps:
+                    step.play(stage)
+            finally:
+                stage.close()
+            serves = docker("inspect", "--format={{.Image}}", NAME).stdout.strip().removeprefix("sha256:")
+            assert serves == image, "the hook was the container"
+            record_property("figures", f"{len(steps)} steps of the story, driven by {cluster.engine_name}")
+    finally:
+        docker("rm", "--force", NAME, check=False)

@@ -1,0 +1,224 @@
+"""From a clone to a cluster, and off it again: `make install IMAGE=…` and `make uninstall`.
+
+Every kubectl command is printed before it is run, with the reason for it.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import yaml
+
+from devcluster.build import REPOSITORY
+from devcluster.console import Command, Commands
+from devcluster.errors import CommandFailed, MissingProgram
+from hooks.commands.shell.kubectl import message
+from tools.image import split
+
+PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"
+"""The image that the manifests name. What is installed here takes its place."""
+
+METACONTROLLER_CRDS = (
+    "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"
+    "manifests/production/metacontroller-crds-v1.yaml"
+)
+"""The CRDs of the release whose image metacontroller/install names."""
+
+CRD = "customresourcedefinition.apiextensions.k8s.io/decoratorcontrollers.metacontroller.k8s.io"
+OURS = "clusterrole.rbac.authorization.k8s.io/ingress-manager-metacontroller"
+"""What metacontroller/install brings, and no other installation of Metacontroller."""
+
+HTTPROUTES = "validatingadmissionpolicy.admissionregistration.k8s.io/ingress-manager-httproute-name-taken"
+"""What metacontroller/httproute brings, and metacontroller/controller doesn't."""
+
+NAMESPACE, DEPLOYMENT = "ingress-manager", "ingress-manager"
+
+HOOK_FAILED = """\
+The hook isn't ready, so nothing was told to ask it, and no Service has noticed anything. To see why:
+  kubectl get pods --namespace ingress-manager
+  kubectl describe pods --namespace ingress-manager
+ImagePullBackOff means that the nodes can't pull the image: docs/install.md tells of registries that ask for a password,
+and docs/kind.md of clusters that have none. Then run the same command again."""
+
+METACONTROLLER_FAILED = """\
+Metacontroller isn't ready, so it wasn't told of ingress-manager yet. To see why:
+  kubectl describe pods --namespace metacontroller
+Then run the same command again."""
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Runs programs for a person who looks on."""
+
+    context: str
+    """Of which context of the kubeconfig the cluster is; empty: the current one."""
+
+    @property
+    def options(self) -> list[str]:
+        """Return the options that name the cluster, for kubectl and for ingress-manager."""
+        return [f"--context={self.context}"] if self.context else []
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the environment: the user's own kubectl goes before the one beside Python."""
+        path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
+        if shutil.which("kubectl", path=path) is None:
+            raise MissingProgram("kubectl is needed, and is not on PATH")
+        return os.environ | {"PATH": path}
+
+    def kubectl(self, why: str, *arguments: str, failed: str = "") -> None:
+        """Say why, print the command, and run it.
+
+        Raises CommandFailed; `failed` says what a person can do then.
+        """
+        command = ["kubectl", *arguments, *self.options]
+        click.echo(f"\n# {why}\n{shlex.join(command)}")
+        if subprocess.run(command, cwd=REPOSITORY, env=self.environment, check=False).returncode:
+            raise CommandFailed(failed or "kubectl has failed; what it says is above.")
+
+    def read(self, *command: str) -> str:
+        """Return what a program prints. Raises CommandFailed with what it says on standard error."""
+        ended = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        if ended.returncode:
+            raise CommandFailed(f"{shlex.join(command)}\n{message(ended.stderr)}")
+        return ended.stdout
+
+    def existing(self, objects: Sequence[str]) -> set[str]:
+        """Return which of these objects, each with its kind, the cluster has. Raises CommandFailed."""
+        found = self.read("kubectl", "get", *objects, "--ignore-not-found", "--output=name", *self.options)
+        return set(found.split())
+
+
+def kustomization(folder: Path, image: str) -> str:
+    """Return the kustomization, for a folder, of the hook with that image. Raises WrongReferenceError."""
+    name, tag, digest = split(image)
+    replaced = {"name": PUBLISHED, "newName": name, "newTag": tag, "digest": digest}
+    return yaml.safe_dump(
+        {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            # kustomize takes no absolute path.
+            "resources": [os.path.relpath(REPOSITORY / "manifests", folder)],
+            "images": [{key: value for key, value in replaced.items() if value}],
+        },
+        sort_keys=False,
+    )
+
+
+def apply_hook(shell: Shell, image: str) -> None:
+    """Apply manifests/ with that image, and wait until the hook answers. Raises CommandFailed."""
+    with tempfile.TemporaryDirectory(prefix="ingress-manager-") as name:
+        # Resolved, for macOS: a path relative to /tmp, which is a link there, would lead elsewhere.
+        folder = Path(name).resolve()
+        written = kustomization(folder, image)
+        (folder / "kustomization.yaml").write_text(written)
+        click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{written.rstrip()}")
+        shell.kubectl("The hook. It has no rights, and nobody asks it yet.", "apply", f"--kustomize={folder}")
+    shell.kubectl(
+        "Wait until it answers: before, Metacontroller would report an error for every Service of the cluster.",
+        *("rollout", "status", f"deployment/{DEPLOYMENT}", f"--namespace={NAMESPACE}", "--timeout=5m"),
+        failed=HOOK_FAILED,
+    )
+
+
+def apply_metacontroller(shell: Shell, crds: str) -> None:
+    """Apply Metacontroller's CRDs and metacontroller/install, and wait until it is ready. Raises CommandFailed."""
+    shell.kubectl("Metacontroller's own kinds, from its release.", "apply", f"--filename={crds}")
+    shell.kubectl(
+        "Wait until the API server serves them.",
+        *("wait", "--for=condition=established", "--timeout=1m", CRD),
+    )
+    shell.kubectl("Metacontroller. It has nothing to do yet.", "apply", "--kustomize=metacontroller/install")
+    shell.kubectl(
+        "Wait until it is ready.",
+        *("rollout", "status", "deployment/metacontroller", "--namespace=metacontroller", "--timeout=5m"),
+        failed=METACONTROLLER_FAILED,
+    )
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Install ingress-manager on the cluster that kubectl talks to, or remove it."""
+
+
+CONTEXT = click.option("--context", default="", help="The context of the kubeconfig; by default, the current one.")
+
+
+@main.command(cls=Command)
+@CONTEXT
+@click.option("--crds", default="", help="Metacontroller's CRDs: a URL or a file; by default, those of its release.")
+@click.argument("image")
+def install(image: str, context: str, crds: str) -> None:
+    """Install ingress-manager with the image IMAGE, and Metacontroller where the cluster has none.
+
+    Once it is installed, the same command brings changed settings and a new version to the cluster.
+
+    \b
+    Examples:
+      make install IMAGE=registry.example.com/ingress-manager:0.1.0
+      make install IMAGE=registry.example.com/ingress-manager:0.1.0 CONTEXT=kind-kind
+    """  # noqa: D301 - \b keeps click from joining lines
+    split(image)
+    shell = Shell(context)
+    found = shell.existing((CRD, OURS, HTTPROUTES))
+    click.echo(f"Installing on the cluster of the context {context or current_context(shell)}.")
+    apply_hook(shell, image)
+    if CRD in found and OURS not in found:
+        click.echo("\n# The cluster has a Metacontroller already. metacontroller/README.md says what it needs to have.")
+    else:
+        apply_metacontroller(shell, crds or METACONTROLLER_CRDS)
+    controller = "httproute" if HTTPROUTES in found else "controller"
+    shell.kubectl(
+        "The controller, last: from now on Metacontroller asks the hook about each Service.",
+        *("apply", f"--kustomize=metacontroller/{controller}"),
+    )
+    click.echo("\nIt is installed. To see it work:\n  kubectl apply -k manifests/sample/")
+    click.echo("  kubectl get ingress --namespace sample")
+
+
+def current_context(shell: Shell) -> str:
+    """Return the name of the kubeconfig's current context. Raises CommandFailed where there is none."""
+    return shell.read("kubectl", "config", "current-context").strip()
+
+
+@main.command(cls=Command)
+@CONTEXT
+@click.option(
+    "--ingresses",
+    type=click.Choice(["keep", "remove"]),
+    default="keep",
+    help="Whether the Ingresses and HTTPRoutes stay, or go.",
+)
+def uninstall(context: str, ingresses: str) -> None:
+    """Remove ingress-manager, and Metacontroller if it came with it. Every Ingress stays and is served all the time.
+
+    \b
+    Examples:
+      make uninstall
+      make uninstall INGRESSES=remove
+    """  # noqa: D301 - \b keeps click from joining lines
+    shell = Shell(context)
+    stays = ["--keep-metacontroller"] if OURS not in shell.existing((OURS,)) else []
+    program = str(Path(sys.executable).with_name("ingress-manager"))
+    plan = shell.read(program, "uninstall-plan", f"--{ingresses}", *stays, *shell.options)
+    click.echo(f"Removing it from the cluster of the context {context or current_context(shell)}.")
+    with tempfile.NamedTemporaryFile("w", prefix="uninstall-", suffix=".sh") as script:
+        script.write(plan)
+        script.flush()
+        # -v prints each command before it is run.
+        if subprocess.run(["sh", "-e", "-v", script.name], env=shell.environment, check=False).returncode:
+            raise CommandFailed(
+                "A command has failed, and those after it were not run. Run it again: it goes on there."
+            )
+    click.echo("\nIt is removed.")
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m tools.install")
