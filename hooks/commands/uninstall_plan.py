@@ -39,8 +39,8 @@ def uninstall_plan(
 
     With `keep`, every Ingress and HTTPRoute stays as it is; without, all are removed that ingress-manager has made.
     Metacontroller stays with `keep_metacontroller`, or where it works for other controllers, or may do so.
-    `has_controllers`: whether the cluster knows DecoratorControllers, all of which are then among the manifests; after a
-    plan that wasn't finished, it may not. None: nobody has looked.
+    `has_controllers`: whether the cluster knows DecoratorControllers, all of which are then among the manifests; after
+    a plan that wasn't finished, it may not. None: nobody has looked.
     """
     made = [item for item in manifests.of_kind(INGRESS, HTTPROUTE) if is_managed(item)]
     asking = [item for item in manifests.of_kind(SERVICE) if any(key.startswith(PREFIX) for key in item.annotations)]

@@ -45,7 +45,7 @@ def test_the_commands_of_kubectl_install_what_they_are_for(empty_cluster: Contro
         words = command.replace("kubectl", str(kubectl), 1).split()
         subprocess.run(words, cwd=REPOSITORY, env=environment, check=True, timeout=60)
     for kind, namespace, name in (
-        ("service", "sample", "echo"),
+        ("service", "sample", "hello"),
         ("deployment", "ingress-manager-gateway", "ingress-manager-gateway"),
         ("deployment", "ingress-manager-gateway", "not-found"),
     ):
