@@ -7,13 +7,16 @@ ENGINE ?= auto
 PYTEST ?=
 THOROUGH ?=
 SECONDS ?= 300
+VERSION ?=
+IMAGE ?=
 bin := .venv/bin
 # Most tests wait for something, so more processes than cores make them faster; more than this would not.
 all_tests = $(bin)/python -m pytest --numprocesses 4 --dist loadgroup --cov --cov-report term \
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs pages cases screenshot lock bench clean
+.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs pages cases screenshot lock bench \
+	version dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,5 +91,11 @@ lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may run meanwhile
 	@exec $(bin)/python -m bench
 
-clean:  ## remove .venv/, .build/ and the caches
-	rm -rf .venv .build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info
+version: $(bin)/.complete  ## write VERSION=… into every file that states the version
+	@$(bin)/python -m tools.version '$(VERSION)'
+
+dist: $(bin)/.complete  ## the files of a release in dist/; VERSION=… has to be that of setup.cfg, IMAGE=… is what they run
+	@$(bin)/python -m tools.dist $(if $(VERSION),--version '$(VERSION)') $(if $(IMAGE),--image '$(IMAGE)')
+
+clean:  ## remove .venv/, .build/, dist/ and the caches
+	rm -rf .venv .build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info
