@@ -3,7 +3,6 @@
 import copy
 import os
 import re
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from hooks.metacontroller import answer
 from hooks.policy import Policy
 from tests.manifests import FOLDERS, REPOSITORY, built, find, rendered
 from tests.metacontroller import body, service, sync_request
+from tools import markdown
 
 Object = dict[str, Any]
 
@@ -25,9 +25,8 @@ CRDS = "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/
 
 def shown(page: str, kind: str) -> list[Object]:
     """Return the objects of a kind in the YAML that a page shows."""
-    text = (REPOSITORY / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"^( *)```yaml\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
-    found = [item for _, block in blocks for item in yaml.safe_load_all(textwrap.dedent(block))]
+    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
+    found = [item for fence in fences if fence.info == "yaml" for item in yaml.safe_load_all(fence.text)]
     return [item for item in found if item.get("kind") == kind]
 
 

@@ -1,7 +1,6 @@
 """A real API server, with Pod Security admission, takes all that is installed without a word of warning."""
 
 import os
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from devcluster.api import INGRESSES, SERVICES, Resource, path_of, wait_for
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from tests.manifests import FOLDERS, REPOSITORY, rendered
-from tools import dist
+from tools import dist, markdown
 
 POLICIES = Resource(
     "admissionregistration.k8s.io/v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
@@ -106,9 +105,8 @@ def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
 
 def commands(page: str) -> list[str]:
     """Return the commands on a page, each once."""
-    text = (REPOSITORY / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"^ *```sh\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
-    return list(dict.fromkeys(line.strip() for block in blocks for line in block.splitlines()))
+    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
+    return list(dict.fromkeys(line for fence in fences if fence.info == "sh" for line in fence.text.splitlines()))
 
 
 def run(plane: ControlPlane, command: str) -> str:
