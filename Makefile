@@ -7,6 +7,7 @@ ENGINE ?= auto
 PYTEST ?=
 THOROUGH ?=
 SECONDS ?= 300
+VERSION ?=
 IMAGE ?=
 PLATFORMS ?=
 BASE ?=
@@ -21,7 +22,8 @@ all_tests = $(bin)/python -m pytest --numprocesses 4 --dist loadgroup --cov --co
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs pages cases screenshot lock bench clean
+.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs pages cases screenshot lock bench \
+	image image-test install uninstall version dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,8 +43,6 @@ run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTING
 not-found: $(bin)/.complete  ## the 404 page on 127.0.0.1:8080, or PORT=…; its probes and metrics on the next port
 	@exec $(bin)/gunicorn --config python:hooks.not_found.conf --bind 127.0.0.1:$(PORT) \
 		--bind 127.0.0.1:$$(($(PORT) + 1)) "hooks.not_found.app:create_app($$(($(PORT) + 1)))"
-
-.PHONY: image image-test install uninstall
 
 image: $(bin)/.complete  ## the image IMAGE=…, by docker, podman or buildah; PLATFORMS=linux/amd64,linux/arm64 for both
 	@exec $(bin)/python -m tools.image build --platforms '$(PLATFORMS)' --base '$(BASE)' --builder '$(BUILDER)' \
@@ -113,5 +113,11 @@ lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may run meanwhile
 	@exec $(bin)/python -m bench
 
-clean:  ## remove .venv/, .build/ and the caches
-	rm -rf .venv .build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info
+version: $(bin)/.complete  ## write VERSION=… into every file that states the version
+	@$(bin)/python -m tools.version '$(VERSION)'
+
+dist: $(bin)/.complete  ## the files of a release in dist/; VERSION=… has to be that of setup.cfg, IMAGE=… is what they run
+	@$(bin)/python -m tools.dist $(if $(VERSION),--version '$(VERSION)') $(if $(IMAGE),--image '$(IMAGE)')
+
+clean:  ## remove .venv/, .build/, dist/ and the caches
+	rm -rf .venv .build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info

@@ -1,0 +1,196 @@
+"""A real API server, with Pod Security admission, takes all that is installed without a word of warning."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from devcluster.api import INGRESSES, SERVICES, Resource, path_of, wait_for
+from devcluster.cluster import CRD_FILE
+from devcluster.control_plane import ControlPlane
+from tests.manifests import FOLDERS, REPOSITORY, rendered
+from tools import dist, markdown
+
+POLICIES = Resource(
+    "admissionregistration.k8s.io/v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
+)
+DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
+EVERY_FOLDER = [*FOLDERS, "metacontroller/httproute"]
+
+
+@pytest.fixture(scope="module")
+def installed(empty_cluster: ControlPlane) -> ControlPlane:
+    """Return an API server to which every folder was applied; a warning would have been an error."""
+    empty_cluster.kubectl("apply", "--filename", str(CRD_FILE))
+    empty_cluster.kubectl("wait", "--for=condition=established", "--filename", str(CRD_FILE))
+    text = yaml.safe_dump_all(item for folder in EVERY_FOLDER for item in rendered(folder))
+    empty_cluster.kubectl("apply", "--filename=-", "--warnings-as-errors", input=text)
+    return empty_cluster
+
+
+def pods(folder: str) -> Iterator[dict[str, Any]]:
+    """Yield a Pod for each Deployment of a folder, as the Deployment's controller would make it."""
+    for item in rendered(folder):
+        if item["kind"] == "Deployment":
+            names = {"name": item["metadata"]["name"], "namespace": item["metadata"]["namespace"]}
+            template = item["spec"]["template"]
+            yield {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": template["metadata"] | names,
+                "spec": template["spec"],
+            }
+
+
+def test_all_is_taken_without_a_warning_and_every_pod_is_admitted_where_restricted_is_enforced(
+    installed: ControlPlane,
+) -> None:
+    made = [pod for folder in FOLDERS for pod in pods(folder)]
+    assert len(made) == 5
+    text = yaml.safe_dump_all(made)
+    said = installed.kubectl("create", "--filename=-", "--dry-run=server", "--warnings-as-errors", input=text)
+    assert said.count("created (server dry run)") == len(made)
+
+
+@pytest.mark.thorough
+def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:
+    """So a tool that compares the cluster with Git finds nothing either: nothing has to be ignored."""
+    for folder in ("manifests", "manifests/sample", "gateway", "metacontroller/install", "metacontroller/httproute"):
+        assert installed.kubectl("diff", "--kustomize", str(REPOSITORY / folder)) == "", folder
+
+
+@pytest.mark.thorough
+def test_the_options_of_the_gateway_and_of_openshift_are_taken_without_a_warning(
+    installed: ControlPlane, tmp_path: Path
+) -> None:
+    base = os.path.relpath(REPOSITORY, tmp_path.resolve())
+    options = ["gateway/gateway-api", "gateway/https-redirect", "gateway/node-port", "openshift"]
+    kustomization = {
+        "resources": [f"{base}/{folder}" for folder in FOLDERS],
+        "components": [f"{base}/{folder}" for folder in options],
+    }
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    installed.kubectl("apply", "--kustomize", str(tmp_path), "--dry-run=server", "--warnings-as-errors")
+
+
+@pytest.mark.thorough
+def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
+    installed: ControlPlane, tmp_path: Path
+) -> None:
+    image = "registry.example.com/ingress-manager:1.2.3"
+    path = tmp_path / "install.yaml"
+    path.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], [dist.replacement(image)], tmp_path))
+    options = ("--warnings-as-errors", "--dry-run=server", "--output=name", "--filename", str(path))
+    hook = installed.kubectl("apply", *options, "--selector=app.kubernetes.io/component=hook").split()
+    assert {name.partition("/")[0] for name in hook} == {
+        "configmap",
+        "deployment.apps",
+        "namespace",
+        "networkpolicy.networking.k8s.io",
+        "poddisruptionbudget.policy",
+        "service",
+        "serviceaccount",
+    }
+    everything = installed.kubectl("apply", *options).split()
+    assert everything[: len(hook)] == hook
+    assert len(everything) == len(rendered("manifests")) + len(rendered("metacontroller/controller"))
+
+
+# What docs/upgrade.md, docs/sizing.md and metacontroller/README.md tell people to run.
+
+
+def commands(page: str) -> list[str]:
+    """Return the commands on a page, each once."""
+    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
+    return list(dict.fromkeys(line for fence in fences if fence.info == "sh" for line in fence.text.splitlines()))
+
+
+def run(plane: ControlPlane, command: str) -> str:
+    """Run a command in the repository's folder, and return what it prints."""
+    path = f"{plane.programs.kubectl.path.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", command],  # noqa: S607
+        cwd=REPOSITORY,
+        env={**os.environ, "KUBECONFIG": str(plane.kubeconfig), "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def roll_out(plane: ControlPlane) -> None:
+    """Say of every Deployment that it is rolled out, as its controller would where Pods can run."""
+    for item in plane.api.list(DEPLOYMENTS):
+        count = item["spec"]["replicas"]
+        status = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), count)
+        status["observedGeneration"] = item["metadata"]["generation"]
+        names = (item["metadata"]["namespace"], item["metadata"]["name"])
+        plane.api.request("PATCH", f"{path_of(DEPLOYMENTS, *names)}/status", body={"status": status})
+
+
+@pytest.mark.thorough
+def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: ControlPlane, tmp_path: Path) -> None:
+    file = tmp_path / "install.yaml"
+    file.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], [], tmp_path))
+    ran = []
+    for command in commands("docs/upgrade.md"):
+        # tests/e2e/test_audit.py runs the first. No Pod has a log here: tests/test_run.py looks for the line.
+        if command == "ingress-manager audit" or command.startswith("kubectl logs "):
+            continue
+        roll_out(installed)
+        run(installed, command.replace("dist/install.yaml", str(file)))
+        ran.append(command.split()[1])
+    assert ran == ["apply", "rollout", "apply", "apply", "rollout", "get", "apply", "apply"]
+
+
+@pytest.mark.thorough
+def test_the_objects_to_reckon_with_are_counted(installed: ControlPlane) -> None:
+    counted = [int(run(installed, command)) for command in commands("docs/sizing.md")]
+    assert counted == [len(installed.api.list(kind)) for kind in (SERVICES, INGRESSES)]
+
+
+@pytest.mark.thorough
+def test_a_metacontroller_that_is_there_is_found(installed: ControlPlane) -> None:
+    [command] = [line for line in commands("metacontroller/README.md") if line.startswith("kubectl get ")]
+    assert "deployment.apps/metacontroller" in run(installed, command)
+
+
+@pytest.mark.thorough
+def test_the_expressions_of_the_policies_fit_the_types_of_what_they_judge(installed: ControlPlane) -> None:
+    """A controller of Kubernetes checks that, and writes what it finds into the status."""
+    process = installed.processes.add(
+        "policy-status",
+        [
+            str(installed.programs.kube_controller_manager.path),
+            "--kubeconfig=controller-manager.kubeconfig",
+            "--controllers=validatingadmissionpolicy-status-controller",
+            "--secure-port=0",
+            "--leader-elect=false",
+        ],
+    )
+    process.start()
+    names = {
+        item["metadata"]["name"]
+        for folder in EVERY_FOLDER
+        for item in rendered(folder)
+        if item["kind"] == POLICIES.kind
+    }
+    assert len(names) == 6
+
+    def checked() -> dict[str, Any]:
+        found = {item["metadata"]["name"]: item for item in installed.api.list(POLICIES)}
+        states = {name: found[name].get("status", {}) for name in names}
+        return states if all("typeChecking" in state for state in states.values()) else {}
+
+    states = wait_for(checked, 30, what="the types of all policies to be checked")
+    process.kill()
+    assert {name: state["typeChecking"].get("expressionWarnings", []) for name, state in states.items()} == {
+        name: [] for name in names
+    }

@@ -1,0 +1,205 @@
+"""The files of a release: `make dist` writes them to dist/.
+
+With the same tools (kubectl, Helm, setuptools, cyclonedx-bom), the same commit becomes the same bytes each time.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from devcluster.build import REPOSITORY, Progress
+from devcluster.console import Command, progress
+from devcluster.errors import CommandFailed, DevClusterError
+from devcluster.programs import find_kubectl, find_own
+from tools import version
+
+HOOK_IMAGE = "ghcr.io/ingress-manager/ingress-manager"
+"""The name of the hook's image in the manifests, without a tag."""
+
+MANIFESTS = {
+    "install.yaml": ("manifests", "metacontroller/controller"),
+    "metacontroller.yaml": ("metacontroller/install",),
+    "gateway.yaml": ("gateway",),
+    "httproute.yaml": ("metacontroller/httproute",),
+}
+"""Each file of manifests, and the folders whose objects are in it, in the order in which they are to be applied."""
+
+CHART = Path("charts/ingress-manager")
+
+PACKAGED = ("LICENSE", "README.md", "pyproject.toml", "setup.cfg", "hooks")
+"""What the wheel is made from, as in the Dockerfile."""
+
+SUMS = "SHA256SUMS"
+
+
+def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
+    """Write the files of a release into `to`, in the place of those of an earlier one. Returns them, the sums last.
+
+    `image` is what the hook's containers run, instead of what the manifests name. Raises DevClusterError, also when
+    there is something else in `to`.
+    """
+    if to.exists() and any(to.iterdir()) and not (to / SUMS).exists():
+        raise DevClusterError(f"{to} holds something else than a release: it would be lost")
+    replaced = [] if image is None else [replacement(image)]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "dist"
+        folder.mkdir()
+        for name, folders in MANIFESTS.items():
+            report(f"building {name}")
+            (folder / name).write_text(manifests(folders, replaced, Path(temporary)), encoding="utf-8")
+        report("building the wheel")
+        wheel(folder, copy(PACKAGED, Path(temporary) / "source"))
+        report("listing what the wheel needs")
+        name = f"ingress-manager-{version.stated()}.cdx.json"
+        (folder / name).write_text(bill_of_materials(), encoding="utf-8")
+        if (REPOSITORY / CHART).exists():
+            report("packaging the chart")
+            chart(folder, copy([str(CHART)], Path(temporary) / "charts") / CHART, report)
+        made = sorted(folder.iterdir())
+        (folder / SUMS).write_text(sums(made), encoding="utf-8")
+        shutil.rmtree(to, ignore_errors=True)
+        shutil.copytree(folder, to)
+    return [to / path.name for path in (*made, folder / SUMS)]
+
+
+def replacement(image: str) -> dict[str, str]:
+    """Return the entry of a kustomization's `images` that puts an image in the place of the hook's.
+
+    Raises DevClusterError when it has neither a tag nor a digest: nobody could say later what was installed.
+    """
+    name, _, digest = image.partition("@")
+    repository, _, tag = name.rpartition(":")
+    if not repository or "/" in tag:  # the colon is that of a registry's port
+        repository, tag = name, ""
+    if not tag and not digest:
+        raise DevClusterError(f"the image {image!r} needs a tag or a digest, such as {image}:{version.stated()}")
+    found = {"name": HOOK_IMAGE, "newName": repository, "newTag": tag, "digest": digest}
+    return {key: value for key, value in found.items() if value}
+
+
+def manifests(folders: tuple[str, ...], images: list[dict[str, str]], temporary: Path) -> str:
+    """Return the objects of folders of the repository as one YAML text, in their order."""
+    documents = [f"# ingress-manager {version.stated()}: {', '.join(folders)}\n"]
+    for folder in folders:
+        own = Path(tempfile.mkdtemp(dir=temporary))
+        base = os.path.relpath(REPOSITORY / folder, own.resolve())  # kustomize takes no absolute path for a base
+        (own / "kustomization.yaml").write_text(yaml.safe_dump({"resources": [base], "images": images}))
+        documents.append(run(find_kubectl().path, "kustomize", own))
+    return "---\n".join(documents)
+
+
+def wheel(folder: Path, source: Path) -> None:
+    """Write the wheel into a folder."""
+    options = ("--no-deps", "--no-build-isolation", "--no-cache-dir", "--quiet", "--disable-pip-version-check")
+    run(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source)
+
+
+def bill_of_materials() -> str:
+    """Return the CycloneDX document of what requirements.txt pins: what the wheel needs, and the image holds."""
+    made = run(
+        *(sys.executable, "-m", "cyclonedx_py", "requirements", REPOSITORY / "requirements.txt"),
+        *("--output-reproducible", "--output-format", "JSON", "--spec-version", "1.6"),
+    )
+    document: dict[str, Any] = json.loads(made)
+    document["metadata"]["component"] = {
+        "type": "application",
+        "bom-ref": "ingress-manager",
+        "name": "ingress-manager",
+        "version": version.stated(),
+        "licenses": [{"license": {"id": "Apache-2.0"}}],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def chart(folder: Path, source: Path, report: Progress) -> None:
+    """Write the packaged Helm chart into a folder."""
+    run(find_own("helm", report).path, "package", source, "--destination", folder)
+
+
+def copy(names: tuple[str, ...] | list[str], to: Path) -> Path:
+    """Copy files and folders of the repository, with the time of the commit and the same rights wherever it is done.
+
+    Returns `to`. What Python leaves behind is not copied.
+    """
+    for name in names:
+        source, target = REPOSITORY / name, to / name
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+    for path in (to, *to.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+        os.utime(path, (epoch(), epoch()))
+    return to
+
+
+def sums(paths: list[Path]) -> str:
+    """Return what `sha256sum` prints for files of one folder."""
+    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
+
+
+def epoch() -> int:
+    """Return the time that is written into files: SOURCE_DATE_EPOCH, else that of the commit; seconds since 1970.
+
+    https://reproducible-builds.org/specs/source-date-epoch/. Raises DevClusterError.
+    """
+    return int(os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct"))
+
+
+def changes() -> str:
+    """Return what differs from the commit, as `git status` lists it."""
+    return run("git", "status", "--porcelain")
+
+
+def run(*command: str | Path) -> str:
+    """Return what a command prints; raises CommandFailed with its error message."""
+    environment = os.environ if command[0] == "git" else os.environ | {"SOURCE_DATE_EPOCH": str(epoch())}
+    done = subprocess.run(
+        command,
+        cwd=REPOSITORY,
+        env=environment,
+        umask=0o022,  # the wheel holds the rights of files that are made on the way
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise CommandFailed(f"{' '.join(map(str, command))}\n{(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+@click.command(
+    cls=Command,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="For example: python -m tools.dist --image registry.example.com/ingress-manager:0.1.0",
+)
+@click.option("--version", "wanted", help="The version that is to be released. It has to be that of setup.cfg.")
+@click.option("--image", help="What the hook's containers run, with a tag or a digest.")
+@click.option("--to", type=click.Path(path_type=Path, file_okay=False), default=REPOSITORY / "dist", help="The folder.")
+def main(wanted: str | None, image: str | None, to: Path) -> None:
+    """Write the files of a release into the folder dist/."""
+    if wanted and wanted != version.stated():
+        raise DevClusterError(f"setup.cfg has version {version.stated()}; `make version VERSION={wanted}` changes it")
+    with progress() as report:
+        files = write(to, image=image, report=report)
+    for path in files:
+        click.echo(path)
+    if not image:
+        click.echo(f"Without IMAGE, they run {HOOK_IMAGE}:{version.stated()}, which is not published.", err=True)
+    if changed := changes():
+        click.echo(f"These files differ from the commit, so nobody else can make the same:\n{changed}", err=True)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m tools.dist")
