@@ -174,10 +174,22 @@ def test_markdown_is_a_table_that_nothing_in_it_breaks() -> None:
         '| refused | Service team-a/shop | ingress/http: "\\`a\\|b&lt;c\\`" must be "true" or "false" | '
         "`kubectl annotate service shop --namespace=team-a --overwrite ingress/http=VALUE` |\n"
     )
-    odd = {**BAD, "metadata": {**BAD["metadata"], "name": "a`|b"}}
+    odd = {**GOOD, "metadata": {**GOOD["metadata"], "annotations": {"ingress/http": "true", "ingress/a`|b": ""}}}
     assert audited(odd, options=("-o", "markdown")).out.endswith(
-        "| ``kubectl annotate service 'a`\\|b' --namespace=team-a --overwrite ingress/http=VALUE`` |\n"
+        "| ``kubectl annotate service shop --namespace=team-a 'ingress/a`\\|b-'`` |\n"
     )
+
+
+def test_a_name_that_cannot_be_one_is_told_and_is_in_no_command() -> None:
+    odd = {**BAD, "metadata": {**BAD["metadata"], "name": "--all"}}
+    ingress = {**INGRESS, "metadata": {**INGRESS["metadata"], "name": "--all", "ownerReferences": []}}
+    strangers = {**ingress, "metadata": {"name": "--all", "namespace": "team-a"}}
+    ended = audited(GOOD, odd, ingress, strangers, options=("--only", "refused", "--only", "detached"))
+    assert (ended.status, ended.out.count("kubectl")) == (1, 0)
+    for kind in ("Service", "Ingress"):
+        assert f'team-a/--all: is no valid {kind}: metadata.name: "--all" must be a name of at most 253 ' in ended.err
+    in_another = {**GOOD, "metadata": {**GOOD["metadata"], "namespace": "Team"}}
+    assert 'is no valid Service: metadata.namespace: "Team" must be a namespace\'s name' in audited(in_another).err
 
 
 def test_what_no_command_mends_has_none(tmp_path: Path) -> None:

@@ -142,6 +142,16 @@ def test_a_release_that_was_broken_off_goes_on() -> None:
     ]
 
 
+def test_a_release_that_is_broken_off_again_and_again_changes_the_service_each_time() -> None:
+    """Else Metacontroller would not look at it, and there would be no Event."""
+    touched = []
+    for version in ("50", "51"):
+        shop = {**SHOP, "metadata": {**SHOP["metadata"], "resourceVersion": version}}
+        halfway = run("release", "team-a/shop", "-f", "-", stdin=dump(shop, nobodys(made())))
+        touched.append(commands(halfway.out)[0][-1])
+    assert touched == ["ingress-manager/moving=50.42", "ingress-manager/moving=51.42"]
+
+
 def test_nothing_to_release_is_told() -> None:
     another = made()
     another["metadata"]["ownerReferences"][0]["uid"] = "that of an older Service"

@@ -84,10 +84,14 @@ def annotate(service: Item, changes: dict[str, str | None], *, version: bool = T
 
 
 def touch(service: Item, item: Item, event: Event | None) -> Step:
-    """Return the step that makes Metacontroller look at a Service again, for the sake of an object."""
+    """Return the step that makes Metacontroller look at a Service again, for the sake of an object.
+
+    The value is another one each time that it is done, or it would be no change.
+    """
     words = ("annotate", "service", service.name, f"--namespace={service.namespace}", "--overwrite")
-    value = f"{MOVING}={item.metadata.get('resourceVersion')}"
-    return Step((*words, value), ("kubectl", *annotate(service, {MOVING: None}, version=False)), event)
+    versions = [each.metadata.get("resourceVersion") for each in (service, item)]
+    value = ".".join(str(version) for version in versions if version)
+    return Step((*words, f"{MOVING}={value}"), ("kubectl", *annotate(service, {MOVING: None}, version=False)), event)
 
 
 def shown(command: Iterable[str], options: Sequence[str] = (), program: str = "kubectl") -> str:
