@@ -13,7 +13,7 @@ all_tests = $(bin)/python -m pytest --numprocesses 4 --dist loadgroup --cov --co
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs cases screenshot lock bench clean
+.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs pages cases screenshot lock bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,8 +44,9 @@ test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tes
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## every test, and trying more in each; first gets Debian's nginx, Chromium and wrk into .build/
+test-all: $(bin)/.complete  ## every test, and trying more in each; first gets what they need into .build/: nginx, Helm …
 	@$(bin)/python -m tools.debian --if-possible
+	@$(bin)/python -m tools.golang --if-possible
 	@$(MAKE) --no-print-directory test THOROUGH=--thorough
 
 test-fast: $(bin)/.complete  ## only the tests that need no cluster
@@ -68,6 +69,10 @@ format: $(bin)/.complete  ## let ruff put the code in order
 
 docs: $(bin)/.complete  ## write the parts of the docs that are made from the code, and what the commands in them print
 	@$(bin)/python -m tools.docs
+
+pages: $(bin)/.complete  ## the same for the pages whose commands need a cluster, and the picture of `make demo` in the README
+	@$(bin)/python -m tools.pages
+	@$(bin)/python -m tools.picture
 
 cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, the 404 page, and the examples of `play`; show what changes
 	@$(bin)/python -m tools.cases

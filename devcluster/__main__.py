@@ -89,6 +89,8 @@ def welcome(cluster: DevCluster, seconds: float) -> str:
         exports.append(
             f'export PATH="{programs.kubectl.path.parent}:$PATH"   # for its kubectl {programs.kubectl.version}'
         )
+    if cluster.gateway:
+        exports.append(f"export GATEWAY={cluster.gateway.url}")
     commands = "\n  ".join(exports)
     return f"""
 Up after {seconds:.1f} s: Kubernetes {programs.kube_apiserver.version}, driven by {cluster.engine_name}.

@@ -14,7 +14,7 @@ from devcluster.errors import DevClusterError
 from devcluster.story import Stage, Step, steps_for
 
 NAMESPACE = "demo"
-INDENT = 18
+INDENT = 17
 
 
 def tell(cluster: DevCluster, out: Console) -> bool:
@@ -33,7 +33,13 @@ def tell(cluster: DevCluster, out: Console) -> bool:
             took = f"{(time.perf_counter() - stage.acted_at) * 1000:.0f} ms"
             out.print(line("✔", "green", number, step, took), soft_wrap=True)
             if seen.startswith("apiVersion:"):
-                out.print(Padding(Syntax(seen, "yaml", background_color="default"), (0, 0, 1, INDENT), expand=False))
+                out.print(
+                    Padding(
+                        Syntax(seen, "yaml", theme="ansi_dark", background_color="default"),
+                        (0, 0, 1, INDENT),
+                        expand=False,
+                    )
+                )
             elif seen:
                 out.print(Padding(Text(seen, style="dim"), (0, 0, 0, INDENT), expand=False))
     out.print(f"\nAll {len(steps)} steps had their effect.", style="bold green")

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,11 +21,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, unless all is to be tested."""
-    if not config.getoption("--thorough"):
-        for item in items:
-            if item.get_closest_marker("thorough"):
-                item.add_marker(pytest.mark.skip(reason="They take long; `make test-all` runs them."))
+    """Leave out what takes long, unless all is to be tested; and measure coverage only where it counts.
+
+    Measuring takes three times as long. What is covered must not depend on chance, or on what this machine has.
+    """
+    for item in items:
+        if item.get_closest_marker("thorough") and not config.getoption("--thorough"):
+            item.add_marker(pytest.mark.skip(reason="They take long; `make test-all` runs them."))
+        if item.get_closest_marker("e2e") or is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.no_cover)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -199,12 +199,12 @@ def test_any_other_method_is_answered_405_with_what_is_allowed(client: FlaskClie
     assert response.headers["Allow"] == "OPTIONS, POST"
 
 
-def test_a_body_larger_than_8_mib_is_answered_413(client: FlaskClient) -> None:
+def test_a_body_larger_than_16_mib_is_answered_413(client: FlaskClient) -> None:
     for size, status in ((LARGEST_BODY, 400), (LARGEST_BODY + 1, 413), (LARGEST_BODY + 2, 413)):
         assert client.post("/sync", data=b" " * size).status_code == status
 
 
-def test_a_body_in_chunks_may_have_8_mib_and_no_more(client: FlaskClient) -> None:
+def test_a_body_in_chunks_may_have_16_mib_and_no_more(client: FlaskClient) -> None:
     for size, status in ((LARGEST_BODY, 400), (LARGEST_BODY + 1, 413), (LARGEST_BODY + 2, 413)):
         chunked = {"wsgi.input": io.BytesIO(b" " * size), "wsgi.input_terminated": True}
         assert client.open("/sync", method="POST", environ_overrides=chunked).status_code == status

@@ -49,8 +49,10 @@ def test_every_command_has_examples_and_says_its_exit_status(name: str) -> None:
 
 
 def test_every_command_is_named_in_the_order_of_the_alphabet_with_what_it_does() -> None:
-    assert re.findall(r"^  ([\w-]+) +[A-Z]\w+ ", run("--help").out.partition("Commands:")[2], re.MULTILINE) == sorted(
-        main.commands.commands
+    lines = run("--help").out.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in lines] == sorted(main.commands.commands)
+    assert all(re.search(r" [A-Z]\w+ .*[^.]\.$", line) for line in lines), (
+        "a whole sentence, on a terminal of 80 columns"
     )
 
 

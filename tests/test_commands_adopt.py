@@ -13,6 +13,8 @@ notes.txt       what is worth knowing, if anything
 
 import json
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +160,7 @@ def test_a_dump_is_planned_without_a_cluster(tmp_path: Path) -> None:
     ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json")
     assert (ended.status, ended.out, ended.err) == (0, (CASE / "steps.sh").read_text(), DEFAULTS)
     without = run("adopt", "hosts", "-n", "team-a", "-f", tmp_path / "dump.json", "--without-event")
-    assert [line.split()[0] for line in without.out.splitlines()] == ["#", "kubectl", "sleep", "kubectl", "kubectl"]
+    assert [line.split()[0] for line in without.out.splitlines()[2:-1]] == ["kubectl", "sleep", "kubectl", "kubectl"]
 
 
 def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() -> None:
@@ -271,11 +273,14 @@ class Cluster:
         self.after: dict[str, Any] = self.found
         self.events = list(events)
         self.failing = ""
+        self.stopped = ""
         self.calls: list[str] = []
 
     def run(self, kubectl: Kubectl, *arguments: str) -> str:
         self.calls.append(" ".join(arguments[:2]))
         assert list(kubectl.options) == ["--context=there"]
+        if self.stopped and self.calls[-1].startswith(self.stopped):
+            raise KeyboardInterrupt
         if arguments[0] == self.failing:
             raise KubectlFailed("Error from server (Conflict): the object has been modified")
         if arguments[:2] == ("get", "events"):
@@ -333,7 +338,7 @@ def test_an_event_of_an_earlier_time_proves_nothing(monkeypatch: pytest.MonkeyPa
     [
         ("no Event at all", [""], "none"),
         ("only one of an earlier time", [EVENT], EVENT[2:-1]),
-        ("another one", ["", "7 Sync error: … refused"], "Sync error: … refused"),
+        ("another one", ["", "7 Sync error: … refused\n\n"], "Sync error: … refused"),
     ],
 )
 def test_without_a_new_event_it_stops_and_says_how_to_go_back(
@@ -371,6 +376,58 @@ def test_the_first_error_ends_it_and_what_was_done_is_told(monkeypatch: pytest.M
     cluster.failing = "wait"
     back = "To go back:\n  ingress-manager release team-a/hosts --apply --context=there\n  kubectl annotate service"
     assert back in applied(monkeypatch, cluster, "--settings", settings).err
+
+
+def test_who_stops_it_is_told_what_was_done(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    for stopped, done in (("annotate", ["annotate"]), ("get events", []), ("patch", ["annotate", "patch"])):
+        cluster = Cluster("", EVENT)
+        cluster.stopped = stopped
+        ended = applied(monkeypatch, cluster, "--settings", settings)
+        assert ended.status == 2
+        first, *lines = ended.err.splitlines()
+        assert first == "Error: team-a/hosts: interrupted"
+        assert [line.split()[1] for line in lines if "kubectl" in line and "ingress/http=true" in line] == done[:1]
+        assert [line.split()[1] for line in lines if "kubectl patch" in line] == done[1:]
+        assert ("Nothing of it was done." in lines) == (not done)
+        assert ("To go back:" in lines) == bool(done)
+
+
+def test_waiting_in_the_place_of_the_event_is_told(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def waiting(what: str) -> Iterator[None]:
+        told.append(what)
+        yield
+
+    monkeypatch.setattr(shell_steps, "waiting", waiting)
+    assert applied(monkeypatch, Cluster(""), "--settings", settings, "--without-event").status == 0
+    assert told == ["waiting 0 seconds, so that Metacontroller sees it"]
+
+
+def test_what_is_printed_is_for_the_cluster_that_was_looked_at(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    for case in ("several-services-refused", "another-name-refused", "our-label-refused", "hosts"):
+        cluster = Cluster("", found=objects(cases.ADOPTIONS / case))
+
+        def answer(kubectl: Kubectl, *words: str, cluster: Cluster = cluster) -> str:
+            return cluster.run(kubectl, *words)
+
+        monkeypatch.setattr(Kubectl, "run", answer)
+        printed = run("adopt", f"team-a/{case}", "--context", "there", "--settings", settings).out
+        commands = [line.lstrip("# ") for line in printed.splitlines() if "kubectl " in line or "adopt" in line]
+        assert commands
+        for command in (each for each in commands if each.startswith(("kubectl", "ingress-manager"))):
+            assert shlex.split(command.removesuffix(" &&"))[-1] == "--context=there"
+
+
+def test_in_a_pause_metacontrollers_record_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    settings.write_text("paused: true\n")
+    cluster = Cluster("")
+    ended = applied(monkeypatch, cluster, "--settings", settings, "--without-event")
+    assert (ended.status, ended.out.splitlines()[-1]) == (0, "team-a/hosts is ingress-manager's.")
+    assert [call.split()[0] for call in cluster.calls] == ["get", "annotate", "patch", "get"]
+    told = "the settings pause ingress-manager: end the pause first, or add --without-event"
+    assert told in run("adopt", "team-a/hosts", "-f", "-", "--settings", settings, stdin=json.dumps(objects())).err
 
 
 def test_the_event_can_be_done_without(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:

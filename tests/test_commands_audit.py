@@ -322,7 +322,13 @@ def test_what_cannot_be_read_or_judged_is_told_and_the_rest_is_judged() -> None:
 
 def test_a_dump_without_services_or_without_ingresses_is_told_of() -> None:
     ended = audited(INGRESS)
-    assert "There is no Service in what was read; `kubectl get services,ingresses` prints both.\n" in ended.err
+    # Not even Services that are there were read: that one is gone isn't known, and nothing may be deleted.
+    assert (ended.status, ended.out) == (
+        2,
+        "Nothing was found in 0 Services (0 to be exposed), 1 Ingress (1 made by ingress-manager).\n",
+    )
+    both = "`kubectl get services,ingresses` prints both."
+    assert ended.err == f"{DEFAULTS}Services could not be looked at: there is none in what was read; {both}\n"
     assert "There is no Ingress in what was read; `kubectl get services,ingresses` prints both.\n" in audited(GOOD).err
 
 
@@ -365,9 +371,22 @@ def test_a_cluster_is_read_kind_by_kind(tmp_path: Path, monkeypatch: pytest.Monk
     calls = kubectl_that_answers(tmp_path, monkeypatch, answers)
     ended = run("audit", "-A", "--context", "there")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
+    # The Services last: the Ingress of one that is made meanwhile isn't one whose Service is gone.
     assert calls.read_text().splitlines()[:3] == [
-        f"get {kind} --output=json --all-namespaces --context=there" for kind in ("services", INGRESSES, HTTPROUTES)
+        f"get {kind} --output=json --all-namespaces --context=there" for kind in (INGRESSES, HTTPROUTES, "services")
     ]
+
+
+def test_the_commands_are_for_the_cluster_that_was_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {**SETTINGS, "services": listing(BAD), INGRESSES: listing(), HTTPROUTES: listing()}
+    kubectl_that_answers(tmp_path, monkeypatch, answers)
+    ended = run("audit", "--context", "of two words", "--kubeconfig", "mine", "-o", "json")
+    [found] = json.loads(ended.out)["findings"]
+    assert shlex.split(found["command"])[-2:] == ["--context=of two words", "--kubeconfig=mine"]
+    (tmp_path / "paused.yaml").write_text("paused: true\n")
+    kubectl_that_answers(tmp_path, monkeypatch, {**answers, "services": listing(GOOD)})
+    ended = run("audit", "--context", "there", "--current-settings", tmp_path / "paused.yaml", "-o", "json")
+    assert [found["command"] for found in json.loads(ended.out)["findings"]] == [None]
 
 
 def test_a_cluster_without_httproutes_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,9 @@ def test_flow_style_yaml_begins_with_a_brace_like_json() -> None:
 MERGED = "a: &a {b: 1, c: 2}\n" + "".join(
     f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 10)}]}}\n" for before, name in pairwise("abcdefghi")
 )
+ALIASED = "a: &a [x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefgh")
+)
 LISTED = "a: &a {kind: List, items: []}\nkind: List\nitems: [*a, *a]\n"
 
 
@@ -118,7 +121,10 @@ LISTED = "a: &a {kind: List, items: []}\nkind: List\nitems: [*a, *a]\n"
         ("dashes that would end the process", "- " * 100_000, 1, "is nested too deeply"),
         ("half of a character", '{"a": 1}\n{"b": "\\ud83d"}', 2, "holds half of a character"),
         ("mappings that make each other endless", MERGED, 5, "puts too many fields in by merge keys"),
+        ("lists that make each other endless", ALIASED, 1, "puts too many values in by aliases"),
+        ("a mapping in itself", "a: &a {b: *a}\n", 1, "holds a value that holds itself"),
         ("Lists that make each other endless", LISTED, 1, "holds one List in several places"),
+        ("a number that no computer needs", f'{{"a": {"1" * 5000}}}', 1, "holds a value that can't be read"),
         ("JSON that is nested too deeply", '{"a": ' * 100_000, 1, "is nested too deeply"),
     ],
 )  # fmt: skip
@@ -147,6 +153,12 @@ def test_many_brackets_that_are_not_nested_are_read() -> None:
 def test_anchors_and_merge_keys_are_read_and_may_repeat_keys() -> None:
     text = "a: &a {x: 1, z: 1}\nb: &b {<<: *a, z: 2}\nc: {<<: *b, z: 3}\n"
     assert objects(read(text, "f")) == [{"a": {"x": 1, "z": 1}, "b": {"x": 1, "z": 2}, "c": {"x": 1, "z": 3}}]
+
+
+def test_a_key_of_a_mapping_is_text_as_in_json() -> None:
+    assert objects(read("{1: a, ~: b, true: c, 1.5: {on: d}}\n", "f")) == [
+        {"1": "a", "~": "b", "true": "c", "1.5": {"on": "d"}}
+    ]
 
 
 SCALARS = """

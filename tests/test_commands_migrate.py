@@ -89,6 +89,15 @@ def test_the_cluster_is_asked_for_services_ingresses_and_the_configmaps(
         f"get configmaps --output=json --field-selector=metadata.name={name} --all-namespaces"
         for name in ("exposecontroller", "xposer")
     ]
+    left = {**exposed, "apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}
+    renamed = {**exposed, "metadata": {**exposed["metadata"], "name": "blog"}}  # type: ignore[dict-item]
+    renamed["metadata"]["annotations"] = {"fabric8.io/expose": "true", "fabric8.io/ingress.name": "shop"}  # type: ignore[index]
+    objects = {"kind": "List", "items": [exposed, renamed, left]}
+    kubectl_that_answers(tmp_path, monkeypatch, {**answers, "services,ingresses": objects})
+    printed = run("migrate", "-n", "a", "--context", "there").out
+    commands = [line.strip("# ") for line in printed.splitlines() if "kubectl " in line or "adopt " in line]
+    assert len(commands) == 8
+    assert {shlex.split(command.removesuffix(" &&"))[-1] for command in commands} == {"--context=there"}
     kubectl_that_answers(tmp_path, monkeypatch, {"services,ingresses": {"kind": "List", "items": [exposed]}})
     ended = run("migrate", "-n", "a")
     assert ended.status == 1

@@ -1,6 +1,7 @@
 """Whatever is in a file, a command says what is wrong in lines, and never breaks off."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -93,11 +94,18 @@ def scripts_of(found: Manifests) -> None:
     for adoption in adopt(found, found.of_kind(INGRESS), Policy(), {"spec.defaultBackend", "spec.ingressClassName"}):
         assert all(str(finding).isprintable() for finding in adoption.findings)
         assert all(line.isprintable() for line in lines(adoption) if line.startswith("#"))
-        "".join(lines(adoption)).encode()
+        obeyed_by_no_terminal(lines(adoption))
     for made in release(found, found.of_kind(SERVICE)):
-        "".join(script(made.steps)).encode()
+        obeyed_by_no_terminal(script(made.steps))
     for line in uninstall_plan(found, keep=True):
         "".join(line).encode()
+
+
+def obeyed_by_no_terminal(script: Iterable[str]) -> None:
+    """Nothing in a script moves a terminal's cursor, or writes from right to left."""
+    text = "".join(script)
+    text.encode()
+    assert text.replace("\n", "").replace("\t", "").isprintable()
 
 
 @given(nearly_objects(), nearly_objects())

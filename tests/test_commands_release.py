@@ -1,8 +1,10 @@
 """`ingress-manager release` and `uninstall-plan`: the ways out. tests/e2e takes the steps on a cluster."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,11 @@ from tests.manifests import REPOSITORY, built, rendered
 from tests.metacontroller import as_created, service
 
 SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com", "example.com/owner": "a"})
+OURS = {
+    "apiVersion": "metacontroller.k8s.io/v1alpha1",
+    "kind": "DecoratorController",
+    "metadata": {"name": "ingress-manager"},
+}
 LABEL = {"app.kubernetes.io/managed-by": "ingress-manager"}
 
 
@@ -77,8 +84,23 @@ def test_the_ingress_is_released_before_the_annotations_are_taken_off() -> None:
         *("ingress/http-", "ingress/host-", "ingress-manager/moving-"),
     ]
     waits = [number for number, line in enumerate(ended.out.splitlines()) if line.startswith("until ")]
-    assert waits == [5], "after the Service was touched, before its annotations are taken off"
+    assert waits == [6], "after the Service was touched, before its annotations are taken off"
     assert "grep -F 'Ingress team-a/shop is in the way'" in ended.out
+
+
+@pytest.mark.parametrize("failing", ["patch", "annotate"])
+@pytest.mark.parametrize("options", [(), ("--without-event",)])
+def test_no_step_is_taken_after_one_that_failed(failing: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    """Not even by a shell that goes on after an error, as one does into which lines are pasted."""
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(f"#!/bin/sh\necho $1 >> {tmp_path}/calls\n[ $1 != {failing} ]\n")
+    kubectl.chmod(0o755)
+    printed = run("release", "team-a/shop", "-f", "-", *options, stdin=dump(SHOP, made())).out
+    path = os.pathsep.join((str(tmp_path), os.environ["PATH"]))
+    ended = subprocess.run(["/bin/sh"], input=printed, env={"PATH": path}, text=True, check=False, timeout=60)
+    assert ended.returncode == 1
+    calls = (tmp_path / "calls").read_text().split()
+    assert calls == ["patch", *(() if failing == "patch" else (*(["get"] if not options else []), "annotate"))]
 
 
 def test_httproutes_are_released_as_well_and_each_is_waited_for() -> None:
@@ -131,6 +153,22 @@ def test_whoever_keeps_the_service_in_git_is_told() -> None:
     kept = {**SHOP, "metadata": {**SHOP["metadata"], "labels": {"kustomize.toolkit.fluxcd.io/name": "apps"}}}
     ended = run("release", "team-a/shop", "-f", "-", stdin=dump(kept, made()))
     assert ended.err == "team-a/shop: Flux keeps Service shop: change its annotations in Git as well\n"
+
+
+def test_a_terminal_obeys_nothing_that_a_command_shows() -> None:
+    odd = service({"ingress/http": "true", "ingress/\x1b[31m\x9bred\u202e's": "true"})
+    ended = run("release", "team-a/shop", "-f", "-", stdin=json.dumps(odd))
+    assert ended.status == 0
+    assert ended.out.replace("\n", "").isprintable()
+    [line] = [line for line in ended.out.splitlines() if "red" in line]
+    printed = subprocess.run(
+        ["/bin/bash", "-c", f'kubectl() {{ printf "%s\\n" "$@"; }}; {line}'],
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "ingress/\x1b[31m\x9bred\u202e's-" in printed.split("\n"), "bash reads what it was"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +272,7 @@ def test_very_many_are_removed_by_several_commands() -> None:
 
 def test_all_that_was_installed_is_removed() -> None:
     """What is in a namespace that is deleted goes with it."""
-    words = {word for words in uninstalled(keep=False) for word in words}
+    words = {word for words in uninstalled(OURS, keep=False) for word in words}
     installed = [*rendered("manifests"), *rendered("metacontroller"), *built(REPOSITORY / "metacontroller/httproute")]
     assert set(POLICIES) == {
         item["metadata"]["name"] for item in installed if item["kind"] == "ValidatingAdmissionPolicy"
@@ -248,18 +286,22 @@ def test_all_that_was_installed_is_removed() -> None:
 
 
 def test_metacontroller_stays_where_it_works_for_somebody_else() -> None:
-    other = {
-        "apiVersion": "metacontroller.k8s.io/v1alpha1",
-        "kind": "CompositeController",
-        "metadata": {"name": "blue"},
-    }
-    ours = {**other, "kind": "DecoratorController", "metadata": {"name": "ingress-manager"}}
-    plan = uninstalled(ours, other, keep=False)
+    other = {**OURS, "kind": "CompositeController", "metadata": {"name": "blue"}}
+    plan = uninstalled(OURS, other, keep=False)
     assert ["delete", "namespace", "metacontroller", "--ignore-not-found"] not in plan
     assert not any("crd" in words for words in plan)
-    printed = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(ours, other)).out
+    printed = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(OURS, other)).out
     assert "# Metacontroller stays: it also works for CompositeController blue.\n" in printed
-    assert any("crd" in words for words in uninstalled(ours, keep=True))
+    assert any("crd" in words for words in uninstalled(OURS, keep=True))
+
+
+def test_metacontroller_stays_where_a_dump_does_not_say_for_whom_it_works() -> None:
+    """`kubectl get services,ingresses` prints no controllers of Metacontroller's, whoever has some."""
+    ended = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(SHOP, made()))
+    assert not any({"crd", "metacontroller"} & {*words} for words in commands(ended.out))
+    assert ended.out.endswith(
+        "\n# Metacontroller stays: none of its controllers was read, so that it can't be known whether it has others.\n"
+    )
 
 
 def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,3 +315,4 @@ def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         "get compositecontrollers.metacontroller.k8s.io",
     ]
     assert all(words[-1] == "--context=there" for words in commands(ended.out))
+    assert any("crd" in words for words in commands(ended.out)), "there is no other controller"

@@ -10,8 +10,10 @@ import yaml
 from hooks.commands.manifests import read
 from hooks.commands.printing import FORMATS, as_yaml, printed
 from hooks.commands.render import render
+from hooks.commands.shell.kubectl import Kubectl
 from hooks.policy import Policy
 from hooks.settings import parse
+from hooks.text import quoted
 from tests.commands import kubectl_that_answers, run
 from tests.metacontroller import service
 from tests.test_cases import CASES
@@ -281,6 +283,23 @@ def test_what_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch:
     assert run("render") == (2, "", "Error: It was refused - is it the right host?\n")
     kubectl_that_answers(tmp_path, monkeypatch, {}, "")
     assert run("render") == (2, "", "Error: kubectl failed with exit code 1\n")
+
+
+@pytest.mark.parametrize("printed", ["", "hello", '{"kind": "List", "items": [', "a: 1"])
+def test_a_kubectl_that_prints_something_else_is_told(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(_: Kubectl, *arguments: str) -> str:
+        return printed if arguments[1] == "services" else json.dumps(CLUSTER[arguments[1]])
+
+    monkeypatch.setattr(Kubectl, "run", answer)
+    assert run("render") == (2, "", f"Error: kubectl get services has printed no JSON: {quoted(printed)}\n")
+
+
+def test_a_kubectl_that_prints_no_object_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(_: Kubectl, *arguments: str) -> str:
+        return json.dumps(SERVICES if arguments[1] == "services" else {"kind": "List", "items": []})
+
+    monkeypatch.setattr(Kubectl, "run", answer)
+    assert "kubectl get deployment/ingress-manager has printed no object" in run("render").err
 
 
 def test_without_kubectl_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,8 +44,9 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_every_example_of_annotations_is_accepted() -> None:
-    examples = [yaml.safe_load(block)["metadata"]["annotations"] for block in blocks("annotations.md", "yaml")]
-    assert examples
+    pages = [blocks("annotations.md", "yaml"), [block for block in blocks("tls.md", "yaml") if "metadata:" in block]]
+    assert all(pages)
+    examples = [yaml.safe_load(block)["metadata"]["annotations"] for page in pages for block in page]
     ports = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}, {"name": "admin", "port": 8080}]
     for annotations in examples:
         assert answer(body(sync_request(service(annotations, ports=ports))), Policy()).status == 200
@@ -59,9 +60,9 @@ def test_the_example_of_a_refusal_is_what_is_said() -> None:
 
 
 def test_every_example_of_settings_is_accepted() -> None:
-    for page in ("settings.md", "httproute.md"):
+    for page in ("settings.md", "httproute.md", "tenants.md", "tls.md"):
         for block in blocks(page, "yaml"):
-            if "kind:" not in block:
+            if "kind:" not in block and "metadata:" not in block:
                 parse(block)
 
 
@@ -162,3 +163,13 @@ def test_no_difference_of_hosts_and_paths_is_without_its_reason() -> None:
             assert each.why is not None or not (each.traefik or isinstance(each.answers, dict)), each
             for output, who in each.traefik.items():
                 assert who != each.specified(output), each
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    tests = docs.DOCS.parent / "tests"
+    files = [path.read_text(encoding="utf-8") for path in tests.rglob("test_*.py")]
+    known = {name for text in files for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
+    for page in ("outages.md", "security.md"):
+        named = re.findall(r"`(test_\w+)`", (docs.DOCS / page).read_text(encoding="utf-8"))
+        assert named
+        assert [name for name in named if name not in known] == []

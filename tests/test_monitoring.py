@@ -31,7 +31,7 @@ def promtool(*arguments: str | Path) -> None:
     """Run promtool; what it finds is the error."""
     if reason := golang.lacking("promtool"):
         pytest.skip(reason)
-    command = [golang.get("promtool", print).path, *arguments]
+    command = [golang.get("promtool", print), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

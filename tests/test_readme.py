@@ -1,15 +1,16 @@
-"""The README: its example is a real case, its links lead somewhere, and each of its commands is run by a test."""
+"""The README and CONTRIBUTING.md: the example is a real case, and each command is run by a test."""
 
 import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
+from tools import markdown
+
 REPOSITORY = Path(__file__).parent.parent
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+README, CONTRIBUTING = ((REPOSITORY / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md"))
 EXAMPLE = REPOSITORY / "tests/cases/host-and-tls"
 
 END_TO_END = "tests/e2e/test_readme.py"
@@ -27,12 +28,12 @@ RUN_BY = {
     "make run": "tests/test_run.py",
     "curl --data @tests/fixtures/sync.json http://127.0.0.1:8080/sync": "tests/test_run.py",
 }
-"""Each command of the README, and where it is run."""
+"""Each command of the two, and where it is run."""
 
 
-def blocks(language: str) -> list[str]:
-    """Return the README's code blocks in one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(language: str, page: str = README) -> list[str]:
+    """Return the code blocks of a page, by default the README, in one language."""
+    return [fence.text for fence in markdown.fences(page) if fence.info == language]
 
 
 def without_uid(service: Any) -> Any:
@@ -41,13 +42,13 @@ def without_uid(service: Any) -> Any:
 
 
 def test_the_example_is_a_case_that_is_tested() -> None:
-    service, ingress = map(yaml.safe_load, blocks("yaml")[:2])
+    service, ingress = (yaml.safe_load(block) for block in blocks("yaml") if "kind:" in block)
     assert service == without_uid(yaml.safe_load((EXAMPLE / "service.yaml").read_text()))
     assert ingress == yaml.safe_load((EXAMPLE / "ingress.yaml").read_text())
 
 
 def test_every_command_is_run_by_a_test() -> None:
-    commands = [line for block in blocks("sh") for line in block.splitlines()]
+    commands = [line for page in (README, CONTRIBUTING) for block in blocks("sh", page) for line in block.splitlines()]
     assert commands
     assert set(commands) == set(RUN_BY)
     for command, where in RUN_BY.items():
@@ -57,22 +58,7 @@ def test_every_command_is_run_by_a_test() -> None:
             assert {command, f"{command}-all"} & set((REPOSITORY / where).read_text().splitlines())
 
 
-PAGES = [
-    REPOSITORY / "README.md",
-    REPOSITORY / "gateway/README.md",
-    REPOSITORY / "metacontroller/README.md",
-    *sorted(REPOSITORY.glob("docs/**/*.md")),
-]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_every_link_leads_to_a_file(page: Path) -> None:
-    links = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
-    files = [link.partition("#")[0] for link in links if "://" not in link]
-    assert [file for file in files if file and not page.parent.joinpath(file).exists()] == []
-
-
-def test_make_help_names_every_command_that_the_readme_does() -> None:
+def test_make_help_names_every_command_that_they_do() -> None:
     help_text = subprocess.run(["make", "help"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout  # noqa: S607
-    for target in set(re.findall(r"(?:^|`)make ([a-z-]+)", README, re.MULTILINE)):
+    for target in set(re.findall(r"(?:^|`)make ([a-z-]+)", README + CONTRIBUTING, re.MULTILINE)):
         assert re.search(rf"^  make {target} ", help_text, re.MULTILINE), target

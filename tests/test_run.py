@@ -1,4 +1,4 @@
-"""`make run` and the curl command, word for word as in the README, except for the port."""
+"""`make run` and the curl command, word for word as in CONTRIBUTING.md, except for the port."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from hooks.policy import Policy
-from tests.test_readme import README, REPOSITORY, RUN_BY
+from tests.test_readme import CONTRIBUTING, REPOSITORY, RUN_BY
 
 
 @pytest.fixture
@@ -45,10 +45,12 @@ def until_open(port: int) -> None:
     raise AssertionError(f"nothing listens on {port}")
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="There is no curl, so its command in the README was not run.")
+@pytest.mark.skipif(
+    shutil.which("curl") is None, reason="There is no curl, so its command in CONTRIBUTING.md was not run."
+)
 def test_curl_gets_the_ingress_of_the_fixture(port: int) -> None:
     command = next(command for command in RUN_BY if command.startswith("curl"))
-    assert command in README
+    assert command in CONTRIBUTING
     words = shlex.split(command.replace("8080", str(port)))
     answer = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     (ingress,) = json.loads(answer)["attachments"]

@@ -3,7 +3,7 @@
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
 What the objects of each case in tests/migrate and tests/adopt become is written beside them, and what is found in
-those of tests/audit. Some cases are the
+those of tests/audit, and what the values of each case in tests/chart change. Some cases are the
 examples of `ingress-manager play`, and are written into the package.
 """
 
@@ -29,8 +29,9 @@ from hooks.not_found.page import page
 from hooks.not_found.texts import LANGUAGES
 from hooks.policy import Policy
 from hooks.settings import parse
+from tests import helm
 from tests.metacontroller import body, sync_request
-from tools import examples
+from tools import examples, golang
 
 TESTS = Path(__file__).parent.parent / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
@@ -193,5 +194,10 @@ if __name__ == "__main__":
         for each in cases_in(folder):
             for file, content in becomes(each).items():
                 (each / file).write_text(content, encoding="utf-8")
+    if reason := golang.lacking("helm"):
+        print(reason)  # noqa: T201
+    else:
+        for each in helm.cases():
+            (each / "changes.diff").write_text(helm.changes(each), encoding="utf-8")
     for path, content in {**pages(), examples.FILE: examples.text()}.items():
         path.write_text(content, encoding="utf-8")

@@ -14,14 +14,14 @@ import msgspec
 import yaml
 
 from hooks.annotations import TABLE
-from hooks.commands import exposecontroller, xposer
+from hooks.commands import explain, exposecontroller, xposer
 from hooks.commands.exposed import Row
 from hooks.commands.kinds import KINDS
 from hooks.copying import KNOWN
-from hooks.errors import REASONS
+from hooks.errors import REASONS, Reason
 from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 from hooks.settings import FILE_VARIABLE
-from tools import routing
+from tools import chart, routing
 from tools.markdown import table
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -74,9 +74,48 @@ def known(by_default: bool) -> str:
 
 
 def reasons() -> str:
-    """Return the table of the reasons of refusals."""
-    rows = ((f"`{reason}`", row.meaning, row.remedy) for reason, row in REASONS.items())
-    return table(("reason", "what it means", "what to do"), rows)
+    """Return the table of the reasons of refusals, each with a link to its section."""
+    return table(
+        ("reason", "what it means"), ((f"[`{reason}`](#{reason})", row.meaning) for reason, row in REASONS.items())
+    )
+
+
+def refusals() -> str:
+    """Return a section for each reason of a refusal: what it means, what to do, and an example where there is one."""
+    return "\n".join(refusal(reason) for reason in REASONS)
+
+
+def refusal(reason: Reason) -> str:
+    """Return the section of one reason."""
+    row = REASONS[reason]
+    parts = [f"## `{reason}`\n", f"{row.meaning}\n", f"**What to do:** {row.remedy}\n"]
+    if example := explain.refusal(reason):
+        parts.append(f"For example, this Service\n\n```yaml\n{example.service}```\n")
+        if example.settings:
+            parts.append(f"with these settings\n\n```yaml\n{example.settings}```\n")
+        parts.append(f"is refused:\n\n```\n{example.sentence}\n```\n")
+    return "\n".join(parts)
+
+
+def compatibility() -> str:
+    """Return the table of what the tests run with, from the files that pin it."""
+    rows = (
+        ("Kubernetes", pinned("devcluster/controlplane/go.mod", r"k8s\.io/kubernetes v([\d.]+)"), "1.30"),
+        ("Metacontroller", pinned("metacontroller/install/deployment.yaml", r"metacontroller:v([\d.]+)"), "4.15"),
+        ("Traefik, by Ingress and by HTTPRoute", pinned("gateway/deployment.yaml", r"traefik:v([\d.]+)"), ""),
+        (
+            "CRDs of the Gateway API",
+            pinned("devcluster/gatewayapi/go.mod", r"sigs\.k8s\.io/gateway-api v([\d.]+)"),
+            "1.0",
+        ),
+    )
+    return table(("what", "tested with", "needed at least"), rows)
+
+
+def pinned(path: str, pattern: str) -> str:
+    """Return the version that a file of this repository pins. Raises ValueError unless the pattern finds one."""
+    [version] = set(re.findall(pattern, (DOCS.parent / path).read_text(encoding="utf-8")))
+    return str(version)
 
 
 def kinds() -> str:
@@ -142,6 +181,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
     "reasons": reasons,
+    "refusals": refusals,
+    "compatibility": compatibility,
     "kinds": kinds,
     "exposecontroller_annotations": lambda: migrated(exposecontroller.ANNOTATIONS),
     "exposecontroller_settings": lambda: migrated(exposecontroller.SETTINGS),
@@ -151,12 +192,13 @@ PARTS: dict[str, Callable[[], str]] = {
     "paths_reasons": routing.shown_reasons,
     "traffic": traffic,
     "alerts": alerts,
+    "chart_values": chart.values_table,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
 
-FILES: dict[Path, Callable[[], str]] = {SCHEMA: schema, PROMETHEUSRULE: prometheusrule}
-"""The files that are made from others, each as a whole."""
+FILES: dict[Path, Callable[[], str]] = {SCHEMA: schema, PROMETHEUSRULE: prometheusrule, **chart.FILES}
+"""The files that are made from others, each as a whole, and after those that it is made from."""
 
 
 def with_parts(page: str) -> str:
@@ -200,7 +242,8 @@ def output(command: str) -> str:
 
 def paths() -> list[Path]:
     """Return what is made from the code, or has parts that are."""
-    return [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md")), *FILES]
+    pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md"))]
+    return [*pages, chart.CHART / "README.md", *FILES]
 
 
 def made(path: Path) -> str:

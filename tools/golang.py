@@ -3,51 +3,70 @@
 What tools/golang/*/go.mod pins is built into .build/, and nothing is installed.
 """
 
+from pathlib import Path
+from typing import NamedTuple
+
 import click
 
 from devcluster import build
 from devcluster.console import Command, progress
 from devcluster.errors import MissingProgram
-from devcluster.programs import Program, find_own
 
-USES = {
-    "actionlint": "the GitHub workflows",
-    "helm": "the chart",
-    "prometheus": "what Prometheus scrapes",
-    "promtool": "the alerts",
+
+class Tool(NamedTuple):
+    """A program that tests use."""
+
+    module: str
+    """The Go module, whose version is the program's."""
+
+    use: str
+    """What can't be tested without it."""
+
+
+TOOLS = {
+    "actionlint": Tool("github.com/rhysd/actionlint", "the GitHub workflows"),
+    "helm": Tool("helm.sh/helm/v4", "the chart"),
+    "prometheus": Tool("github.com/prometheus/prometheus", "what Prometheus scrapes"),
+    "promtool": Tool("github.com/prometheus/prometheus", "the alerts"),
 }
-"""What can't be tested without each program."""
 
 
 def lacking(name: str) -> str | None:
     """Return why a program can't be used by a test, or None."""
     if build.built(name):
         return None
-    return f"NOT CHECKED WITH {name.upper()}: {USES[name]}. `python -m tools.golang` builds it."
+    return f"NOT CHECKED WITH {name.upper()}: {TOOLS[name].use}. `python -m tools.golang` builds it."
 
 
-def get(name: str, report: build.Progress) -> Program:
-    """Return a program; build it, which takes minutes once, where it isn't there.
+def get(name: str, report: build.Progress) -> Path:
+    """Return the path of a program; build it, which takes minutes once, where it isn't there.
 
     Raises MissingProgram where there is no Go that can build it, and BuildFailed.
     """
-    return find_own(name, report)
+    if not build.built(name):
+        build.build([name], report)
+    return build.folder(name) / name
+
+
+def version(name: str) -> str:
+    """Return the version of a program's module, for example v4.3.1."""
+    return build.pinned_version(TOOLS[name].module, build.TOOLS[name])
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, where there is no Go.")
 def main(if_possible: bool) -> None:
     """Build actionlint, Helm, Prometheus and promtool into .build/, and say which they are."""
-    for name in USES:
+    for name in TOOLS:
         try:
             with progress() as report:
-                program = get(name, report)
+                path = get(name, report)
         except MissingProgram as error:
             if not if_possible:
                 raise
             click.echo(str(error), err=True)
         else:
-            click.echo(program)
+            click.echo(f"{name} {version(name)} ({path})")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,13 @@
-"""What the docs are made with."""
+"""What the docs are made with, and how they are read."""
 
-from collections.abc import Iterable
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -10,3 +17,63 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))} |" for row in cells]
     lines.insert(1, f"|{'|'.join('-' * (width + 2) for width in widths)}|")
     return "\n".join(lines)
+
+
+class Fence(NamedTuple):
+    """A block of code: what stands behind its three backticks, and its lines."""
+
+    info: str
+    text: str
+
+
+def fences(page: str) -> list[Fence]:
+    """Return the blocks of code of a page, in their order."""
+    return [Fence(token.info.strip(), token.content) for token in _tokens(page) if token.type == "fence"]
+
+
+def links(page: str) -> list[str]:
+    """Return where the links and the pictures of a page lead to, as they are written, those of its HTML too."""
+    found = []
+    for token in _tokens(page):
+        if token.type == "link_open":
+            found.append(str(token.attrs["href"]))
+        elif token.type == "image":
+            found.append(str(token.attrs["src"]))
+        elif token.type in {"html_block", "html_inline"}:
+            found += re.findall(r'\b(?:href|src|srcset)="([^"]+)"', token.content)
+    return found
+
+
+def anchors(page: str) -> list[str]:
+    """Return what a link can have behind its # on a page: the names that GitHub gives the headings, and ids in HTML.
+
+    The rules of GitHub: https://docs.github.com/en/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links
+    """
+    seen: Counter[str] = Counter()
+    tokens = list(_PARSER.parse(page))
+    html = "".join(token.content for token in _tokens(page) if token.type in {"html_block", "html_inline"})
+    found = re.findall(r'\b(?:id|name)="([^"]+)"', html)
+    for opening, inline in itertools.pairwise(tokens):
+        if opening.type != "heading_open":
+            continue
+        text = "".join(each.content for each in inline.children or () if each.type in {"text", "code_inline"})
+        slug = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+        found.append(f"{slug}-{seen[slug]}" if seen[slug] else slug)
+        seen[slug] += 1
+    return found
+
+
+_PARSER = MarkdownIt("commonmark").enable("table")
+
+
+def _tokens(page: str) -> Iterator[Token]:
+    for token in _PARSER.parse(page):
+        yield token
+        yield from _inner(token)
+
+
+def _inner(token: Token) -> Iterator[Token]:
+    # The text of a link, or of a picture, can hold a picture.
+    for child in token.children or ():
+        yield child
+        yield from _inner(child)

@@ -18,7 +18,7 @@ from hooks.commands.ingresses import Spec, as_spec
 from hooks.commands.managed import CONTROLLER, DECORATOR, is_made_for, marks, owners
 from hooks.commands.manifests import Item, Manifests
 from hooks.commands.services import SERVICE, as_service
-from hooks.commands.splitting import split
+from hooks.commands.splitting import Line, split
 from hooks.commands.steps import Event, Step, annotate, comment, patch, script, shown, touch
 from hooks.kubernetes import Object
 from hooks.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
@@ -43,7 +43,7 @@ class Adoption:
     findings: Sequence[Finding] = ()
     """Why it can't be adopted."""
 
-    advice: Sequence[str] = ()
+    advice: Sequence[Line] = ()
     """The lines of a script that can be run instead, if there is one."""
 
     notes: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Adoption:
 class _NotAdopted(Exception):  # noqa: N818 - it is caught where it is raised for
     """Why an Ingress can't be adopted, and what can be done instead."""
 
-    def __init__(self, findings: Iterable[Finding], advice: Iterable[str] = (), changes: Iterable[str] = ()) -> None:
+    def __init__(self, findings: Iterable[Finding], advice: Iterable[Line] = (), changes: Iterable[str] = ()) -> None:
         super().__init__()
         self.findings, self.advice, self.changes = tuple(findings), tuple(advice), tuple(changes)
 
@@ -68,7 +68,6 @@ def adopt(
 
     `accepted` names the fields that may change, such as spec.defaultBackend.
     """
-    policy = msgspec.structs.replace(policy, paused=False)
     services = {item.label: item for item in manifests.of_kind(SERVICE)}
     for item in wanted:
         service = services.get(item.label)
@@ -85,8 +84,9 @@ def adoption_of(
     item: Item, service: Item | None, services: Mapping[str, Item], policy: Policy, accepted: Container[str]
 ) -> Adoption:
     """Return how an Ingress is adopted by the Service of its name. Raises _NotAdopted."""
+    paused, policy = policy.paused, msgspec.structs.replace(policy, paused=False)
     if found := list(obstacles(item, service)):
-        raise _NotAdopted(about(item, sentence) for sentence in found)
+        raise _NotAdopted([about(item, sentence) for sentence in found], without_label(item))
     spec = _typed(as_spec(item))
     if INGRESS not in in_namespace(policy, item.namespace).outputs:
         raise _NotAdopted([about(item, "the settings give the Services of this namespace no Ingress: see outputs")])
@@ -97,7 +97,7 @@ def adoption_of(
     refuse_what_cannot_be_said(item, asked, accepted)
     return Adoption(
         item,
-        steps=list(steps(item, service, asked)),
+        steps=list(steps(item, service, asked, paused=paused)),
         spec=asked.ingress["spec"] if asked.ingress and asked.changes else item.object["spec"],
         notes=[f"{item.label}: {sentence}" for sentence in notes(item, service, asked)],
         changes=[change.field for change in asked.changes],
@@ -118,8 +118,7 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
         yield f"its Service {service.label} is being deleted"
     if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
         # The policy name-taken doesn't look at it, and Metacontroller would not say that it has seen the Service.
-        mend = shown(("label", "ingress", item.name, f"--namespace={item.namespace}", f"{MANAGED_BY_LABEL}-"))
-        yield f"has the label {MANAGED_BY_LABEL}: {MANAGED_BY}, but isn't ingress-manager's: take it off first: {mend}"
+        yield f"has the label {MANAGED_BY_LABEL}: {MANAGED_BY}, but isn't ingress-manager's: take it off first"
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
         yield f"belongs to another DecoratorController of Metacontroller's: {other}"
     for owner in owners(item):
@@ -128,6 +127,12 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
                 f"belongs to {owner.get('kind')} {owner.get('name')}, by metadata.ownerReferences: it would outlive "
                 "its Service, or go before; take the reference off first"
             )
+
+
+def without_label(item: Item) -> Iterator[Line]:
+    """Yield the command that takes our label off an Ingress, if it has it."""
+    if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
+        yield ("kubectl", "label", "ingress", item.name, f"--namespace={item.namespace}", f"{MANAGED_BY_LABEL}-")
 
 
 def refuse_other_backends(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> None:
@@ -169,7 +174,7 @@ def refuse_what_cannot_be_said(item: Item, asked: Asked, accepted: Container[str
         raise _NotAdopted(lost, changes=[change.field for change in asked.changes])
 
 
-def steps(item: Item, service: Item, asked: Asked) -> Iterator[Step]:
+def steps(item: Item, service: Item, asked: Asked, *, paused: bool) -> Iterator[Step]:
     """Yield the steps. Where no cluster has given the two objects their uid, there is only the first."""
     known = service.metadata.get("uid") and item.metadata.get("resourceVersion")
     event = Event(service, f"Ingress {item.label}") if known else None
@@ -181,8 +186,9 @@ def steps(item: Item, service: Item, asked: Asked) -> Iterator[Step]:
     if event is None:
         return
     yield Step(patch(item, given(item, service, asked)), ("ingress-manager", "release", service.label, "--apply"))
-    record = f"--for=jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
-    yield Step(("wait", record, f"ingress/{item.name}", f"--namespace={item.namespace}", "--timeout=60s"))
+    if not paused:  # else Metacontroller writes its record when the pause ends
+        record = f"--for=jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
+        yield Step(("wait", record, f"ingress/{item.name}", f"--namespace={item.namespace}", "--timeout=60s"))
     if not asked.annotations:
         yield Step(touch(service, item, event).undo[1:])
 
@@ -223,7 +229,7 @@ def lines(adoption: Adoption, options: Sequence[str] = (), pause: int | None = N
     """
     if adoption.advice:
         yield comment(f"{adoption.ingress.label} can't be adopted as it is. Instead:")
-        yield from (comment(f"  {line}") for line in adoption.advice)
+        yield from (comment(f"  {line}") for line in chained(adoption.advice, options))
     if adoption.spec is None:
         return
     yield comment(adoption.ingress.label)
@@ -231,6 +237,16 @@ def lines(adoption: Adoption, options: Sequence[str] = (), pause: int | None = N
     if not any(step.until for step in adoption.steps):
         yield comment("The next steps need the Ingress and the Service as the cluster has them:")
         yield f"ingress-manager adopt {quote(adoption.ingress.label)} --apply"
+
+
+def chained(lines: Sequence[Line], options: Sequence[str]) -> Iterator[str]:
+    """Yield lines for a shell, in which no command is run after one that has failed."""
+    last = max((number for number, line in enumerate(lines) if not isinstance(line, str)), default=0)
+    for number, line in enumerate(lines):
+        if isinstance(line, str):
+            yield line
+        else:
+            yield f"{shown(line[1:], options, line[0])}{' &&' if number < last else ''}"
 
 
 def differs(adoption: Adoption, now: Item) -> Finding | None:

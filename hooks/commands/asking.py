@@ -41,7 +41,11 @@ def ask(spec: Spec, annotations: Mapping[str, str], service: Service, policy: Po
     """
     here = in_namespace(policy, service.metadata.namespace)
     present = service.metadata.annotations or {}
-    routes = spec.routes(service.metadata.name)
+    # A path type that may not be asked for becomes the default one: a change that somebody can accept.
+    routes = [
+        route if route.path_type in here.path_types else msgspec.structs.replace(route, path_type=None)
+        for route in spec.routes(service.metadata.name)
+    ]
     tls, secret = spec.secret([route.host for route in routes if route.host])
     ingress_class = spec.ingress_class_name or annotations.get(OLD_CLASS)
     wanted = wishes(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)

@@ -4,13 +4,13 @@ Each Service is decided on as the hook would, and what stands is compared with t
 found is what these two would do, or can't do. What was read is one look: a change that is a second old can be in it.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
-from hooks.commands import remedies
+from hooks.commands import remedies, steps
 from hooks.commands.claims import clashes, collisions
 from hooks.commands.drift import differences
 from hooks.commands.findings import Finding
@@ -37,6 +37,7 @@ from hooks.standing import LAST_APPLIED, check_standing
 from hooks.text import listed
 
 PLACEHOLDER = Policy().host
+SERVICE = "Service"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,20 @@ class Audit:
 
     paused: bool = False
 
+    def on(self, options: Sequence[str]) -> "Audit":
+        """Return the same with commands for the cluster that these options of kubectl name."""
+        found = [
+            replace(each, command=steps.with_options(each.command, options)) if each.command else each
+            for each in self.found
+        ]
+        return replace(self, found=found)
+
 
 def audit(items: Iterable[Item], policy: Policy, *, unseen: Collection[str] = (), httproutes: bool = True) -> Audit:
     """Return what needs a person among the items.
 
-    `unseen` are the kinds, Ingress or HTTPRoute, that could not be looked at: nothing is said of them. Without
-    `httproutes`, there are none on the cluster, so that Metacontroller can't look after any.
+    `unseen` are the kinds, Service, Ingress or HTTPRoute, that could not be looked at: nothing is found because one
+    isn't there. Without `httproutes`, there are none on the cluster, so that Metacontroller can't look after any.
     """
     inventory = take_inventory(items)
     return Auditor(inventory, policy, unseen, httproutes=httproutes).audit()
@@ -115,13 +124,14 @@ class Auditor:
     def _all(self) -> Iterator[Found]:
         for listed_ in self._inventory.services.values():
             yield from self._of_service(listed_)
-        for made in self._inventory.objects.values():
-            if made.looks_ours:
-                yield from self._of_object(made)
+        if SERVICE not in self._unseen:
+            for made in self._inventory.objects.values():
+                if made.looks_ours:
+                    yield from self._of_object(made)
         yield from self._of_claims()
 
     def _counts(self) -> dict[str, Count]:
-        counts = {"Service": Count(len(self._inventory.services), len(self._asking))}
+        counts = {SERVICE: Count(len(self._inventory.services), len(self._asking))}
         for kind in (INGRESS, HTTPROUTE):
             if kind not in self._unseen:
                 made = [each for each in self._inventory.objects.values() if each.kind == kind]

@@ -114,11 +114,22 @@ def _kinds() -> Iterator[Entry]:
         yield Entry(kind.value, KIND, row.meaning, (("severity", row.severity), ("what to do", row.remedy)))
 
 
-def _refusal(reason: Reason) -> str:
-    """Return an example of a Service that is refused, and what is said; "" where there is none."""
+@dataclass(frozen=True, slots=True)
+class ShownRefusal:
+    """An example of a Service that is refused: the Service and the settings as YAML, and what the Event says."""
+
+    service: str
+    settings: str
+    """"" where the defaults hold."""
+
+    sentence: str
+
+
+def refusal(reason: Reason) -> ShownRefusal | None:
+    """Return an example of a Service that is refused for a reason, or None where there is none."""
     example = examples.REFUSALS.get(reason)
     if example is None:
-        return ""
+        return None
     service: Object = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -127,9 +138,16 @@ def _refusal(reason: Reason) -> str:
     }
     typed = msgspec.convert({**service, "metadata": {**service["metadata"], "uid": ""}}, Service)
     refused = decide(typed, NOTHING, msgspec.convert(example.settings, Policy)).refused
-    said = "" if refused is None else refused.line()
-    settings = f"\nwith these settings\n\n{indent(as_yaml(example.settings), '  ')}" if example.settings else ""
-    return f"For example, this Service\n\n{indent(as_yaml(service), '  ')}{settings}\nis refused:\n\n  {said}\n"
+    sentence = "" if refused is None else refused.line()
+    return ShownRefusal(as_yaml(service), as_yaml(example.settings) if example.settings else "", sentence)
+
+
+def _refusal(reason: Reason) -> str:
+    shown = refusal(reason)
+    if shown is None:
+        return ""
+    settings = f"\nwith these settings\n\n{indent(shown.settings, '  ')}" if shown.settings else ""
+    return f"For example, this Service\n\n{indent(shown.service, '  ')}{settings}\nis refused:\n\n  {shown.sentence}\n"
 
 
 def _settings() -> Iterator[Entry]:

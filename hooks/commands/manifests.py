@@ -24,7 +24,7 @@ DEEPEST = 1000
 """Levels of nesting. libyaml would take more, and exhaust the stack of the process with some 50,000."""
 
 MOST_MERGED = 100_000
-"""Fields that merge keys put in, in all of a document."""
+"""Fields that merge keys put in, in all of a document; and values that aliases put in."""
 
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _DEEP_INDENT = re.compile(rf"^[ ?-]{{{DEEPEST}}}", re.MULTILINE)
@@ -200,6 +200,10 @@ def _read_json(text: str, start: int, file: str, namespace: str, found: Manifest
         except RecursionError:
             found.unreadable.append(Unreadable(file, 1 + text.count("\n", 0, start), "is nested too deeply"))
             return True
+        except ValueError:  # a number of more than 4,300 digits
+            line = 1 + text.count("\n", 0, start)
+            found.unreadable.append(Unreadable(file, line, "holds a value that can't be read"))
+            return True
         found.items.extend(_opened(value, Origin(file, namespace, 1, JsonLines(text, start, ends)), set()))
         start = _skip(text, end)
     return True
@@ -231,7 +235,10 @@ class _Loader(yaml.CSafeLoader):
         self._merged = 0
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Refuse a key that is stated twice, then put in what merge keys (<<) stand for: those may repeat keys."""
+        """Refuse a key that is stated twice, then put in what merge keys (<<) stand for: those may repeat keys.
+
+        Any other key is text, as it is in JSON.
+        """
         if id(node) in self._checked:
             # It is put in once more. Mappings that are put into each other would make a short text endless.
             self._merged += len(node.value)
@@ -244,6 +251,8 @@ class _Loader(yaml.CSafeLoader):
             if key.value in seen:
                 raise _NotReadable(f"states {key.value} twice", key.start_mark.line)
             seen.add(key.value)
+            if not key.tag.endswith(":merge"):
+                key.tag = "tag:yaml.org,2002:str"
         super().flatten_mapping(node)
 
     def construct_integer(self, node: yaml.ScalarNode) -> int:
@@ -291,7 +300,7 @@ def _load(document: str) -> Any:
     """Return the value of a document. Raises _NotReadable."""
     _refuse_depth(document)
     try:
-        return yaml.load(document, _Loader)  # noqa: S506 - it builds plain values only
+        value = yaml.load(document, _Loader)  # noqa: S506 - it builds plain values only
     except yaml.MarkedYAMLError as error:
         # At the end of a document, libyaml points behind it.
         line = min(error.problem_mark.line if error.problem_mark else 0, document.rstrip().count("\n"))
@@ -301,6 +310,32 @@ def _load(document: str) -> Any:
         raise _NotReadable("is not YAML: it holds a character that is not allowed", line) from error
     except (ValueError, OverflowError, RecursionError) as error:
         raise _NotReadable("holds a value that can't be read", 0) from error
+    if "&" in document:
+        _refuse_endless(value, len(document) + MOST_MERGED)
+    return value
+
+
+def _refuse_endless(value: Any, most: int) -> None:
+    """Raise _NotReadable for a value that aliases put into itself, or make more than `most` values."""
+    begun: set[int] = set()
+    sizes: dict[int, int] = {}
+    stack = [value]
+    while stack:
+        members = _members(stack[-1])
+        if id(stack[-1]) not in begun:
+            begun.add(id(stack[-1]))
+            if any(id(member) in begun and id(member) not in sizes for member in members):
+                raise _NotReadable("holds a value that holds itself", 0)
+            stack.extend(member for member in members if id(member) not in sizes)
+        else:
+            sizes[id(stack.pop())] = 1 + sum(sizes[id(member)] for member in members)
+    if sizes[id(value)] > most:
+        raise _NotReadable("puts too many values in by aliases", 0)
+
+
+def _members(value: Any) -> list[Any]:
+    """Return what is in a mapping or a list."""
+    return list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
 
 
 def _refuse_depth(document: str) -> None:

@@ -3,9 +3,8 @@
 The tables of what becomes what are those of each controller: hooks.commands.exposecontroller and hooks.commands.xposer.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from shlex import quote
 from textwrap import indent
 from typing import Any
 
@@ -13,9 +12,11 @@ import msgspec
 
 from hooks.annotations import Route
 from hooks.commands import exposecontroller, xposer
+from hooks.commands.asking import ask
+from hooks.commands.changes import Change
 from hooks.commands.exposed import Controller, Exposed
 from hooks.commands.findings import Finding, about, about_refusal
-from hooks.commands.ingresses import INGRESS
+from hooks.commands.ingresses import INGRESS, Spec, as_spec
 from hooks.commands.manifests import Item, Manifests, read
 from hooks.commands.printing import as_yaml
 from hooks.commands.services import SERVICE, as_service
@@ -23,7 +24,7 @@ from hooks.commands.steps import shown
 from hooks.commands.wishes import wishes
 from hooks.copying import OLD_CLASS
 from hooks.decide import decide
-from hooks.kubernetes import NOTHING
+from hooks.kubernetes import NOTHING, Service
 from hooks.policy import Policy, in_namespace
 from hooks.text import one_line
 
@@ -47,12 +48,17 @@ class Migration:
     """Commands, and comments that say what they are for."""
 
     findings: list[Finding] = field(default_factory=list)
+    options: Sequence[str] = ()
+    """kubectl's options that say which cluster; every command has them."""
 
 
-def migrate(manifests: Manifests, policy: Policy) -> Migration:
-    """Return how the Services that another controller exposes become ingress-manager's, a pause apart."""
+def migrate(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -> Migration:
+    """Return how the Services that another controller exposes become ingress-manager's, a pause apart.
+
+    `options` are those of kubectl that say which cluster.
+    """
     policy = msgspec.structs.replace(policy, paused=False)
-    migration = Migration()
+    migration = Migration(options=options)
     configs = Configs(manifests, migration)
     ingresses = {item.label: item for item in manifests.of_kind(INGRESS)}
     old: dict[str, list[tuple[Item, Exposed]]] = {}
@@ -62,24 +68,27 @@ def migrate(manifests: Manifests, policy: Policy) -> Migration:
             made = controller.exposed(item, configs.of(controller, item.namespace))
             old.setdefault(made.controller, []).append((item, made))
     for name, services in old.items():
-        migration.steps.append(stopping(name))
+        migration.steps.append(stopping(name, options))
         moved = [(item, made) for item, made in services if _migrate(item, made, policy, ingresses, migration)]
-        migration.steps.extend(tidying(name, moved))
+        migration.steps.extend(tidying(name, moved, options))
     return migration
 
 
-def stopping(controller: str) -> str:
+def stopping(controller: str, options: Sequence[str]) -> str:
     """Return the comment that says what to do first."""
+    command = shown(("scale", f"deployment/{controller.lower()}", "--replicas=0", "--namespace=NAMESPACE"), options)
     return (
         f"# First stop {controller}: it would take its Ingresses away with its annotations. For example:\n"
-        f"#   kubectl scale deployment/{controller.lower()} --replicas=0 --namespace=NAMESPACE\n"
+        f"#   {one_line(command)}\n"
     )
 
 
-def tidying(controller: str, services: Iterable[tuple[Item, Exposed]]) -> Iterator[str]:
+def tidying(controller: str, services: Iterable[tuple[Item, Exposed]], options: Sequence[str]) -> Iterator[str]:
     """Yield the comment that says what can go at the end, if there is anything."""
     lines = [
-        f"#   {one_line(annotate(item, [f'{key}-' for key in made.read]))}\n" for item, made in services if made.read
+        f"#   {one_line(annotate(item, [f'{key}-' for key in made.read], options))}\n"
+        for item, made in services
+        if made.read
     ]
     if lines:
         yield "".join([f"# When all is well, what only {controller} has read can go:\n", *lines])
@@ -112,32 +121,46 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
                 about(item, f"{key}: {value}: the settings don't let it be copied: see copyAnnotations and annotations")
             )
     metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **wanted})
-    refused = decide(msgspec.structs.replace(service, metadata=metadata), NOTHING, policy).refused
+    annotated = msgspec.structs.replace(service, metadata=metadata)
+    refused = decide(annotated, NOTHING, policy).refused
     if refused:
         migration.findings.extend(about_refusal(item, refused))
         return False
-    migration.steps.append(f"{annotate(item, [f'{key}={value}' for key, value in wanted.items()])}\n")
-    if f"{item.namespace}/{made.ingress}" in ingresses:
-        migration.steps.append(leftover(item, made))
+    words = [f"{key}={value}" for key, value in wanted.items()]
+    migration.steps.append(f"{annotate(item, words, migration.options)}\n")
+    old = ingresses.get(f"{item.namespace}/{made.ingress}")
+    if old and made.ingress == item.name:
+        migration.steps.append(adopting(old, annotated, policy, migration.options))
+    elif old:
+        migration.steps.append(replacing(item, made, migration.options))
     return True
 
 
-def annotate(item: Item, changes: Iterable[str]) -> str:
+def annotate(item: Item, changes: Iterable[str], options: Sequence[str]) -> str:
     """Return the command that changes annotations of a Service."""
-    return shown(("annotate", "service", item.name, f"--namespace={item.namespace}", *changes))
+    return shown(("annotate", "service", item.name, f"--namespace={item.namespace}", *changes), options)
 
 
-def leftover(item: Item, made: Exposed) -> str:
-    """Return the step for the Ingress that the other controller has left."""
-    if made.ingress == item.name:
-        return f"ingress-manager adopt {quote(item.label)} --apply\n"
+def adopting(ingress: Item, service: Service, policy: Policy, options: Sequence[str]) -> str:
+    """Return the step for an Ingress that the other controller has left, with what will be different in it."""
+    spec = as_spec(ingress)
+    changes: tuple[Change, ...] = ()
+    if isinstance(spec, Spec) and spec.routes(ingress.name):
+        changes = ask(spec, ingress.annotations, service, policy).changes
+    told = "".join(f"# {one_line(f'{change.field}: {change.sentence}')}\n" for change in changes)
+    accepted = [f"--accept-changes={field}" for field in dict.fromkeys(change.field for change in changes)]
+    return f"{told}{shown(('adopt', ingress.label, *accepted, '--apply'), options, 'ingress-manager')}\n"
+
+
+def replacing(item: Item, made: Exposed, options: Sequence[str]) -> str:
+    """Return the steps for an Ingress that the other controller has left, and that has another name."""
     namespace = f"--namespace={item.namespace}"
     return (
         f"# Its Ingress is called {one_line(made.ingress)}, the new one {one_line(item.name)}.\n"
         "# Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:\n"
         "# then delete the old one first.\n"
-        f"{shown(('wait', '--for=create', 'ingress', item.name, namespace, '--timeout=60s'))}\n"
-        f"{shown(('delete', 'ingress', made.ingress, namespace))}\n"
+        f"{shown(('wait', '--for=create', 'ingress', item.name, namespace, '--timeout=60s'), options)} &&\n"
+        f"{shown(('delete', 'ingress', made.ingress, namespace), options)}\n"
     )
 
 

@@ -4,7 +4,6 @@ Each Service gets an Ingress of its own beside the old one. For a time both lead
 """
 
 from collections.abc import Iterator, Mapping
-from shlex import quote
 
 import msgspec
 
@@ -13,14 +12,17 @@ from hooks.commands.findings import Finding
 from hooks.commands.ingresses import Spec
 from hooks.commands.manifests import Item
 from hooks.commands.services import as_service
-from hooks.commands.steps import annotate, patch, shown
+from hooks.commands.steps import annotate, patch
 from hooks.policy import Policy
 from hooks.text import listed
+
+Line = str | tuple[str, ...]
+"""A comment, or a command: its program and its arguments."""
 
 WEBHOOK = "# ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has."
 
 
-def split(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[str]:
+def split(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[Line]:
     """Yield the lines of a script that gives each Service its own Ingress, and takes the old one away at the end.
 
     `services` are all there are, by namespace/name. Lines that begin with # tell what would be different.
@@ -40,16 +42,16 @@ def split(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) 
         yield "# Take the paths that have moved out of the old Ingress. It stays for the others."
     elif item.name in names:
         yield without_others(item, spec)
-        yield f"ingress-manager adopt {quote(item.label)} --apply"
+        yield ("ingress-manager", "adopt", item.label, "--apply")
     else:
-        yield shown(("delete", "ingress", item.name, f"--namespace={item.namespace}"))
+        yield ("kubectl", "delete", "ingress", item.name, f"--namespace={item.namespace}")
 
 
 class _Left(Exception):  # noqa: N818 - it is caught where it is raised for
     """Why the paths to a Service stay in the old Ingress."""
 
 
-def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[str]:
+def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[Line]:
     """Yield the lines that give a Service an Ingress of its own, which says what `spec` says. Raises _Left."""
     found = services.get(f"{item.namespace}/{name}")
     service = as_service(found) if found else None
@@ -63,16 +65,17 @@ def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item],
     if left := left_behind(item.annotations, asked):
         yield f"# Ingress {name} lacks {listed(left)}"
     yield from (f"# Ingress {name} differs: {change.field}: {change.sentence}" for change in asked.changes)
-    yield shown(annotate(found, asked.annotations, version=False))
-    yield shown(("wait", "--for=create", f"ingress/{name}", f"--namespace={item.namespace}", "--timeout=60s"))
+    yield ("kubectl", *annotate(found, asked.annotations, version=False))
+    yield ("kubectl", "wait", "--for=create", f"ingress/{name}", f"--namespace={item.namespace}", "--timeout=60s")
 
 
-def without_others(item: Item, spec: Spec) -> str:
+def without_others(item: Item, spec: Spec) -> Line:
     """Return the command that leaves in an Ingress only what leads to the Service of its name."""
     rest = msgspec.to_builtins(part(spec, item.name))
     change = {"rules": rest["rules"], **({"tls": rest.get("tls")} if spec.tls else {})}
     version = item.metadata.get("resourceVersion")
-    return shown(patch(item, {**({"metadata": {"resourceVersion": version}} if version else {}), "spec": change}))
+    metadata = {"metadata": {"resourceVersion": version}} if version else {}
+    return ("kubectl", *patch(item, {**metadata, "spec": change}))
 
 
 def part(spec: Spec, service: str) -> Spec:

@@ -92,7 +92,24 @@ def touch(service: Item, item: Item, event: Event | None) -> Step:
 
 def shown(command: Iterable[str], options: Sequence[str] = (), program: str = "kubectl") -> str:
     """Return the arguments of kubectl as one line for a shell; `options` of kubectl say which cluster."""
-    return " ".join(map(quote, (program, *command, *options)))
+    return " ".join(map(word, (program, *command, *options)))
+
+
+def with_options(command: str, options: Sequence[str]) -> str:
+    """Return a line for a shell with `options` of kubectl behind it."""
+    return " ".join((command, *map(word, options)))
+
+
+def word(text: str) -> str:
+    """Return a text as one word for a shell.
+
+    What a terminal would obey is written as an escape, in quotes that bash, zsh and POSIX of 2024 know.
+    """
+    if all(character.isprintable() or character in "\n\t" for character in text):
+        return quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    seen = "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped)
+    return f"$'{seen}'"
 
 
 def comment(text: str) -> str:
@@ -105,7 +122,11 @@ def script(steps: Iterable[Step], *, options: Sequence[str] = (), pause: int | N
 
     With `pause`, it waits that many seconds in the place of an Event.
     """
-    for step in steps:
+    taken = list(steps)
+    # A step after one that has failed, or that somebody has stopped, could make Metacontroller delete the Ingress.
+    # Lines that are pasted into a shell go on; those of a subshell do not.
+    yield from ["(set -e"] if len(taken) > 1 else []
+    for step in taken:
         event = step.until if pause is None else None
         if event:
             yield f"seen() {{ {shown(event.command, options)} | grep -F {quote(event.text)}; }}"
@@ -115,3 +136,4 @@ def script(steps: Iterable[Step], *, options: Sequence[str] = (), pause: int | N
             yield 'until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done'
         elif step.until:
             yield f"sleep {pause}"
+    yield from [")"] if len(taken) > 1 else []

@@ -32,10 +32,11 @@ MOST_NAMES = 100
 Command = tuple[str, ...]
 
 
-def uninstall_plan(manifests: Manifests, *, keep: bool) -> Iterator[str | Command]:
+def uninstall_plan(manifests: Manifests, *, keep: bool, whole: bool = False) -> Iterator[str | Command]:
     """Yield the commands, as arguments of kubectl, and comments that say what they are for.
 
     With `keep`, every Ingress and HTTPRoute stays as it is; without, all are removed that ingress-manager has made.
+    `whole` says that Metacontroller's controllers are among the manifests, if there are any.
     """
     made = [item for item in manifests.of_kind(INGRESS, HTTPROUTE) if is_managed(item)]
     asking = [item for item in manifests.of_kind(SERVICE) if any(key.startswith(PREFIX) for key in item.annotations)]
@@ -53,7 +54,7 @@ def uninstall_plan(manifests: Manifests, *, keep: bool) -> Iterator[str | Comman
         yield "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
         keys = sorted({key for item in asking for key in item.annotations if key.startswith(PREFIX)})
         yield from each_namespace(asking, ("annotate", "service"), tuple(f"{key}-" for key in keys))
-    yield from the_rest(manifests)
+    yield from the_rest(manifests, whole=whole)
 
 
 def of_kind(items: Iterable[Item], kind: str) -> list[Item]:
@@ -71,18 +72,18 @@ def each_namespace(items: Iterable[Item], verb: Command, options: Command) -> It
             yield (*verb, *of_one[start : start + MOST_NAMES], f"--namespace={namespace}", *options)
 
 
-def the_rest(manifests: Manifests) -> Iterator[str | Command]:
+def the_rest(manifests: Manifests, *, whole: bool) -> Iterator[str | Command]:
     """Yield the commands that remove what was installed."""
     yield "Remove the admission policies, the rights, and the hook's namespace."
     kinds = "validatingadmissionpolicybinding,validatingadmissionpolicy"
     yield ("delete", kinds, *POLICIES, "--ignore-not-found")
     yield ("delete", "clusterrolebinding,clusterrole", CONTROLLER, "--ignore-not-found")
     yield ("delete", "namespace", NAMESPACE, "--ignore-not-found")
-    others = [
-        f"{item.kind.rpartition('/')[2]} {item.name}"
-        for item in manifests.of_kind(DECORATORS, COMPOSITES)
-        if item.name != CONTROLLER
-    ]
+    controllers = list(manifests.of_kind(DECORATORS, COMPOSITES))
+    if not (controllers or whole):
+        yield "Metacontroller stays: none of its controllers was read, so that it can't be known whether it has others."
+        return
+    others = [f"{item.kind.rpartition('/')[2]} {item.name}" for item in controllers if item.name != CONTROLLER]
     if others:
         yield f"Metacontroller stays: it also works for {', '.join(others)}."
         return

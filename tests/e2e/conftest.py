@@ -65,6 +65,13 @@ def engine(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.fixture(scope="module")
+def one_engine_is_enough(engine: str) -> None:
+    """Skip on the stand-in what is tested on the real Metacontroller."""
+    if is_second(engine):
+        pytest.skip("One engine is enough for them, and they were tested on Metacontroller.")
+
+
 @pytest.fixture(scope="session")
 def cluster(engine: str) -> Iterator[DevCluster]:
     """Yield the cluster that the tests of one engine share; each test has a namespace of its own."""

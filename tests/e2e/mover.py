@@ -69,6 +69,8 @@ class Watch:
 
     def _run(self) -> None:
         for kind, found in self._api.watch(INGRESSES, self._version):
+            if kind == "BOOKMARK":
+                continue
             metadata = found["metadata"]
             if metadata["name"] == "the-last-one":
                 if kind == "DELETED":

@@ -22,6 +22,7 @@ from devcluster.story import Stage, served_by
 from hooks.commands.adopt import adopt
 from hooks.commands.managed import DECORATOR
 from hooks.settings import FILE_VARIABLE
+from hooks.standing import LAST_APPLIED
 from tests.e2e.mover import RIGHTS, Watch, mover
 from tests.e2e.test_commands import environment_of, run
 from tests.manifests import REPOSITORY
@@ -301,6 +302,25 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
     now = stage.ingress("shop")
     assert now is not None
     assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+
+
+@pytest.mark.thorough
+def test_in_a_pause_an_ingress_is_adopted_and_metacontroller_looks_after_it_afterwards(
+    cluster: DevCluster, stage: Stage
+) -> None:
+    before = create_pair(stage, "shop", "shop")
+    settings = yaml.safe_load(cluster.settings_file.read_text())
+    cluster.restart_hook({**settings, "paused": True})
+    try:
+        arguments = ("adopt", f"{stage.namespace}/shop", f"--settings={cluster.settings_file}", "--apply")
+        adopted = run(cluster.control_plane, *arguments, "--without-event")
+        assert adopted.returncode == 0, adopted.stderr
+    finally:
+        cluster.restart_hook(settings)
+    settle(stage)
+    now = stage.until_ingress("shop", "its record", lambda made: LAST_APPLIED in made["metadata"]["annotations"])
+    assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+    assert is_ours(now)
 
 
 def service_of(stage: Stage, name: str) -> Object:

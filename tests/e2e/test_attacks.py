@@ -159,7 +159,7 @@ def has(found: Any, wanted: Any) -> bool:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_engine_is_enough(engine: str, pytestconfig: pytest.Config) -> None:
+def play_them_once(engine: str, pytestconfig: pytest.Config) -> None:
     """Skip the attacks on the stand-in where they are played on the real Metacontroller."""
     skip_second(engine, pytestconfig, "The attacks were played")
 

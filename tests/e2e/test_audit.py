@@ -25,7 +25,7 @@ from hooks.commands.remedies import SYNC_ALL
 from hooks.standing import LAST_APPLIED
 from tests.e2e.test_commands import run
 
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
 
 CONFIG_MAPS = Resource("v1", "configmaps", "ConfigMap")
 ON = {"ingress/http": "true"}

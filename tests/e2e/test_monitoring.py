@@ -132,7 +132,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         prometheus = cluster.processes.add(
             "prometheus",
             [
-                str(golang.get("prometheus", print).path),
+                str(golang.get("prometheus", print)),
                 f"--config.file={folder / 'prometheus.yaml'}",
                 f"--storage.tsdb.path={folder / 'data'}",
                 f"--web.listen-address={LOOPBACK}:{own_port}",

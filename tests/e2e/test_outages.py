@@ -38,8 +38,11 @@ def test_with_the_hook_down_nothing_hangs_and_it_catches_up(cluster: DevCluster,
     cluster.hook.stop()
     try:
         change_everything(stage)
-        stage.until_event("created", "connection refused" if "stand-in" not in cluster.engine_name else "http error")
+        unreachable = "connection refused" if "stand-in" not in cluster.engine_name else "http error"
+        stage.until_event("created", unreachable)
         assert stage.ingress("created") is None
+        stage.create_service("of-somebody-else", {})
+        stage.until_event("of-somebody-else", unreachable)
         assert routes(stage.ingress("changed") or {})[0][4] == 80
         assert stage.ingress("opted-out") is not None
     finally:

@@ -9,6 +9,7 @@ from devcluster.cluster import CRD_FILE, DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.story import PATIENCE, STORY, routes
 from tests.test_readme import REPOSITORY, RUN_BY, blocks
+from tools import picture
 
 
 def test_make_demo_tells_the_story(engine: str) -> None:
@@ -27,6 +28,10 @@ def test_make_demo_tells_the_story(engine: str) -> None:
     assert len(re.findall(r"✔ +\d+\.", ended.stdout)) == len(STORY)
     assert ("the stand-in" if engine == "standin" else "driven by Metacontroller") in ended.stdout
     assert "\x1b" not in ended.stdout, "colour only on a terminal"
+    if engine == "metacontroller":
+        assert picture.comparable(picture.text_of()) == [picture.PROMPT, *picture.comparable(ended.stdout)], (
+            "`make pages`"
+        )
 
 
 def test_the_commands_of_the_installation_install_it(empty_cluster: ControlPlane) -> None:

@@ -218,7 +218,7 @@ def test_connections_are_kept_open_on_both_sides(site: Site) -> None:
 
 def test_slow_visitors_are_not_cut_off_and_hold_up_nobody(site: Site, pytestconfig: pytest.Config) -> None:
     """Twenty who send their headers a byte at a time, twenty their body, and twenty who read nothing at first."""
-    pauses, pause = (30, 1.0) if pytestconfig.getoption("--thorough") else (4, 0.25)
+    pauses, pause = (12, 1.0) if pytestconfig.getoption("--thorough") else (4, 0.25)
     large = BLOCK * 8
     site.on("/slow", lambda exchange: exchange.answer(body=b"".join(exchange.body())))
     site.on("/large", lambda exchange: exchange.answer(body=large))

@@ -16,7 +16,7 @@ from hooks.commands.shell.steps import PAUSE, apply_option, take, without_event_
 RESOURCES = "services,ingresses"
 
 
-@click.command()
+@click.command(short_help="Make hand-written Ingresses ingress-manager's, in place.")
 @click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1, required=True)
 @click.option(
     "--accept-changes",
@@ -57,8 +57,8 @@ def adopt(  # noqa: PLR0913 - each is an option
         raise click.UsageError("--apply works on the cluster, not on files")
     manifests, wanted = read_named(source, INGRESS, names, RESOURCES)
     policy = source.policy(guess=not apply)
-    if policy.paused and apply and not without_event:
-        raise click.UsageError("the settings pause ingress-manager: end the pause first, or add --without-event")
+    if policy.paused and not without_event:
+        refuse_pause(apply=apply)
     wrong = show(map(about_file, manifests.unreadable))
     adoptions = list(adoptions_of(manifests, wanted, policy, accepted))
     for field in sorted({*accepted}.difference(*(adoption.changes for adoption in adoptions))):
@@ -75,6 +75,14 @@ def adopt(  # noqa: PLR0913 - each is an option
     if apply:
         wrong += show(check(source, [adoption for adoption in adoptions if adoption.steps]))
     context.exit(1 if wrong else 0)
+
+
+def refuse_pause(*, apply: bool) -> None:
+    """Say that no Event comes in a pause. Raises click.UsageError when it would be waited for now."""
+    sentence = "the settings pause ingress-manager: end the pause first, or add --without-event"
+    if apply:
+        raise click.UsageError(sentence)
+    note(sentence)
 
 
 def check(source: Source, adopted: Sequence[Adoption]) -> Iterator[Finding]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from hooks.commands import ingresses, services
+from hooks.commands.audit import SERVICE
 from hooks.commands.audit import audit as audit_of
 from hooks.commands.findings import about_file
 from hooks.commands.inventory import HTTPROUTE, INGRESS
@@ -21,8 +23,7 @@ from hooks.policy import Policy
 
 RESOURCES = {INGRESS: "ingresses.networking.k8s.io", HTTPROUTE: "httproutes.gateway.networking.k8s.io"}
 PLURAL = {INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes"}
-ABSENT = "the server doesn't have a resource type"
-"""What kubectl says of a kind that the cluster doesn't have."""
+BOTH = "`kubectl get services,ingresses` prints both."
 
 COLOURS: dict[str, dict[str, Any]] = {
     Severity.ERROR: {"fg": "red"},
@@ -50,7 +51,7 @@ class Seen:
     """The kinds that could not be looked at, or "settings", and why."""
 
 
-@click.command()
+@click.command(short_help="Say what of a cluster needs a person, and what mends it.")
 @partial(source_options, settings=CURRENT_SETTINGS)
 @click.option(
     "--settings",
@@ -108,21 +109,23 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
 def look(source: Source) -> Seen:
     """Return what there is, as far as the user may read it. Raises click.UsageError, and KubectlFailed for Services."""
     if source.files:
-        manifests = source.read("")
-        kinds = {item.kind for item in manifests.items}
-        for kind, name in (("v1/Service", "Service"), ("networking.k8s.io/v1/Ingress", INGRESS)):
-            if kind not in kinds:
-                note(f"There is no {name} in what was read; `kubectl get services,ingresses` prints both.")
-        return Seen(manifests)
-    seen = Seen(source.read("services"))
+        seen = Seen(source.read(""))
+        if not any(seen.manifests.of_kind(services.SERVICE)):
+            seen.unseen[SERVICE] = f"Services could not be looked at: there is none in what was read; {BOTH}"
+        if not any(seen.manifests.of_kind(ingresses.INGRESS)):
+            note(f"There is no Ingress in what was read; {BOTH}")
+        return seen
+    seen = Seen(Manifests())
     for kind, resource in RESOURCES.items():
         try:
             seen.manifests.extend(source.read(resource))
         except KubectlFailed as failed:
-            if ABSENT in failed.message and kind == HTTPROUTE:
+            if kind == HTTPROUTE and failed.is_unknown_kind:
                 seen.httproutes = False
             else:
                 seen.unseen[kind] = f"{PLURAL[kind]} could not be looked at: {failed.message}"
+    # Last: the Ingress of a Service that is made meanwhile must not be taken for one whose Service is gone.
+    seen.manifests.extend(source.read("services"))
     return seen
 
 
@@ -132,6 +135,7 @@ def print_findings(source: Source, seen: Seen, output: str, only: Collection[str
     if policy.paused:
         note("The settings pause ingress-manager: nothing changes until `paused` is false, but for what is forbidden.")
     audited = audit_of(seen.manifests.items, policy, unseen=seen.unseen, httproutes=seen.httproutes)
+    audited = audited.on(source.kubectl.options)
     if only:
         audited.found = [found for found in audited.found if found.kind in only]
     for text in findings(audited, output, seen.unseen.values(), paint):

@@ -12,7 +12,7 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
     return [CompletionItem(entry.key, help=entry.meaning) for entry in entries() if entry.key.startswith(incomplete)]
 
 
-@click.command()
+@click.command(short_help="Say what an annotation, a setting or a reason means.")
 @click.argument("key", required=False, shell_complete=complete)
 def explain(key: str | None) -> None:
     """Say what an annotation, a setting, the reason of a refusal or a finding of an audit means.
@@ -24,7 +24,7 @@ def explain(key: str | None) -> None:
     \b
     Examples:
       ingress-manager explain ingress/routes
-      ingress-manager explain namespaces.*.hosts
+      ingress-manager explain 'namespaces.*.hosts'
       ingress-manager explain host-not-allowed
     """  # noqa: D301 - \b keeps click from joining lines
     if key is None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import click
 
-from hooks.commands.manifests import Manifests, read
+from hooks.commands.manifests import Item, Manifests, read
 from hooks.commands.shell.console import waiting
-from hooks.text import one_line
+from hooks.text import one_line, quoted
 
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
 """How the lines begin that kubectl's libraries log beside its own message."""
@@ -20,6 +20,11 @@ class KubectlFailed(click.ClickException):
     """kubectl can't be run, or has failed; the message is its own, in one line."""
 
     exit_code = 2
+
+    @property
+    def is_unknown_kind(self) -> bool:
+        """Return whether the cluster doesn't know the kind that was asked for."""
+        return "the server doesn't have a resource type" in self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +53,25 @@ class Kubectl:
 
     def get(self, resources: str, *arguments: str) -> Manifests:
         """Return the objects of some kinds, such as "services,ingresses". Raises KubectlFailed."""
-        return read(self.run("get", resources, "--output=json", *arguments))
+        printed = self.run("get", resources, "--output=json", *arguments)
+        found = read(printed)
+        if found.unreadable or not printed.lstrip().startswith("{"):
+            raise KubectlFailed(f"kubectl get {resources} has printed no JSON: {quoted(printed)}")
+        return found
+
+    def get_one(self, resource: str, *arguments: str) -> Item:
+        """Return one object, such as "configmap/settings". Raises KubectlFailed."""
+        items = self.get(resource, *arguments).items
+        if not items:
+            raise KubectlFailed(f"kubectl get {resource} has printed no object")
+        return items[0]
 
     def get_if_known(self, resource: str, *arguments: str) -> Manifests:
         """Return the objects of a kind, none when the cluster doesn't know the kind. Raises KubectlFailed."""
         try:
             return self.get(resource, *arguments)
         except KubectlFailed as failed:
-            if "the server doesn't have a resource type" in failed.message:
+            if failed.is_unknown_kind:
                 return Manifests()
             raise
 

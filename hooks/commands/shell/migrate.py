@@ -11,7 +11,7 @@ from hooks.commands.shell.kubectl import KubectlFailed
 from hooks.commands.shell.options import Source, source_options
 
 
-@click.command()
+@click.command(short_help="Move Services from exposecontroller or Xposer.")
 @source_options
 @click.pass_context
 def migrate(context: click.Context, source: Source) -> None:
@@ -30,7 +30,7 @@ def migrate(context: click.Context, source: Source) -> None:
     manifests = source.read("services,ingresses")
     if not source.files:
         manifests.extend(configmaps(source))
-    migration = migration_of(manifests, source.policy())
+    migration = migration_of(manifests, source.policy(), source.kubectl.options)
     click.echo("\n".join(migration.steps), nl=False)
     wrong = show(map(about_file, manifests.unreadable)) + show(migration.findings)
     context.exit(1 if wrong else 0)

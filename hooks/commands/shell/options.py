@@ -87,11 +87,11 @@ class Source:
     def policy_of_the_cluster(self) -> Policy:
         """Return the settings that the hook of the cluster has. Raises KubectlFailed and click.UsageError."""
         inside = f"--namespace={NAMESPACE}"
-        [deployment] = self.kubectl.get(f"deployment/{DEPLOYMENT}", inside).items
+        deployment = self.kubectl.get_one(f"deployment/{DEPLOYMENT}", inside)
         name = configmap_of(deployment)
         if name is None:
             raise KubectlFailed(f"the Deployment {NAMESPACE}/{DEPLOYMENT} mounts no ConfigMap")
-        [configmap] = self.kubectl.get(f"configmap/{name}", inside).items
+        configmap = self.kubectl.get_one(f"configmap/{name}", inside)
         note(f"With the settings of the ConfigMap {NAMESPACE}/{name}.")
         return parsed(text_of(configmap) or "", f"ConfigMap {NAMESPACE}/{name}")
 

@@ -36,7 +36,7 @@ class Typed(msgspec.Struct):
     settings: str
 
 
-@click.command()
+@click.command(short_help="See in a browser what Services become, as you type.")
 @click.option(
     "--port",
     metavar="N",

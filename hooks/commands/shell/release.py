@@ -14,7 +14,7 @@ from hooks.commands.steps import comment, script
 HTTPROUTES = "httproutes.gateway.networking.k8s.io"
 
 
-@click.command()
+@click.command(short_help="Give Ingresses back as they are, unmanaged.")
 @click.argument("names", metavar="[NAMESPACE/]SERVICE...", nargs=-1, required=True)
 @apply_option
 @without_event_option

@@ -10,7 +10,7 @@ from hooks.commands.shell.console import note, show, waiting
 from hooks.commands.shell.options import Source, output_option, source_options
 
 
-@click.command()
+@click.command(short_help="Print the Ingresses that Services become.")
 @source_options
 @output_option
 @click.option("--check", is_flag=True, help="Print no objects, only what is wrong: for pre-commit and CI.")

@@ -28,25 +28,31 @@ without_event_option = click.option(
 
 
 def take(kubectl: Kubectl, label: str, steps: Iterable[Step], *, without_event: bool) -> None:
-    """Run the commands, and print each before. Raises KubectlFailed at the first that fails.
+    """Run the commands, and print each before. Raises KubectlFailed at the first that fails, or when Ctrl-C ends it.
 
     The message says what was done before, and how to take it back.
     """
     done: list[Step] = []
     for step in steps:
         event = None if without_event else step.until
+        begun: list[Step] = []
         try:
             before = _lines(kubectl, event) if event else []
             click.echo(f"$ {shown(step.command, kubectl.options)}")
+            begun = [step]
             kubectl.run(*step.command)
-            done.append(step)
+            done, begun = [*done, step], []
             if event:
                 with waiting(f"waiting until Metacontroller has seen it: {event.text}"):
                     _wait(kubectl, event, before)
             elif step.until:
-                time.sleep(PAUSE)
+                with waiting(f"waiting {PAUSE} seconds, so that Metacontroller sees it"):
+                    time.sleep(PAUSE)
         except KubectlFailed as failed:
-            raise KubectlFailed(_told(label, failed, done, kubectl)) from failed
+            raise KubectlFailed(_told(label, failed.message, done, kubectl)) from failed
+        except KeyboardInterrupt as stopped:
+            # Nobody knows whether a command that has begun was carried out. Taking it back does no harm.
+            raise KubectlFailed(_told(label, "interrupted", [*done, *begun], kubectl)) from stopped
 
 
 def _lines(kubectl: Kubectl, event: Event) -> list[str]:
@@ -62,7 +68,8 @@ def _wait(kubectl: Kubectl, event: Event, before: list[str]) -> None:
         if lines and lines != before:
             return
         if time.monotonic() > deadline:
-            last = printed.splitlines()[-1].partition(" ")[2] if printed.strip() else "none"
+            # A refusal ends with a line break.
+            last = printed.rstrip().splitlines()[-1].partition(" ")[2] if printed.strip() else "none"
             raise KubectlFailed(
                 f"Metacontroller has not reported within {PATIENCE:g} s that {event.text}. The last Event of Service "
                 f"{event.service.label}: {last}. Where the settings pause ingress-manager, or the policy "
@@ -71,8 +78,8 @@ def _wait(kubectl: Kubectl, event: Event, before: list[str]) -> None:
         time.sleep(INTERVAL)
 
 
-def _told(label: str, failed: KubectlFailed, done: list[Step], kubectl: Kubectl) -> str:
-    lines = [f"{label}: {failed.message}"]
+def _told(label: str, message: str, done: list[Step], kubectl: Kubectl) -> str:
+    lines = [f"{label}: {message}"]
     if not done:
         return f"{lines[0]}\nNothing of it was done."
     lines += ["Done so far:", *(f"  {shown(step.command, kubectl.options)}" for step in done)]

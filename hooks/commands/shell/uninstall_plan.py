@@ -17,7 +17,7 @@ OPTIONAL = (
 """Kinds that a cluster may not know."""
 
 
-@click.command(name="uninstall-plan")
+@click.command(name="uninstall-plan", short_help="Print the commands that remove ingress-manager.")
 @click.option(
     "--keep/--remove", default=None, help="Whether the Ingresses and HTTPRoutes stay, or go. One of the two is needed."
 )
@@ -39,7 +39,8 @@ def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None)
     if keep is None:
         raise click.UsageError("say what becomes of the Ingresses: --keep or --remove")
     manifests = source.read("services,ingresses") if source.files else whole_cluster(source)
-    for line in plan_of(manifests, keep=keep):
+    click.echo("set -e")
+    for line in plan_of(manifests, keep=keep, whole=not source.files):
         click.echo(f"\n{comment(line)}" if isinstance(line, str) else shown(line, source.kubectl.options))
     context.exit(1 if show(map(about_file, manifests.unreadable)) else 0)
 

@@ -1,7 +1,9 @@
 # team-a/annotation-of-the-settings-accepted
+(set -e
 seen() { kubectl get events --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' | grep -F 'Ingress team-a/annotation-of-the-settings-accepted is in the way'; }
 before=$(seen || true)
 kubectl annotate service annotation-of-the-settings-accepted --namespace=team-a --resource-version=1 ingress/http=true ingress/host=annotation-of-the-settings-accepted.example.com
 until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done
 kubectl patch ingress annotation-of-the-settings-accepted --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager", "nginx.ingress.kubernetes.io/proxy-body-size": "8m", "example.com/zone": "public", "ingress/added-by-settings": "example.com/zone, nginx.ingress.kubernetes.io/proxy-body-size"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "annotation-of-the-settings-accepted", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}}'
 kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' ingress/annotation-of-the-settings-accepted --namespace=team-a --timeout=60s
+)

@@ -1,7 +1,9 @@
 # team-a/everything-accepted
+(set -e
 seen() { kubectl get events --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' | grep -F 'Ingress team-a/everything-accepted is in the way'; }
 before=$(seen || true)
 kubectl annotate service everything-accepted --namespace=team-a --resource-version=1 ingress/http=true ingress/host=everything.example.com ingress/tls-secret=all
 until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done
 kubectl patch ingress everything-accepted --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "everything-accepted", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}, "spec": {"defaultBackend": null, "tls": [{"hosts": ["everything.example.com"], "secretName": "all"}], "rules": [{"host": "everything.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "everything-accepted", "port": {"number": 80}}}}]}}], "ingressClassName": "nginx"}}'
 kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' ingress/everything-accepted --namespace=team-a --timeout=60s
+)

@@ -1,7 +1,9 @@
 # team-a/one-rule-for-each-path-accepted
+(set -e
 seen() { kubectl get events --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' | grep -F 'Ingress team-a/one-rule-for-each-path-accepted is in the way'; }
 before=$(seen || true)
 kubectl annotate service one-rule-for-each-path-accepted --namespace=team-a --resource-version=1 ingress/http=true ingress/host=rules.example.com 'ingress/routes=[{path: /a}, {path: /b}]'
 until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done
 kubectl patch ingress one-rule-for-each-path-accepted --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "one-rule-for-each-path-accepted", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}, "spec": {"rules": [{"host": "rules.example.com", "http": {"paths": [{"path": "/a", "pathType": "Prefix", "backend": {"service": {"name": "one-rule-for-each-path-accepted", "port": {"number": 80}}}}, {"path": "/b", "pathType": "Prefix", "backend": {"service": {"name": "one-rule-for-each-path-accepted", "port": {"number": 80}}}}]}}]}}'
 kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' ingress/one-rule-for-each-path-accepted --namespace=team-a --timeout=60s
+)

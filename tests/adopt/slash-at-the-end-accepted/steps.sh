@@ -1,7 +1,9 @@
 # team-a/slash-at-the-end-accepted
+(set -e
 seen() { kubectl get events --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' | grep -F 'Ingress team-a/slash-at-the-end-accepted is in the way'; }
 before=$(seen || true)
 kubectl annotate service slash-at-the-end-accepted --namespace=team-a --resource-version=1 ingress/http=true ingress/host=slash-at-the-end-accepted.example.com ingress/path=/shop/
 until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done
 kubectl patch ingress slash-at-the-end-accepted --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "slash-at-the-end-accepted", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}, "spec": {"rules": [{"host": "slash-at-the-end-accepted.example.com", "http": {"paths": [{"path": "/shop", "pathType": "Prefix", "backend": {"service": {"name": "slash-at-the-end-accepted", "port": {"number": 80}}}}]}}]}}'
 kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' ingress/slash-at-the-end-accepted --namespace=team-a --timeout=60s
+)

@@ -19,7 +19,7 @@ kubectl annotate service release-admin --namespace=team-a ingress/http=true ingr
 # Its Ingress is called admin, the new one release-admin.
 # Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:
 # then delete the old one first.
-kubectl wait --for=create ingress release-admin --namespace=team-a --timeout=60s
+kubectl wait --for=create ingress release-admin --namespace=team-a --timeout=60s &&
 kubectl delete ingress admin --namespace=team-a
 
 kubectl annotate service by-path --namespace=team-a ingress/http=true ingress/host=apps.example.com ingress/path=/team-a/by-path/ ingress/tls-secret=tls-by-path

@@ -1,0 +1,49 @@
+{{- define "ingress-manager.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* The name of the hook's objects. */}}
+{{- define "ingress-manager.fullname" -}}
+{{- $name := include "ingress-manager.name" . }}
+{{- $generated := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) }}
+{{- .Values.fullnameOverride | default $generated | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* The labels by which the hook's pods are selected: they must never change. */}}
+{{- define "ingress-manager.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "ingress-manager.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end }}
+
+{{- /* The labels of every object. Of labels with the same key, merge takes the first. */}}
+{{- define "ingress-manager.labels" -}}
+{{- $own := include "ingress-manager.selectorLabels" . | fromYaml }}
+{{- $chart := printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- $_ := set $own "helm.sh/chart" $chart }}
+{{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion }}
+{{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service }}
+{{- merge $own .Values.commonLabels | toYaml }}
+{{- end }}
+
+{{- /* The labels of the hook's objects. */}}
+{{- define "ingress-manager.hookLabels" -}}
+{{- merge (dict "app.kubernetes.io/component" "hook") (include "ingress-manager.labels" . | fromYaml) | toYaml }}
+{{- end }}
+
+{{- /* The labels of the hook's pods. */}}
+{{- define "ingress-manager.podLabels" -}}
+{{- $selected := include "ingress-manager.selectorLabels" . | fromYaml }}
+{{- merge $selected .Values.podLabels (include "ingress-manager.hookLabels" . | fromYaml) | toYaml }}
+{{- end }}
+
+{{- define "ingress-manager.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- /* The ConfigMap with the settings. Its name ends in a hash of them, so that a change rolls the pods, and so that each
+pod keeps the settings that it was started with. */}}
+{{- define "ingress-manager.settingsName" -}}
+{{ include "ingress-manager.fullname" . | trunc 43 }}-settings-{{ toYaml .Values.settings | sha256sum | trunc 10 }}
+{{- end }}

@@ -1,0 +1,9 @@
+# team-a/path-type-that-is-not-allowed-accepted
+(set -e
+seen() { kubectl get events --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' | grep -F 'Ingress team-a/path-type-that-is-not-allowed-accepted is in the way'; }
+before=$(seen || true)
+kubectl annotate service path-type-that-is-not-allowed-accepted --namespace=team-a --resource-version=1 ingress/http=true ingress/host=path-type-that-is-not-allowed-accepted.example.com
+until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done
+kubectl patch ingress path-type-that-is-not-allowed-accepted --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "path-type-that-is-not-allowed-accepted", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}, "spec": {"rules": [{"host": "path-type-that-is-not-allowed-accepted.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "path-type-that-is-not-allowed-accepted", "port": {"number": 80}}}}]}}]}}'
+kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' ingress/path-type-that-is-not-allowed-accepted --namespace=team-a --timeout=60s
+)

@@ -1,0 +1,243 @@
+"""docs/helm.md: its commands install, upgrade, roll back and uninstall the chart on a real API server.
+
+No node runs the pods. So the test does what a cluster does for a Deployment: it serves the hook, with the settings that
+the Deployment mounts, and reports the rollout. Metacontroller asks the hook by its Service's name. There is no DNS, so
+it asks through an HTTP proxy, which is the hook itself.
+"""
+
+import contextlib
+import http.client
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from devcluster import engines
+from devcluster.api import EVENTS, NAMESPACES, Object, Resource, path_of
+from devcluster.cluster import CRD_FILE, hook_command
+from devcluster.control_plane import ControlPlane
+from devcluster.ports import ReservedPort
+from devcluster.processes import Process, Processes
+from devcluster.programs import find_programs, require_built
+from devcluster.story import Stage, steps_for
+from hooks.errors import SettingsError
+from hooks.settings import FILE_VARIABLE, parse
+from tests.e2e.conftest import require
+from tests.manifests import REPOSITORY, find
+from tests.test_docs import blocks
+from tools import golang
+
+pytestmark = pytest.mark.thorough
+
+NAME = "ingress-manager"
+DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
+CONFIGMAPS = Resource("v1", "configmaps", "ConfigMap")
+
+
+class Pods(threading.Thread):
+    """What a cluster with nodes does for the hook's Deployment. `stop` it at the end."""
+
+    def __init__(self, plane: ControlPlane, processes: Processes, port: int) -> None:
+        super().__init__(daemon=True)
+        self.plane, self.port = plane, port
+        self.settings = processes.folder / "settings.yaml"
+        self.hook: Process = processes.add(
+            "hook", hook_command(port), env={FILE_VARIABLE: str(self.settings)}, cwd=REPOSITORY
+        )
+        self._ended = threading.Event()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self.join()
+
+    def run(self) -> None:
+        while not self._ended.wait(0.1):
+            deployment = self.plane.api.get(DEPLOYMENTS, NAME, NAME)
+            if deployment is None:
+                self.hook.stop()
+                continue
+            generation = deployment["metadata"]["generation"]
+            if deployment.get("status", {}).get("observedGeneration") != generation and self.roll_out(deployment):
+                self.report(generation, deployment["spec"]["replicas"])
+
+    def roll_out(self, deployment: Object) -> bool:
+        """Serve the hook as a Deployment says; return whether it runs. If it doesn't start, the one before runs on."""
+        [volume] = deployment["spec"]["template"]["spec"]["volumes"]
+        config = self.plane.api.get(CONFIGMAPS, volume["configMap"]["name"], NAME) or {}
+        settings = config["data"]["settings.yaml"]
+        try:
+            parse(settings)
+        except SettingsError:
+            return False
+        if not self.hook.running or settings != self.settings.read_text():
+            self.hook.kill()
+            self.settings.write_text(settings)
+            self.hook.start()
+            self.hook.wait_ready(self.is_ready)
+        return True
+
+    def is_ready(self) -> bool:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)) as hook:
+            try:
+                hook.request("GET", "/readyz")
+                return hook.getresponse().status == 200
+            except OSError:
+                return False
+
+    def report(self, generation: int, replicas: int) -> None:
+        counted = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
+        conditions = [
+            {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable"},
+            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
+        ]
+        status = {"observedGeneration": generation, "conditions": conditions} | counted
+        self.plane.api.request("PATCH", f"{path_of(DEPLOYMENTS, NAME, NAME)}/status", body={"status": status})
+
+
+class Site:
+    """A control plane with nothing installed, and a folder from which the page's commands can be run as they are."""
+
+    def __init__(self, plane: ControlPlane, folder: Path) -> None:
+        self.plane, self.folder = plane, folder
+        for name in ("charts", "manifests", "metacontroller"):
+            (folder / name).symlink_to(REPOSITORY / name)
+        programs = (plane.programs.kubectl.path, require_built("helm").path)
+        path = os.pathsep.join([*(str(program.parent) for program in programs), os.environ["PATH"]])
+        self.environment = {"PATH": path, "HOME": str(folder), "KUBECONFIG": str(plane.kubeconfig)}
+
+    def run(self, block: str) -> None:
+        """Run the commands of a block."""
+        ended = self.try_to(block)
+        assert ended.returncode == 0, f"{block}{ended.stdout}{ended.stderr}"
+
+    def try_to(self, block: str) -> subprocess.CompletedProcess[str]:
+        """Run the commands of a block up to the first one that fails."""
+        # Metacontroller's own CRDs are on the Internet; CRD_FILE holds CRDs of the same kinds.
+        local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), block)
+        return subprocess.run(
+            ["sh", "-ec", local],  # noqa: S607
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    def values(self, values: object) -> None:
+        """Write the file that the commands name."""
+        (self.folder / "my-values.yaml").write_text(yaml.safe_dump(values))
+
+    def objects(self) -> set[str]:
+        """Return all objects that the API server holds, but for what it writes by itself: Events and Leases."""
+        kinds = self.plane.kubectl("api-resources", "--verbs=list", "--output=name").split()
+        kept = ",".join(kind for kind in kinds if kind.partition(".")[0] not in {"events", "leases"})
+        columns = "custom-columns=:.kind,:.metadata.namespace,:.metadata.name"
+        return set(self.plane.kubectl("get", kept, "--all-namespaces", "--output", columns).splitlines())
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    if reason := golang.lacking("helm"):
+        pytest.skip(reason)
+    require("metacontroller")
+    with Processes() as running:
+        yield running
+
+
+@pytest.fixture
+def site(processes: Processes, tmp_path: Path) -> Iterator[Site]:
+    with contextlib.closing(ControlPlane(find_programs(print), processes)) as plane:
+        plane.start()
+        plane.wait_ready()
+        yield Site(plane, tmp_path)
+
+
+@pytest.fixture
+def hook_port(site: Site, processes: Processes) -> Iterator[int]:
+    """Yield the port of the hook, which is served as soon as there is a Deployment of it."""
+    with contextlib.closing(ReservedPort()) as port:
+        pods = Pods(site.plane, processes, port.number)
+        pods.start()
+        yield port.number
+        pods.stop()
+
+
+def start_metacontroller(site: Site, processes: Processes, hook_port: int) -> Process:
+    """Start Metacontroller as its Deployment says."""
+    engine = engines.find_engine("metacontroller", find("metacontroller/install", "Deployment"))
+    kubeconfig = processes.folder / "engine.kubeconfig"
+    token = site.plane.api.service_account_token(engine.namespace, engine.service_account)
+    site.plane.write_kubeconfig(kubeconfig, engine.service_account, token)
+    proxy = {"HTTP_PROXY": f"http://127.0.0.1:{hook_port}"}
+    process = processes.add("engine", engine.command(kubeconfig), env=proxy, cwd=engine.folder)
+    process.start()
+    return process
+
+
+def stage_of(site: Site, name: str, ingress_class: str) -> Stage:
+    """Return a new namespace."""
+    site.plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return Stage(site.plane.api, name, ingress_class=ingress_class)
+
+
+def class_of_a_new_ingress(stage: Stage, name: str) -> str:
+    """Return the class of the Ingress that a new Service gets."""
+    stage.create_service(name, {"ingress/http": "true"})
+    ingress = stage.until_ingress(name, f"the Ingress {name}", lambda _: True)
+    return str(ingress["spec"]["ingressClassName"])
+
+
+def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
+    site: Site, processes: Processes, hook_port: int
+) -> None:
+    metacontroller, install, upgrade, roll_back, uninstall, without_metacontroller = blocks("helm.md", "sh")
+    before = site.objects()
+    site.run(metacontroller)
+    site.plane.start_controllers()
+    engine = start_metacontroller(site, processes, hook_port)
+    only_metacontroller = site.objects()
+
+    values = yaml.safe_load(blocks("helm.md", "yaml")[0])
+    assert values["settings"] == {"class": "traefik"}
+    site.values(values)
+    site.run(install)
+    # Metacontroller was told to ask the hook only once it answered: a Service that can't be asked about gets an Event.
+    assert [event["message"] for event in site.plane.api.list(EVENTS) if event["reason"] == "SyncError"] == []
+    stage = stage_of(site, "team-a", "traefik")
+    for step in steps_for(stage):
+        step.play(stage)
+
+    site.values(values | {"settings": {"class": "haproxy"}, "replicaCount": 3})
+    site.run(upgrade)
+    assert class_of_a_new_ingress(stage, "upgraded") == "haproxy"
+    assert replicas(site) == 3
+    site.run(roll_back)
+    assert class_of_a_new_ingress(stage, "rolled-back") == "traefik"
+    assert replicas(site) == 2
+
+    site.values(values | {"settings": {"host": "not a host"}})
+    failed = site.try_to(upgrade.replace("--rollback-on-failure", "--rollback-on-failure --timeout 5s"))
+    assert failed.returncode != 0
+    assert "has been rolled back due to rollback-on-failure being set" in failed.stderr
+    assert class_of_a_new_ingress(stage, "upgraded-in-vain") == "traefik"
+
+    site.values(values)
+    site.run(uninstall)
+    assert [stage.ingress(name) for name in ("upgraded", "rolled-back", "blog")] == 3 * [None]
+    site.plane.kubectl("delete", "namespace", stage.namespace)
+    assert site.objects() - only_metacontroller == set()
+    engine.stop()
+    site.run(without_metacontroller)
+    assert site.objects() - before == set()
+
+
+def replicas(site: Site) -> int:
+    """Return how many pods of the hook are asked for."""
+    deployment = site.plane.api.get(DEPLOYMENTS, NAME, NAME) or {}
+    return int(deployment["spec"]["replicas"])

@@ -1,0 +1,51 @@
+"""The tutorial and the page on troubleshooting: each of their commands is run, and prints what the page shows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devcluster import gateway
+from devcluster.build import REPOSITORY
+from devcluster.programs import find_metacontroller
+from tests.e2e.conftest import require
+from tools import markdown, pages
+
+pytestmark = pytest.mark.thorough
+
+
+@pytest.fixture(scope="module")
+def shell() -> Iterator[pages.Shell]:
+    """Yield a shell beside a cluster that `make cluster` has started."""
+    require("standin")
+    if reason := gateway.lacking():
+        pytest.skip(reason)
+    if find_metacontroller() is None:
+        pytest.skip("The pages show what Metacontroller says, and there is no `metacontroller` on PATH.")
+    with pages.cluster_shell("metacontroller") as started:
+        yield started
+
+
+@pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
+def test_every_command_prints_what_the_page_shows(shell: pages.Shell, path: Path) -> None:
+    page = path.read_text(encoding="utf-8")
+    assert pages.commands(page)
+    assert pages.masked(pages.play(path, shell)) == pages.masked(page), "`make pages` writes it"
+
+
+def test_every_command_that_is_shown_without_its_output_works(shell: pages.Shell) -> None:
+    shell.run(f"cd {REPOSITORY / 'docs/commands/examples'} && kubectl apply --filename troubles.yaml")
+    shell.run("kubectl wait --for=create ingress/wiki --namespace team-a")
+    try:
+        for name in ("outages.md", "refusals.md", "tenants.md"):
+            page = (REPOSITORY / "docs" / name).read_text(encoding="utf-8")
+            commands = [
+                line for fence in markdown.fences(page) if fence.info == "sh" for line in fence.text.splitlines()
+            ]
+            assert commands
+            for command in commands:
+                printed = shell.run(f"{command}; echo exit status $?")
+                # `audit` ends with 1 when something is found.
+                assert printed.endswith(f"exit status {int(' audit ' in command)}\n"), printed
+    finally:
+        shell.run(f"kubectl delete --filename troubles.yaml; cd {REPOSITORY}")

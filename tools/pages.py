@@ -1,0 +1,187 @@
+"""The pages whose commands need a cluster: `make pages` runs them on one, and writes what each command prints.
+
+It is the cluster of `make cluster`. tests/e2e/test_pages.py runs the same commands, and compares what they print.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, NamedTuple, cast
+
+import click
+
+from devcluster.build import REPOSITORY
+from devcluster.console import Command, end_on_signals, progress
+from devcluster.errors import DevClusterError
+
+PAGES = {
+    REPOSITORY / "docs/tutorial.md": None,
+    REPOSITORY / "docs/troubleshooting.md": REPOSITORY / "docs/commands/examples/troubles.yaml",
+}
+"""The pages, and the objects that are there when the commands of one are run."""
+
+CONSOLE = re.compile(r"^```console cluster\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""What somebody types and sees: lines that begin with `$ `, and below each what the command prints."""
+
+READS = re.compile(r"kubectl (get|describe|events)|curl|ingress-manager audit")
+"""Commands that only look. What they see may take a moment to be there, and they can be repeated."""
+
+PATIENCE = 20.0
+"""Seconds in which a command that looks has to see what is on the page."""
+
+SETTLED = 3.0
+"""Seconds after which it is written to the page what a command sees."""
+
+VARIES = (
+    (re.compile(r"127\.\d+\.\d+\.\d+"), "ADDRESS"),
+    (re.compile(r"(?<=ADDRESS:)\d+"), "PORT"),
+    (re.compile(r"\b(?:\d+(?:h|m|s|ms))+(?: \(x\d+ over (?:\d+(?:h|m|s))+\))?(?!\w)"), "TIME"),
+    (re.compile(r"(?<=ingress-manager-settings-)\w+"), "HASH"),
+    (re.compile(r" {2,}"), "  "),
+    (re.compile(r" +$", re.MULTILINE), ""),
+)
+"""What is different each time, and what it is compared as."""
+
+
+def masked(text: str) -> str:
+    """Return the text without what is different each time."""
+    for pattern, placeholder in VARIES:
+        text = pattern.sub(placeholder, text)
+    return text
+
+
+class Typed(NamedTuple):
+    """A command of a page, and what it prints there."""
+
+    command: str
+    shown: str
+
+
+def typed(block: str) -> list[Typed]:
+    """Return the commands of a block."""
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+    return [Typed(command, shown) for command, shown in zip(parts[1::2], parts[2::2], strict=True)]
+
+
+def commands(page: str) -> list[Typed]:
+    """Return the commands of a page that need a cluster."""
+    return [each for block in CONSOLE.findall(page) for each in typed(block)]
+
+
+class Shell:
+    """A bash in which commands are run one after the other, as somebody types them."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._bash = subprocess.Popen(
+            ["bash", "--norc"],
+            cwd=REPOSITORY,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._keyboard, self._screen = cast(IO[str], self._bash.stdin), cast(IO[str], self._bash.stdout)
+
+    def __enter__(self) -> "Shell":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        # What runs in the background ends, too.
+        os.killpg(self._bash.pid, signal.SIGKILL)
+        self._bash.communicate()
+
+    def run(self, command: str) -> str:
+        """Return what a command prints, on both streams. Raises DevClusterError when the shell has ended."""
+        end = "--end of the output--"
+        self._keyboard.write(f"{command}\nprintf '%s\\n' '{end}'\n")
+        self._keyboard.flush()
+        printed = ""
+        while not printed.endswith(f"{end}\n"):
+            line = self._screen.readline()
+            if not line:
+                raise DevClusterError(f"the shell has ended at: {command}")
+            printed += line
+        return printed.removesuffix(f"{end}\n")
+
+    def see(self, each: Typed) -> str:
+        """Return what a command prints: if it only looks, once that is what the page shows, or patience ends."""
+        until = time.monotonic() + self._patience
+        printed = self.run(each.command)
+        while READS.match(each.command) and masked(printed) != masked(each.shown) and time.monotonic() < until:
+            time.sleep(0.2)
+            printed = self.run(each.command)
+        return printed
+
+
+@contextlib.contextmanager
+def cluster_shell(engine: str, patience: float = PATIENCE) -> Iterator[Shell]:
+    """Yield a shell in which the commands have been typed that `make cluster` tells to; end the cluster afterwards."""
+    cluster = subprocess.Popen(
+        ["make", "cluster", f"ENGINE={engine}"],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        screen, welcome = cast(IO[str], cluster.stdout), ""
+        while "Ctrl-C ends it." not in welcome:
+            line = screen.readline()
+            if not line:
+                raise DevClusterError(f"`make cluster` has ended, and printed: {welcome}")
+            welcome += line
+        with Shell(patience) as shell:
+            for export in re.findall(r"^ +(export .*)$", welcome, re.MULTILINE):
+                shell.run(export)
+            yield shell
+    finally:
+        # As Ctrl-C does. `make` passes it on to nobody, so that the whole group gets it.
+        os.killpg(cluster.pid, signal.SIGINT)
+        cluster.communicate(timeout=60)
+
+
+def play(path: Path, shell: Shell) -> str:
+    """Return a page with what its commands print in the shell."""
+    objects = PAGES[path]
+    if objects:
+        shell.run(f"kubectl apply --filename {objects}")
+    page = played(path.read_text(encoding="utf-8"), shell.see)
+    if objects:
+        shell.run(f"kubectl delete --filename {objects}")
+    return page
+
+
+def played(page: str, see: Callable[[Typed], str]) -> str:
+    """Return the page with what `see` answers for each of its commands."""
+
+    def shown(block: re.Match[str]) -> str:
+        return "".join(["```console cluster\n", *[f"$ {each.command}\n{see(each)}" for each in typed(block[1])], "```"])
+
+    return CONSOLE.sub(shown, page)
+
+
+@click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Write into docs/tutorial.md and docs/troubleshooting.md what their commands print on a cluster of `make cluster`.
+
+    What is as it was, but for addresses and times, is left as it is.
+    """
+    with progress() as report, cluster_shell("metacontroller", SETTLED) as shell:
+        for path in PAGES:
+            report(f"running the commands of {path.relative_to(REPOSITORY)}")
+            after = play(path, shell)
+            if masked(after) != masked(path.read_text(encoding="utf-8")):
+                path.write_text(after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    end_on_signals()
+    main(prog_name="python -m tools.pages")
