@@ -39,15 +39,15 @@ class Run(NamedTuple):
 def commands_section(progress: Progress, services: int = 10_000) -> Section:
     """Return the figures of the commands, with so many Services and with a tenth of them."""
     with tempfile.TemporaryDirectory() as folder:
-        none, few, many = (dump(Path(folder), count) for count in (0, services // 10, services))
+        one, few, many = (dump(Path(folder), count) for count in (1, services // 10, services))
         plain = loading(many)
         figures = [Figure(f"json.load of {services:,} Services and their Ingresses", f"{plain:.2f} s")]
         for name in COMMANDS:
             progress(f"{name} of {services:,} Services and their Ingresses")
-            start, small, large = best(name, none), best(name, few), best(name, many)
+            start, small, large = best(name, one), best(name, few), best(name, many)
             growth = (large.seconds - start.seconds) / max(small.seconds - start.seconds, 0.001)
             figures += [
-                Figure(f"{name} of nothing", f"{start.seconds:.2f} s"),
+                Figure(f"{name} of one Service", f"{start.seconds:.2f} s"),
                 at_most(f"{name} of them, beyond json.load", large.seconds - plain, SECONDS, "{:.2f} s"),
                 at_most(f"{name}: its memory", large.megabytes, MEGABYTES, "{:.0f} MB"),
                 at_most(

@@ -234,14 +234,17 @@ def _error_of(response: requests.Response) -> ApiError:
 
 
 def wait_for(check: Callable[[], T | None], timeout: float = 10, *, what: str = "", interval: float = 0.02) -> T:
-    """Return the first true answer of `check`.
+    """Return the first true answer of `check`, which is asked every `interval` seconds, and ever more seldom.
+
+    It is late by a twentieth of the time at most: whoever waits for long shall not keep others from their work.
 
     Raises NotReady, which says `what` was awaited and the last answer, when there is none within `timeout` seconds.
     """
-    deadline = time.monotonic() + timeout
+    began = time.monotonic()
     while not (answer := check()):
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > timeout:
             waited_for = what or getattr(check, "__name__", "it")
             raise NotReady(f"waited {timeout:g} s for {waited_for}; the last answer was {answer!r}")
-        time.sleep(interval)
+        time.sleep(max(interval, waited / 20))
     return answer

@@ -122,14 +122,15 @@ class Process:
 
         Raises ProcessDied as soon as the process has ended, and NotReady after `timeout`, both with the log's end.
         """
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
         while not check():
             self.check_alive()
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - began
+            if waited > timeout:
                 raise NotReady(
                     f"{self.name} was not ready within {timeout:g} s. The end of its log:\n{self.log_tail()}"
                 )
-            time.sleep(0.02)
+            time.sleep(max(0.02, waited / 20))  # as wait_for in devcluster.api does
 
     def check_alive(self) -> None:
         """Raise ProcessDied, with the log's last lines, unless it runs."""

@@ -215,7 +215,7 @@ def test_a_short_run_of_the_commands_gives_all_their_figures() -> None:
             f"{name}{figure}"
             for name in ("render", "audit")
             for figure in (
-                " of nothing",
+                " of one Service",
                 " of them, beyond json.load",
                 ": its memory",
                 ": 20 / 2 Services, of time without the start",

@@ -52,6 +52,12 @@ QUICK = {
 }
 """Those that are adopted without --thorough."""
 
+HAVE_ASKED = {"annotated-already", "annotated-with-another-path-type"}
+"""Those whose Services ask for an Ingress before theirs is adopted."""
+
+STILL_FOUND = {("claimed-twice", "hosts-with-the-same-paths"), ("placeholder-host", "default-host")}
+"""What an audit says of them once they are adopted: the kind, and the case."""
+
 PORT = 8086
 
 
@@ -120,6 +126,12 @@ def is_ours(ingress: Object) -> bool:
     return all(marks)
 
 
+def audited(cluster: DevCluster, namespace: str) -> set[tuple[str, str]]:
+    """Return what an audit finds in a namespace: the kind, and the name of the object."""
+    ended = run(cluster.control_plane, "audit", f"--current-settings={SETTINGS}", "-n", namespace, "-o", "json")
+    return {(each["kind"], each["object"]["name"]) for each in json.loads(ended.stdout)["findings"]}
+
+
 def settle(stage: Stage) -> None:
     """Return once Metacontroller has synced all that was done, and the garbage collector has deleted what it had to."""
     for service in stage.api.list(SERVICES, stage.namespace):
@@ -156,6 +168,12 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
             else:
                 assert now == ingress, "what is refused is left alone"
 
+    def found() -> set[tuple[str, str]]:
+        of_all = audited(adopting, stage.namespace)
+        return {(kind, case.name) for kind, name in of_all for case in good if name == names[case]}
+
+    chosen = {case.name for case in good}
+    assert found() == {("name-taken", name) for name in HAVE_ASKED & chosen}
     with Watch(stage.api, stage.namespace) as watch:
         options = (f"--settings={SETTINGS}", "--apply")
         exactly = command("adopt", *options, *(names[case] for case in some if not accepted(case)))
@@ -167,6 +185,7 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
     with Watch(stage.api, stage.namespace) as watch:
         settle(stage)
     assert {name for _, name in watch.events} == {"canary"}, "nothing is written again"
+    assert found() == {(kind, name) for kind, name in STILL_FOUND if name in chosen}
     again = command("adopt", *options, names[good[0]])
     assert (again.returncode, again.stdout) == (0, "")
     assert again.stderr.endswith(f"{stage.namespace}/{names[good[0]]}: is ingress-manager's already\n")
@@ -177,6 +196,7 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
     assert released.returncode == 0, released.stderr
     assert watch.deleted() == {"canary"}
     check(ours=False)
+    assert found() == set()
     services = {service["metadata"]["name"]: service for service in stage.api.list(SERVICES, stage.namespace)}
     for case in good:
         annotations = services[names[case]]["metadata"].get("annotations", {})

@@ -389,8 +389,9 @@ def test_during_a_switch_from_ingresses_to_httproutes_and_back(shops: Shops) -> 
         cluster.restart_hook(settings)
     seen = Counter(written(shops)) - before
     verbs = [(kind, verb) for kind in ("ingresses", "httproutes") for verb in ("create", "delete")]
-    assert seen.keys() == {(kind, verb, name) for kind, verb in verbs for name in shops.names}
-    # A write that is under way when the engine is killed may be carried out, and be missing in the audit log.
+    # `set_outputs` has seen each object come and go. A write that is under way when the engine is killed may be carried
+    # out, and be missing in the audit log.
+    assert seen.keys() <= {(kind, verb, name) for kind, verb in verbs for name in shops.names}
     assert max(seen.values()) <= len(rounds)
 
 
