@@ -17,8 +17,8 @@ CONTEXT ?=
 INGRESSES ?= keep
 METACONTROLLER_CRDS ?=
 bin := .venv/bin
-# Most tests wait for something, so more processes than cores make them faster; more than this would not.
-all_tests = $(bin)/python -m pytest --numprocesses 4 --dist loadgroup --cov --cov-report term \
+# Many tests wait for something. With more processes than these, a machine of two cores would serve visitors too late.
+all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup --cov --cov-report term \
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help

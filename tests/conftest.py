@@ -9,11 +9,12 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screenshot", action="store_true", help="Write the pictures in docs/: make screenshot.")
     parser.addoption("--thorough", action="store_true", help="Try more, and everything on both engines: make test-all.")
+    parser.addoption("--requests", type=int, help="With --thorough: how many no disturbance of the gateway may lose.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # No deadline and no complaint about slow input: test machines are noisy, and the benchmark measures speed.
-    examples = 300 if config.getoption("--thorough") else 50
+    examples = 100 if config.getoption("--thorough") else 50
     settings.register_profile(
         "here", max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

@@ -54,7 +54,7 @@ def test_the_service_of_an_attack_is_stored_as_it_was_sent(attack: Path, empty_c
 def test_ingresses_and_httproutes_made_up_at_random_are_accepted(
     empty_cluster: ControlPlane, pytestconfig: pytest.Config
 ) -> None:
-    count, enough = 0, 200 if pytestconfig.getoption("--thorough") else 50
+    count, enough = 0, 100 if pytestconfig.getoption("--thorough") else 50
 
     @settings(
         max_examples=enough,

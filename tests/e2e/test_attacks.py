@@ -33,9 +33,10 @@ import yaml
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
-from tests.e2e.conftest import skip_second
 from tests.e2e.tenant import said, tenant_of
 from tests.manifests import REPOSITORY
+
+pytestmark = pytest.mark.usefixtures("one_engine_is_enough")
 
 ATTACKS = sorted(path.parent for path in (REPOSITORY / "tests" / "attacks").glob("*/steps.yaml"))
 NAME = "shop"
@@ -156,12 +157,6 @@ def has(found: Any, wanted: Any) -> bool:
     if isinstance(wanted, list):
         return isinstance(found, list) and len(found) == len(wanted) and all(map(has, found, wanted))
     return bool(found == wanted)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def play_them_once(engine: str, pytestconfig: pytest.Config) -> None:
-    """Skip the attacks on the stand-in where they are played on the real Metacontroller."""
-    skip_second(engine, pytestconfig, "The attacks were played")
 
 
 @pytest.fixture

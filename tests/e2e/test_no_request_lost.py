@@ -1,7 +1,7 @@
 """While parts of ingress-manager and of the gateway end, start again and are changed, no visitor's request is lost.
 
-Visitors send 300 requests a second; with `--thorough` at least 20,000 of them during each disturbance. Each has to be
-answered within ten seconds, with 200 and by the very Service that its host names.
+Visitors send 300 requests a second; with `--thorough` at least 5,000 of them during each disturbance, or as many as
+`--requests` says. Each has to be answered within ten seconds, with 200 and by the very Service that its host names.
 
 A server may close a kept connection just when a request is on its way. RFC 9112 (9.3.1) lets a client send that request
 again if its method is idempotent, and clients do. Such requests are counted apart, and none is accepted over HTTP/1.1:
@@ -20,7 +20,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -33,8 +33,9 @@ from devcluster.cluster import DevCluster
 from devcluster.gateway import answers
 from devcluster.story import Stage
 from tests.e2e.audit import writes
-from tests.e2e.conftest import is_second
 from tests.steady_load import ALL_KINDS, Report, SteadyLoad
+
+pytestmark = pytest.mark.usefixtures("one_engine_is_enough")
 
 NAMESPACE = "lossless"
 PORT = 8090
@@ -73,16 +74,15 @@ SHORT = Scale(
     },
     leaving=0.3,
 )
-THOROUGH = Scale(requests=20_000, services=200, transport={}, leaving=2)
+THOROUGH = Scale(requests=5_000, services=100, transport={}, leaving=2)
 
 
 @pytest.fixture(scope="module")
-def scale(engine: str, pytestconfig: pytest.Config) -> Scale:
-    """Return how much is tried. In the short form, Traefik ends in an eighth of the time that is shipped.
-
-    The long form takes minutes, and half of a small machine: one engine is enough, the real one where it can be had.
-    """
-    return THOROUGH if pytestconfig.getoption("--thorough") and not is_second(engine) else SHORT
+def scale(pytestconfig: pytest.Config) -> Scale:
+    """Return how much is tried. In the short form, Traefik ends in an eighth of the time that is shipped."""
+    if not pytestconfig.getoption("--thorough"):
+        return SHORT
+    return replace(THOROUGH, requests=pytestconfig.getoption("--requests") or THOROUGH.requests)
 
 
 class Replica:
