@@ -104,7 +104,7 @@ class Gateway:
             self.traefiks.append(process)
             process.start()
 
-    def beside(self, address: str, change: Callable[[dict[str, Any]], None]) -> Process:
+    def beside(self, address: str, change: Callable[[dict[str, Any]], None] = lambda _static: None) -> Process:
         """Return one more Traefik, to be started, with an address of loopback for itself and the same ports.
 
         Its configuration is that of the first one, but for what `change` does to the static part.

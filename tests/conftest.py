@@ -1,5 +1,6 @@
 """How hypothesis runs here, and how it is said what could not be tested."""
 
+import os
 from collections import Counter
 
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screenshot", action="store_true", help="Write the pictures in docs/: make screenshot.")
     parser.addoption("--thorough", action="store_true", help="Try more, and everything on both engines: make test-all.")
-    parser.addoption("--requests", type=int, help="With --thorough: how many no disturbance of the gateway may lose.")
+    parser.addoption(
+        "--requests", type=int, default=5000, help="With --thorough: how many no disturbance of the gateway may lose."
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -19,6 +22,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "here", max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("here")
+    # `make` would tell one that a test starts that it is within another, and what it prints would differ.
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+        os.environ.pop(name, None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -89,8 +90,9 @@ class SteadyLoad:
     def connect_to(self, addresses: Iterable[str]) -> None:
         """Let new connections go to these addresses from now on. Those that are open stay."""
         assert self._process.stdin
-        self._process.stdin.write(" ".join(addresses) + "\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # it has ended: `report` says why
+            self._process.stdin.write(" ".join(addresses) + "\n")
+            self._process.stdin.flush()
 
     def report(self) -> Report:
         """Send no more, and return what became of all requests when the last one is answered."""

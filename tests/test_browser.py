@@ -16,7 +16,7 @@ from tests.test_not_found_served import Pages, serving_pages
 from tests.test_readme import REPOSITORY
 
 # One browser for all: the processes of pytest-xdist share none.
-pytestmark = pytest.mark.xdist_group("chromium")
+pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("chromium")]
 
 HOST = "shop.example.com"
 BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}

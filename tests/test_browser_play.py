@@ -27,7 +27,7 @@ from tests.test_readme import REPOSITORY
 from tools import examples
 
 # One browser for all: the processes of pytest-xdist share none.
-pytestmark = pytest.mark.xdist_group("chromium")
+pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("chromium")]
 
 EXAMPLES = json.loads(examples.text())
 BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}

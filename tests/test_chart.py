@@ -15,7 +15,10 @@ from tests.test_docs import blocks
 from tests.test_manifests import SETUP, selects
 from tools import chart, golang
 
-pytestmark = pytest.mark.skipif(golang.lacking("helm") is not None, reason=golang.lacking("helm") or "")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(golang.lacking("helm") is not None, reason=golang.lacking("helm") or ""),
+]
 
 INSTANCE = "app.kubernetes.io/instance"
 
@@ -101,7 +104,6 @@ def states(values: Any, path: tuple[str, ...]) -> bool:
     return not path or (isinstance(values, dict) and path[0] in values and states(values[path[0]], path[1:]))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("leaf", chart.leaves(), ids=lambda leaf: ".".join(leaf.path))
 def test_every_value_changes_what_is_rendered(leaf: chart.Value) -> None:
     stating = [values_of(case) for case in cases() if states(values_of(case), leaf.path)]

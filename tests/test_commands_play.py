@@ -268,33 +268,33 @@ def test_the_port_of_the_web_need_not_be_named(server: Loopback, port: int, monk
 
 
 @pytest.mark.parametrize(
-    ("reason", "headers", "body", "status"),
+    ("headers", "body", "status"),
     [
-        ("another page", {"Origin": "http://evil.example"}, b"{}", 403),
-        ("a page in a frame without an origin", {"Origin": "null"}, b"{}", 403),
-        ("another port of this machine", {"Origin": "http://127.0.0.1:1"}, b"{}", 403),
-        ("https", {"Origin": "https://127.0.0.1"}, b"{}", 403),
-        ("a form", {"Content-Type": "text/plain"}, b"{}", 415),
-        ("too much", {}, b" " * (LARGEST_BODY + 1), 413),
-        ("far too much", {}, b" " * (17 * LARGEST_BODY), 413),
-        ("no JSON", {}, b"{", 400),
-        ("no object", {}, b"[]", 400),
-        ("a field that is missing", {}, b'{"service": ""}', 400),
-        ("a number", {}, b'{"service": 1, "settings": ""}', 400),
-        ("a number that is too long", {}, b"1" * 5000, 400),
-        ("bytes", {}, b"\xff\xfe\xff", 400),
-        ("a deep list", {}, b"[" * 200_000, 400),
+        pytest.param({"Origin": "http://evil.example"}, b"{}", 403, id="another page"),
+        pytest.param({"Origin": "null"}, b"{}", 403, id="a page in a frame without an origin"),
+        pytest.param({"Origin": "http://127.0.0.1:1"}, b"{}", 403, id="another port of this machine"),
+        pytest.param({"Origin": "https://127.0.0.1"}, b"{}", 403, id="https"),
+        pytest.param({"Content-Type": "text/plain"}, b"{}", 415, id="a form"),
+        pytest.param({}, b" " * (LARGEST_BODY + 1), 413, id="too much"),
+        pytest.param({}, b" " * (17 * LARGEST_BODY), 413, id="far too much"),
+        pytest.param({}, b"{", 400, id="no JSON"),
+        pytest.param({}, b"[]", 400, id="no object"),
+        pytest.param({}, b'{"service": ""}', 400, id="a field that is missing"),
+        pytest.param({}, b'{"service": 1, "settings": ""}', 400, id="a number"),
+        pytest.param({}, b"1" * 5000, 400, id="a number that is too long"),
+        pytest.param({}, b"\xff\xfe\xff", 400, id="bytes"),
+        pytest.param({}, b"[" * 200_000, 400, id="a deep list"),
     ],
 )
 def test_what_the_page_does_not_ask_is_refused(
-    server: Loopback, reason: str, headers: dict[str, str], body: bytes, status: int
+    server: Loopback, headers: dict[str, str], body: bytes, status: int
 ) -> None:
     try:
         answered = posted(server, body, **headers)
     except requests.ConnectionError:
         assert len(body) > loopback.MOST_DISCARDED, "the answer was not read, as the rest was not"
         return
-    assert (answered.status_code, answered.headers["Content-Type"]) == (status, loopback.TEXT), reason
+    assert (answered.status_code, answered.headers["Content-Type"]) == (status, loopback.TEXT)
     assert HEADERS.items() <= answered.headers.items()
 
 

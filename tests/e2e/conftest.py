@@ -51,17 +51,13 @@ def is_second(engine: str) -> bool:
     return engine == "standin" and find_metacontroller() is not None
 
 
-def skip_second(engine: str, config: pytest.Config, what: str) -> None:
-    """Skip what the real Metacontroller is enough for, except in `make test-all`. `what` was done."""
-    if is_second(engine) and not config.getoption("--thorough"):
-        pytest.skip(f"{what} on Metacontroller alone; `make test-all` does it on the stand-in for it, too.")
-
-
 @pytest.fixture(scope="session", params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
-    """Return the engine's name; every test that needs a cluster runs once for each."""
+    """Return the engine's name. In `make test-all`, every test that needs a cluster runs once for each."""
     name = str(request.param)
     require(name)
+    if is_second(name) and not request.config.getoption("--thorough"):
+        pytest.skip("They were tested on Metacontroller; `make test-all` tests them on the stand-in for it, too.")
     return name
 
 
@@ -94,14 +90,13 @@ SERVING_SETTINGS = {
 
 
 @pytest.fixture(scope="session")
-def serving(engine: str, pytestconfig: pytest.Config) -> Iterator[DevCluster]:
+def serving(engine: str) -> Iterator[DevCluster]:
     """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute` and `both`.
 
     What a Service is given there is what the namespace's name says.
     """
     if reason := gateway.lacking():
         pytest.skip(reason)
-    skip_second(engine, pytestconfig, "Requests were sent")
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True) as running:
         for name in ("ingress", "httproute", "both"):
             running.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

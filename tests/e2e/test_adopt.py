@@ -1,6 +1,6 @@
 """`adopt` and `release` on a real cluster, by somebody with no more rights than that takes: no Ingress is ever gone.
 
-The Ingresses are those of tests/adopt that go by its common settings: all of them with --thorough.
+The Ingresses are those of tests/adopt that go by its common settings.
 """
 
 import json
@@ -41,18 +41,6 @@ CASES = [
     for case in cases.cases_in(cases.ADOPTIONS)
     if not (case / "settings.yaml").exists() and case.name not in NOT_ON_A_CLUSTER
 ]
-QUICK = {
-    *(
-        "annotated-already",
-        "annotations-that-stay",
-        "hosts-with-different-paths",
-        "labels-and-a-finalizer",
-        "tls-secret",
-    ),
-    *("everything-accepted", "port-by-name-accepted"),
-}
-"""Those that are adopted without --thorough."""
-
 HAVE_ASKED = {"annotated-already", "annotated-with-another-path-type"}
 """Those whose Services ask for an Ingress before theirs is adopted."""
 
@@ -72,12 +60,10 @@ def adopting(cluster: DevCluster) -> Iterator[DevCluster]:
 
 
 @pytest.fixture
-def good(engine: str, pytestconfig: pytest.Config) -> list[Path]:
+def good(engine: str) -> list[Path]:
     """Return the cases that are adopted. Each takes seconds, so on a second engine they are twenty."""
     cases = [case for case in CASES if not (case / "refusal.txt").exists()]
-    if pytestconfig.getoption("--thorough"):
-        return cases[:20] if is_second(engine) else cases
-    return [case for case in cases if case.name in QUICK]
+    return cases[:20] if is_second(engine) else cases
 
 
 def create(stage: Stage, case: Path) -> Object:
@@ -153,6 +139,7 @@ def settle(stage: Stage) -> None:
     stage.until("the garbage collector", lambda: stage.ingress("canary") is None)
 
 
+@pytest.mark.thorough
 def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched(
     adopting: DevCluster, stage: Stage, tmp_path: Path, good: list[Path]
 ) -> None:
@@ -221,6 +208,7 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
     stage.api.patch(INGRESSES, "labels-and-a-finalizer", {"metadata": {"finalizers": None}}, stage.namespace)
 
 
+@pytest.mark.thorough
 def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevCluster, tmp_path: Path) -> None:
     """A Service with an Ingress and an HTTPRoute is released, and the Ingress is adopted again."""
     stage = Stage(serving.api, "both", serving.gateway, CLASS)
@@ -386,11 +374,11 @@ class Traffic:
                 self.failures.append(repr(error))
 
 
+@pytest.mark.thorough
 def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
     cluster: DevCluster,
     stage: Stage,
     tmp_path: Path,
-    pytestconfig: pytest.Config,
     record_property: Callable[[str, object], None],
 ) -> None:
     if reason := lacking():
@@ -400,7 +388,7 @@ def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
     create_pair(stage, "shop", "shop", CLASS)
     host = f"shop.{stage.namespace}.example.com"
     service = service_of(stage, "shop")
-    enough = 2000 if pytestconfig.getoption("--thorough") else 300
+    enough = 2000
 
     def command(*arguments: str) -> str:
         ended = run(cluster.control_plane, *arguments, "-n", stage.namespace, kubeconfig=kubeconfig)

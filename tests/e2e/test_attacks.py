@@ -36,7 +36,7 @@ from devcluster.story import Stage
 from tests.e2e.tenant import said, tenant_of
 from tests.manifests import REPOSITORY
 
-pytestmark = pytest.mark.usefixtures("one_engine_is_enough")
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
 
 ATTACKS = sorted(path.parent for path in (REPOSITORY / "tests" / "attacks").glob("*/steps.yaml"))
 NAME = "shop"

@@ -1,7 +1,7 @@
 """While parts of ingress-manager and of the gateway end, start again and are changed, no visitor's request is lost.
 
-Visitors send 300 requests a second; with `--thorough` at least 5,000 of them during each disturbance, or as many as
-`--requests` says. Each has to be answered within ten seconds, with 200 and by the very Service that its host names.
+Visitors send 300 requests a second; at least 5,000 of them during each disturbance, or as many as `--requests` says.
+Each has to be answered within ten seconds, with 200 and by the very Service that its host names.
 
 A server may close a kept connection just when a request is on its way. RFC 9112 (9.3.1) lets a client send that request
 again if its method is idempotent, and clients do. Such requests are counted apart, and none is accepted over HTTP/1.1:
@@ -20,7 +20,6 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ from devcluster.story import Stage
 from tests.e2e.audit import writes
 from tests.steady_load import ALL_KINDS, Report, SteadyLoad
 
-pytestmark = pytest.mark.usefixtures("one_engine_is_enough")
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
 
 NAMESPACE = "lossless"
 PORT = 8090
@@ -52,53 +51,26 @@ READ_TIMEOUT = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 """An annotation that is copied to the Ingress."""
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How much is tried. Times are in seconds."""
-
-    requests: int
-    """How many are sent during each disturbance, at least."""
-    services: int
-    transport: dict[str, Any]
-    """What differs from the shipped `transport` of Traefik's entry points."""
-    leaving: float
-    """How long new connections still come to a Traefik that ends: until the last node knows of it."""
-
-
-SHORT = Scale(
-    requests=1_000,
-    services=20,
-    transport={
-        "keepAliveMaxTime": "500ms",
-        "lifeCycle": {"requestAcceptGraceTimeout": "2500ms", "graceTimeOut": "1s"},
-    },
-    leaving=0.3,
-)
-THOROUGH = Scale(requests=5_000, services=100, transport={}, leaving=2)
+ALL_SERVICES = 100
+LEAVING = 2
+"""Seconds for which new connections still come to a Traefik that ends: until the last node knows of it."""
 
 
 @pytest.fixture(scope="module")
-def scale(pytestconfig: pytest.Config) -> Scale:
-    """Return how much is tried. In the short form, Traefik ends in an eighth of the time that is shipped."""
-    if not pytestconfig.getoption("--thorough"):
-        return SHORT
-    return replace(THOROUGH, requests=pytestconfig.getoption("--requests") or THOROUGH.requests)
+def requests(pytestconfig: pytest.Config) -> int:
+    """Return how many requests are sent during each disturbance, at least."""
+    return int(pytestconfig.getoption("--requests"))
 
 
 class Replica:
     """A Traefik with an address of its own, and else the configuration of one of the cluster."""
 
-    def __init__(self, cluster: DevCluster, address: str, transport: dict[str, Any]) -> None:
+    def __init__(self, cluster: DevCluster, address: str) -> None:
         assert cluster.gateway
         self.address = address
         self.http_port, self.https_port = cluster.gateway.http_port, cluster.gateway.https_port
         self.probes_port = cluster.gateway.internal_ports[0]
-
-        def change(static: dict[str, Any]) -> None:
-            for entry_point in static["entryPoints"].values():
-                entry_point["transport"] |= transport
-
-        self.process = cluster.gateway.beside(address, change)
+        self.process = cluster.gateway.beside(address)
 
     def serves(self, host: str) -> bool:
         """Return whether a GET of a host is answered with 200."""
@@ -116,12 +88,12 @@ class Replica:
 class Shops(Stage):
     """Services, some of which are visited, and the Traefiks that serve them."""
 
-    def __init__(self, cluster: DevCluster, scale: Scale) -> None:
+    def __init__(self, cluster: DevCluster, requests: int) -> None:
         super().__init__(cluster.api, NAMESPACE)
-        self.cluster, self.scale = cluster, scale
-        self.names = [f"s{number}" for number in range(scale.services)]
+        self.cluster, self.requests = cluster, requests
+        self.names = [f"s{number}" for number in range(ALL_SERVICES)]
         self.visited = self.names[:VISITED]
-        self.replicas = [Replica(cluster, address, scale.transport) for address in ADDRESSES]
+        self.replicas = [Replica(cluster, address) for address in ADDRESSES]
         self.note: Callable[[str, object], None]
         """Adds to what pytest records of a test."""
         self._numbers = itertools.count(100)
@@ -169,15 +141,12 @@ class Shops(Stage):
             self.until_ingress(name, f"a changed Ingress {name}", followed)
 
     def until_ready(self, replica: Replica) -> None:
-        """Return once a started Traefik is ready: for the kubelet, or in the short form when it serves what is visited.
+        """Return once a started Traefik is ready for the kubelet.
 
         Traefik answers /ping before it has read the Ingresses. So the kubelet gives it time.
         """
-        if self.scale is SHORT:
-            self.until_served(host_of)
-        else:
-            time.sleep(startup_delay())
-            replica.process.wait_ready(replica.answers_pings)
+        time.sleep(startup_delay())
+        replica.process.wait_ready(replica.answers_pings)
 
     def outputs(self) -> set[str]:
         """Return what every Service has: Ingresses, and HTTPRoutes that the gateway has accepted; "…" for some only."""
@@ -206,7 +175,7 @@ class Shops(Stage):
             kinds=kinds,
         )
         with load:
-            end = time.monotonic() + self.scale.requests / RATE
+            end = time.monotonic() + self.requests / RATE
             time.sleep(0.5)
             disturb(load)
             while time.monotonic() < end:
@@ -220,7 +189,7 @@ class Shops(Stage):
         self.note("requests", str(report))
         assert report.failed == [], report
         assert [again for again in report.sent_again if again.kind != "http2"] == [], report
-        assert report.succeeded == report.total >= self.scale.requests
+        assert report.succeeded == report.total >= self.requests
         assert all(replica.requests_served() for replica in self.replicas)
 
 
@@ -243,9 +212,9 @@ def startup_delay() -> float:
 
 
 @pytest.fixture(scope="module")
-def open_shops(serving: DevCluster, scale: Scale) -> Iterator[Shops]:
+def open_shops(serving: DevCluster, requests: int) -> Iterator[Shops]:
     """Yield Services that are served by two Traefiks."""
-    with contextlib.closing(Shops(serving, scale)) as shops:
+    with contextlib.closing(Shops(serving, requests)) as shops:
         shops.open()
         yield shops
 
@@ -307,14 +276,13 @@ def test_while_every_ingress_is_changed_in_what_is_not_its_backend(shops: Shops)
     shops.until_followed(shops.names, lambda found: len(found["spec"]["rules"]) == 1)
 
 
-@pytest.mark.thorough
 def test_while_one_of_two_traefiks_ends_and_starts_again(shops: Shops) -> None:
     turns = itertools.cycle(shops.replicas)
 
     def disturb(load: SteadyLoad) -> None:
         leaving = next(turns)
         leaving.process.terminate()
-        time.sleep(shops.scale.leaving)
+        time.sleep(LEAVING)
         assert leaving.process.running, "it has to serve on until every node knows that it is leaving"
         load.connect_to(address for address in ADDRESSES if address != leaving.address)
         wait_for(lambda: not leaving.process.running, PATIENCE, what="the end of a Traefik")
@@ -325,7 +293,6 @@ def test_while_one_of_two_traefiks_ends_and_starts_again(shops: Shops) -> None:
     shops.expect_no_loss(disturb)
 
 
-@pytest.mark.thorough
 def test_a_connection_that_was_silent_until_its_traefik_accepts_no_more_is_closed_unanswered(shops: Shops) -> None:
     """Of Traefik's own making: docs/operating.md tells of it. If this test fails, Traefik has become better there.
 
@@ -359,7 +326,6 @@ SWITCH = (("ingress", "httproute"), ("httproute",), ("ingress", "httproute"), ("
 """The outputs, one after the other: from Ingresses to HTTPRoutes, and back."""
 
 
-@pytest.mark.thorough
 def test_during_a_switch_from_ingresses_to_httproutes_and_back(shops: Shops) -> None:
     """As an operator does it: the settings are changed, and the engine is restarted, which syncs every Service.
 
