@@ -7,6 +7,8 @@ ENGINE ?= auto
 PYTEST ?=
 THOROUGH ?=
 SECONDS ?= 300
+HISTORIES ?= 400
+SEED ?= 1
 VERSION ?=
 IMAGE ?=
 PLATFORMS ?=
@@ -22,7 +24,7 @@ all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup --cov --co
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster test test-all test-fast fuzz lint format docs pages cases screenshot lock bench \
+.PHONY: help run not-found demo cluster test test-all test-fast fuzz histories lint format docs pages cases screenshot lock bench \
 	image image-test install uninstall version dist clean
 
 help:  ## this list
@@ -80,6 +82,10 @@ test-fast: $(bin)/.complete  ## only the tests that need no cluster
 fuzz: $(bin)/.complete  ## let the fuzzer search for SECONDS=300, and Kubernetes' own validation for a fifth of that
 	@$(bin)/python -m tests.fuzz --seconds $(SECONDS)
 	@$(bin)/python -m tests.validation --seconds $$((($(SECONDS) + 4) / 5))
+
+histories: $(bin)/.complete  ## play HISTORIES=400 random histories with faults on a real control plane, from SEED=1
+	@$(bin)/python -m devcluster build
+	@exec $(bin)/python -m tests.histories --histories $(HISTORIES) --seed '$(SEED)' --engine $(ENGINE)
 
 lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
 	@$(bin)/ruff check .

@@ -153,7 +153,7 @@ class DevCluster:
         if self.gateway:
             self._progress("starting the gateway")
             self.gateway.start(plane, rendered)
-        self.hook.wait_ready(self._hook_ready)
+        self.hook.wait_ready(self.hook_ready)
 
         self.engine = self._engine(engine)
         self._progress(f"starting {engine.name('')}")
@@ -230,7 +230,7 @@ class DevCluster:
             cwd=REPOSITORY,
         )
 
-    def _hook_ready(self) -> bool:
+    def hook_ready(self) -> bool:
         with contextlib.closing(http.client.HTTPConnection(self.hook_url.removeprefix("http://"), timeout=5)) as hook:
             try:
                 hook.request("GET", "/readyz")
@@ -265,7 +265,7 @@ class DevCluster:
         if settings is not None:
             self.settings_file.write_text(yaml.safe_dump(settings))
         self.hook.start()
-        self.hook.wait_ready(self._hook_ready)
+        self.hook.wait_ready(self.hook_ready)
 
     def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
         """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""

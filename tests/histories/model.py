@@ -1,0 +1,284 @@
+"""What the docs say becomes of a Service: a model, written from docs/ and not from hooks/.
+
+An object of a Service's name is a `Standing`: ours, with Metacontroller's mark or without it, or a stranger's. None is
+nothing. While something is under way, several are possible. Once everything has settled, `Model.expected` says which.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+MARK = "metacontroller.k8s.io/decorator-controller"
+LABEL = "app.kubernetes.io/managed-by"
+STRANGERS = "example.com/stranger"
+"""A label of what a stranger has made."""
+
+TIMEOUT = "nginx.ingress.kubernetes.io/proxy-read-timeout"
+SNIPPET = "nginx.ingress.kubernetes.io/server-snippet"
+ADDED = "example.com/added"
+
+DEFAULT_HOST = "{service}.{namespace}.example.com"
+SHARED = "shared.example.org"
+
+VALUES: dict[str, list[str | None]] = {
+    "ingress/http": ["true", "true", "true", "false", "yes", None],
+    "ingress/host": [
+        None,
+        "shop.{namespace}.example.com",
+        "a.{namespace}.example.com, b.{namespace}.example.com",
+        SHARED,
+        "Shop_1",
+    ],
+    "ingress/path": [None, "/shop", "/shop/", "//shop"],
+    "ingress/path-type": [None, "Exact", "exact"],
+    "ingress/port": [None, "metrics", "8081", "nope"],
+    "ingress/class": [None, "other", "Not_A_Class"],
+    "ingress/tls": [None, "true", "false", "maybe"],
+    "ingress/tls-secret": [None, "certificate", "Not A Secret"],
+    "ingress/routes": [None, "- {}\n- host: admin.{namespace}.example.com\n", "- path: [\n"],
+    "ingress/hots": [None, None, None, "x"],
+    TIMEOUT: [None, "30", "-1"],
+    SNIPPET: [None, "return 200;"],
+}
+"""What owners write, right and wrong: docs/annotations.md and docs/settings.md tell which is which."""
+
+WRONG = {
+    *(("ingress/http", "yes"), ("ingress/host", "Shop_1"), ("ingress/path", "//shop"), ("ingress/path-type", "exact")),
+    *(("ingress/class", "Not_A_Class"), ("ingress/tls", "maybe"), ("ingress/tls-secret", "Not A Secret")),
+    *(("ingress/routes", "- path: [\n"), ("ingress/hots", "x")),
+}
+"""The values that are mistakes, whatever the Service and the settings are."""
+
+PORTS: dict[str, list[dict[str, Any]]] = {
+    "one": [{"name": "http", "port": 80}],
+    "two": [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}],
+    "unclear": [{"name": "web", "port": 8080}, {"name": "api", "port": 8081}],
+    "udp": [{"name": "dns", "port": 53, "protocol": "UDP"}],
+    "https": [{"name": "https", "port": 443}],
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the administrator has set, as far as histories change it."""
+
+    shared: bool = True
+    """Whether SHARED may be claimed."""
+    other: bool = True
+    """Whether the class `other` may be asked for."""
+    timeouts: bool = True
+    """Whether TIMEOUT is copied."""
+    added: bool = False
+    """Whether the annotation ADDED is added to every Ingress."""
+    paused: bool = False
+
+    def as_file(self) -> dict[str, Any]:
+        """Return the settings as the administrator writes them."""
+        hosts = ["*.{namespace}.example.com", *([SHARED] if self.shared else [])]
+        return {
+            "host": DEFAULT_HOST,
+            "paused": self.paused,
+            "annotations": {ADDED: "yes"} if self.added else {},
+            "copyAnnotations": {TIMEOUT: "any"} if self.timeouts else {},
+            "namespaces": {"*": {"hosts": hosts, "classes": ["nginx", *(["other"] if self.other else [])]}},
+        }
+
+
+@dataclass(frozen=True)
+class Service:
+    """A Service, as its owner wrote it."""
+
+    uid: str
+    annotations: dict[str, str]
+    ports: str
+    """A key of PORTS."""
+    external: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An object of the Service's name."""
+
+    owner: str
+    """The uid of the Service that it belongs to; "" for a stranger's."""
+    body: str
+    """What is in it: labels, annotations and spec, as JSON. For a stranger's, its uid and version."""
+    record: str = ""
+    """What ingress-manager wrote last. Somebody may have changed it since."""
+    marked: bool = True
+    """Whether it has Metacontroller's mark."""
+
+
+REFUSED = "refused"
+OFF = "off"
+
+
+def body_of(ingress: dict[str, Any]) -> str:
+    """Return what is compared of an Ingress: its label, the annotations that aren't Metacontroller's, and its spec."""
+    metadata = ingress["metadata"]
+    annotations = {
+        key: value
+        for key, value in (metadata.get("annotations") or {}).items()
+        if not key.startswith("metacontroller.k8s.io/")
+    }
+    labels = metadata.get("labels") or {}
+    return json.dumps([labels.get(LABEL), annotations, ingress["spec"]], sort_keys=True)
+
+
+def wanted(name: str, namespace: str, service: Service, settings: Settings) -> tuple[str, str]:
+    """Return what a Service is to have: OFF, REFUSED and a word of the reason, or "ingress" and its body."""
+    if service.annotations.get("ingress/http", "false") == "false":
+        return OFF, ""
+    blamed = blame(service, settings)
+    return (REFUSED, blamed) if blamed else ("ingress", made_for(name, namespace, service, settings))
+
+
+def blame(service: Service, settings: Settings) -> str | None:
+    """Return a word of the reason for which an annotated Service is refused; None when it isn't."""
+    stated = service.annotations
+    reasons = {
+        "ExternalName": service.external,
+        **{key: (key, value) in WRONG for key, value in stated.items()},
+    }
+    reasons |= {
+        TIMEOUT: settings.timeouts and stated.get(TIMEOUT) == "-1",
+        "ingress/host": reasons.get("ingress/host") or (stated.get("ingress/host") == SHARED and not settings.shared),
+        "ingress/class": reasons.get("ingress/class")
+        or (stated.get("ingress/class") == "other" and not settings.other),
+        "ingress/tls-secret": reasons.get("ingress/tls-secret")
+        or (stated.get("ingress/tls") == "false" and "ingress/tls-secret" in stated),
+        "TCP port" if service.ports == "udp" else "ingress/port": port_of(service) is None,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def made_for(name: str, namespace: str, service: Service, settings: Settings) -> str:
+    """Return the body of the Ingress of a Service that is accepted."""
+    stated = {key: value.replace("{namespace}", namespace) for key, value in service.annotations.items()}
+    hosts = stated.get("ingress/host", DEFAULT_HOST.format(service=name, namespace=namespace)).split(", ")
+    if "ingress/routes" in stated:
+        hosts = [*hosts, f"admin.{namespace}.example.com"]
+    path, path_type = stated.get("ingress/path", "/"), stated.get("ingress/path-type", "Prefix")
+    if path_type == "Prefix":
+        path = path.rstrip("/") or "/"
+    backend = {"service": {"name": name, "port": {"number": port_of(service)}}}
+    paths = [{"path": path, "pathType": path_type, "backend": backend}]
+    spec: dict[str, Any] = {
+        "ingressClassName": stated.get("ingress/class", "nginx"),
+        "rules": [{"host": host, "http": {"paths": paths}} for host in hosts],
+    }
+    if stated.get("ingress/tls") == "true" or "ingress/tls-secret" in stated:
+        secret = {"secretName": stated["ingress/tls-secret"]} if "ingress/tls-secret" in stated else {}
+        spec["tls"] = [{"hosts": hosts} | secret]
+    annotations = {TIMEOUT: stated[TIMEOUT]} if settings.timeouts and TIMEOUT in stated else {}
+    left = sorted({SNIPPET, *([] if settings.timeouts else [TIMEOUT])} & set(stated))
+    annotations |= {"ingress/not-copied": ", ".join(left)} if left else {}
+    annotations |= {ADDED: "yes", "ingress/added-by-settings": ADDED} if settings.added else {}
+    return body_of({"metadata": {"labels": {LABEL: "ingress-manager"}, "annotations": annotations}, "spec": spec})
+
+
+def port_of(service: Service) -> int | None:
+    """Return the number of the port that serves HTTP, or None when the Service is refused for it."""
+    tcp = [port for port in PORTS[service.ports] if port.get("protocol", "TCP") == "TCP"]
+    stated = service.annotations.get("ingress/port")
+    if stated is not None:
+        return next((int(port["port"]) for port in tcp if stated in {port["name"], str(port["port"])}), None)
+    if len(tcp) == 1:
+        return None if tcp[0]["name"] == "https" else int(tcp[0]["port"])
+    return next((int(port["port"]) for port in tcp if port["name"] == "http"), None)
+
+
+def is_forbidden(standing: Standing, namespace: str, service: Service | None, settings: Settings) -> bool:
+    """Return whether the settings forbid what ingress-manager wrote: docs/settings.md, "Forbidden are"."""
+    _, annotations, spec = json.loads(standing.record)
+    hosts = [rule["host"] for rule in spec["rules"]]
+    return (
+        (service is not None and service.external)
+        or any(not host.endswith(f".{namespace}.example.com") and not settings.shared for host in hosts)
+        or (spec["ingressClassName"] == "other" and not settings.other)
+        or (TIMEOUT in annotations and not settings.timeouts)
+    )
+
+
+@dataclass
+class Model:
+    """All that is possible at one name of one namespace."""
+
+    name: str
+    namespace: str
+    service: Service | None = None
+    settings: Settings = field(default_factory=Settings)
+    possible: set[Standing | None] = field(default_factory=lambda: {None})
+    recent: list[tuple[Service | None, Settings]] = field(default_factory=list)
+    """What ingress-manager may not have seen the end of yet: since everything had settled last, oldest first."""
+    waits: bool = False
+    """Whether the name was taken. Then it can take a quarter of the Service's age until it is tried again."""
+
+    def settled(self, standing: Standing | None, service: Service | None, settings: Settings) -> Standing | None:
+        """Return what becomes of an object when nothing else happens."""
+        if standing is not None and not standing.owner:
+            return standing
+        if standing is not None and (service is None or standing.owner != service.uid):
+            standing = None  # the garbage collector removes what belongs to a Service that is gone
+        if service is None:
+            return None
+        if standing is not None and not standing.marked:
+            return standing
+        kind, body = wanted(self.name, self.namespace, service, settings)
+        if settings.paused or kind == REFUSED:
+            stays = standing is not None and not is_forbidden(standing, self.namespace, service, settings)
+            return standing if stays else None
+        return None if kind == OFF else Standing(service.uid, body, body)
+
+    def expected(self) -> set[Standing | None]:
+        """Return what may stand once everything has settled."""
+        return {self.settled(standing, self.service, self.settings) for standing in self.possible}
+
+    def changed(self) -> None:
+        """Note that the Service, the settings or the object has changed: ingress-manager may be anywhere in between."""
+        self.recent.append((self.service, self.settings))
+        reached = set(self.possible)
+        while True:
+            more = {self.settled(standing, *state) for standing in reached for state in self.recent} - reached
+            if not more:
+                break
+            reached |= more
+        self.possible = reached
+
+    def settle(self, seen: Standing | None) -> None:
+        """Note that everything has settled, and what stands."""
+        self.possible, self.recent, self.waits = {seen}, [(self.service, self.settings)], False
+
+    def edited(self, edit: dict[str, Any]) -> None:
+        """Note that somebody has changed the object, if it is ours: `edit` replaces fields of the body."""
+        self.possible = {replace_body(found, edit) for found in self.possible if found and found.marked and found.owner}
+        self.changed()
+
+    def unmarked(self) -> None:
+        """Note that somebody has taken Metacontroller's mark off the object."""
+        ours = (found for found in self.possible if found and found.owner)
+        self.possible = {replace(found, marked=False) for found in ours}
+        self.changed()
+
+    def found(self, standing: Standing | None) -> None:
+        """Note that there was nothing at the name, or a stranger's object, at one moment."""
+        self.waits = self.waits or standing is not None
+        self.possible = {standing}
+        self.changed()
+
+
+def replace_body(standing: Standing, edit: dict[str, Any]) -> Standing:
+    """Return the object with other fields: `label`, `spec` for its fields, `host` for that of the first rule."""
+    label, annotations, spec = json.loads(standing.body)
+    spec |= edit.get("spec", {})
+    if "host" in edit:
+        spec["rules"] = [{**spec["rules"][0], "host": edit["host"]}, *spec["rules"][1:]]
+    label = edit.get("label", label)
+    return replace(standing, body=json.dumps([label, annotations, spec], sort_keys=True))
+
+
+def matches(seen: Standing | None, expected: Iterable[Standing | None]) -> bool:
+    """Return whether what is seen is possible. What was written last isn't seen."""
+    blank = {standing and replace(standing, record="") for standing in expected}
+    return (seen and replace(seen, record="")) in blank

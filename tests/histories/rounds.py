@@ -1,0 +1,341 @@
+"""Rounds: many histories are played side by side, step by step, each in a namespace of its own, and compared."""
+
+import itertools
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import yaml
+
+from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, ApiError, Object, wait_for
+from devcluster.cluster import DevCluster
+from tests.histories.faults import STORES, Fault, Keeper, made_up_fault
+from tests.histories.model import OFF, REFUSED, Model, Settings, Standing, matches, wanted
+from tests.histories.steps import Diverged, Place, Step, certainly, made_up_steps, standing_of
+
+CLIENTS = 12
+SETTLING = 20.0
+"""Seconds in which a step must have had its effect, where nothing is broken."""
+
+HEALING = 180.0
+"""Seconds in which everything must have settled at the end: Metacontroller's back-off doubles each time."""
+
+Event = Settings | Fault | None
+"""What happens to all histories of a round beside a step."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a round plays: the histories, and beside each step an event."""
+
+    seed: str
+    histories: Sequence[Sequence[Step]]
+    events: Sequence[Event]
+    faults: bool
+
+    @property
+    def steps(self) -> int:
+        """How many steps the longest history has."""
+        return max(map(len, self.histories))
+
+
+@dataclass
+class Seen:
+    """What rounds have come to."""
+
+    histories: int = 0
+    with_faults: int = 0
+    steps: int = 0
+    denied: int = 0
+    """Writes that the admission policies have denied, as they should."""
+    faults: Counter[str] = field(default_factory=Counter)
+    settings: int = 0
+    """How often the settings were changed."""
+    writes: Counter[str] = field(default_factory=Counter)
+    """What the engine has written, by verb and kind of object."""
+    diverged: list[str] = field(default_factory=list)
+    """What was not as the docs say, with the history as a script."""
+
+
+def made_up_plan(seed: str, histories: int, steps: int, *, faults: bool) -> Plan:
+    """Return a round: always the same one for a seed."""
+    random = Random(seed)
+    events: list[Event] = []
+    settings = Settings()
+    for _ in range(steps):
+        if random.random() < 0.12:
+            name = random.choice(["shared", "other", "timeouts", "added", "paused"])
+            settings = replace(settings, **{name: not getattr(settings, name)})
+            if name != "paused" and settings.paused:
+                settings = replace(settings, paused=False)
+            events.append(settings)
+        else:
+            events.append(made_up_fault(random) if faults and random.random() < 0.5 else None)
+    made = [made_up_steps(f"{seed}-{number}", steps) for number in range(histories)]
+    return Plan(seed, made, events, faults)
+
+
+class Rounds:
+    """Plays plans on a cluster."""
+
+    def __init__(self, cluster: DevCluster, seen: Seen) -> None:
+        self.cluster, self.api, self.seen = cluster, cluster.api, seen
+        self.written: dict[tuple[str, str], list[str]] = {}
+        """What the engine did to each Ingress in the last round, in this order."""
+        self._audited = 0
+        self._settings = Settings()
+        self._touches = itertools.count()
+
+    def play(self, plan: Plan) -> dict[int, str]:
+        """Play a plan; return what has diverged, by the number of the history."""
+        places = [Place(self.api, f"history-{number}") for number in range(len(plan.histories))]
+        wrong: dict[int, str] = {}
+        with Keeper(self.cluster) as keeper, ThreadPoolExecutor(CLIENTS) as clients:
+            self._keeper = keeper
+            list(clients.map(self._prepare, places))
+            self.written.clear()
+            self._set(Settings(), places, clients)
+            for number in range(plan.steps):
+                event = plan.events[number] if number < len(plan.events) else None
+                if isinstance(event, Settings):
+                    self._set(event, places, clients)
+                with keeper.breaking(event if isinstance(event, Fault) else None):
+                    for index, why in clients.map(
+                        play_step, range(len(places)), plan.histories, places, [number] * len(places)
+                    ):
+                        if why:
+                            wrong.setdefault(index, why)
+                if not plan.faults:
+                    self._settle(places, wrong, f"after step {number + 1}", SETTLING, end=False)
+            if plan.faults:
+                if any(isinstance(event, Fault) and event.part in STORES for event in plan.events):
+                    # The garbage collector can lose an Ingress whose Service is gone: docs/outages.md.
+                    with keeper.down("controller manager"):
+                        pass
+                keeper.until_up()
+            if self._settings.paused:
+                self._set(replace(self._settings, paused=False), places, clients)
+            self._settle(places, wrong, "at the end", HEALING, end=True)
+            time.sleep(0.5)
+            self._settle(places, wrong, "half a second later", 0, end=True)
+            if not plan.faults:
+                self._check_events(places, wrong)
+            self._check_writes(wrong)
+            list(clients.map(self._clear, places))
+            wait_for(lambda: not self._ingresses(), HEALING, what="an empty cluster")
+        self._count(plan, places)
+        return wrong
+
+    def _count(self, plan: Plan, places: Iterable[Place]) -> None:
+        self.seen.histories += len(plan.histories)
+        self.seen.with_faults += len(plan.histories) if plan.faults else 0
+        self.seen.steps += sum(map(len, plan.histories))
+        self.seen.denied += sum(place.denied for place in places)
+        for event in plan.events:
+            if isinstance(event, Fault):
+                self.seen.faults[f"{event.kind} {event.part}"] += 1
+            elif event:
+                self.seen.settings += 1
+
+    def _prepare(self, place: Place) -> None:
+        """Make the namespace, unless it is there."""
+        made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}}
+
+        def create() -> bool:
+            try:
+                certainly(lambda: self.api.create(NAMESPACES, made))
+            except ApiError as error:
+                found = certainly(lambda: self.api.get(NAMESPACES, place.namespace))
+                return error.status == 409 and found is not None and "deletionTimestamp" not in found["metadata"]
+            return True
+
+        wait_for(create, HEALING, what=f"the namespace {place.namespace}")
+
+    def _clear(self, place: Place) -> None:
+        """Delete what a history has left."""
+        if not place.gone:
+            for resource in (SERVICES, INGRESSES):
+                for found in certainly(lambda resource=resource: self.api.list(resource, place.namespace)):  # type: ignore[misc]
+                    name = found["metadata"]["name"]
+                    certainly(lambda resource=resource, name=name: self.api.delete(resource, name, place.namespace))  # type: ignore[misc]
+
+    def _set(self, settings: Settings, places: Iterable[Place], clients: ThreadPoolExecutor) -> None:
+        """Roll out settings, and have every Service synced again, as a restart of Metacontroller would."""
+        self._settings = settings
+        self._keeper.roll_out(settings.as_file())
+        touched = {"metadata": {"labels": {"touched": str(next(self._touches))}}}
+
+        def touch(place: Place) -> None:
+            for name, model in place.models.items():
+                model.settings = settings
+                model.changed()
+                if model.service and not place.gone:
+                    certainly(lambda name=name: self.api.patch(SERVICES, name, touched, place.namespace))  # type: ignore[misc]
+
+        list(clients.map(touch, places))
+
+    def _ingresses(self) -> dict[tuple[str, str], Object]:
+        found = certainly(lambda: self.api.list(INGRESSES))
+        return {(made["metadata"]["namespace"], made["metadata"]["name"]): made for made in found}
+
+    def _settle(self, places: Sequence[Place], wrong: dict[int, str], when: str, patience: float, end: bool) -> None:
+        """Return once all is as it should be. What isn't in time is noted as wrong.
+
+        Before the end, nobody waits for a name that was taken: that can take a quarter of a Service's age.
+        """
+        deadline = time.monotonic() + patience
+        pause = 0.02
+        while True:
+            ingresses = self._ingresses()
+            different = [
+                (index, model, stands)
+                for index, place in enumerate(places)
+                if index not in wrong
+                for name, model in place.models.items()
+                if not matches(stands := standing_of(ingresses.get((place.namespace, name))), model.expected())
+            ]
+            if all(model.waits and not end for _, model, _ in different) or time.monotonic() > deadline:
+                break
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.5)
+        for index, model, stands in different:
+            if end or not model.waits:
+                wrong.setdefault(index, f"{when}: {told(model, stands)}")
+        waiting = [id(model) for _, model, _ in different]
+        for index, place in enumerate(places):
+            for name, model in place.models.items():
+                if index not in wrong and id(model) not in waiting:
+                    stands = standing_of(ingresses.get((place.namespace, name)))
+                    model.settle(next(found for found in model.expected() if matches(stands, [found])))
+
+    def _check_events(self, places: Sequence[Place], wrong: dict[int, str]) -> None:
+        """Note each refused Service that no Event tells why."""
+
+        def missing() -> dict[int, str]:
+            told_of = Counter[tuple[str, str]]()
+            texts: dict[tuple[str, str], str] = {}
+            for event in certainly(lambda: self.api.list(EVENTS)):
+                about = event["involvedObject"]
+                if event["reason"] == "SyncError":
+                    key = (about.get("namespace", ""), about.get("uid", ""))
+                    told_of[key] += 1
+                    texts[key] = texts.get(key, "") + event["message"]
+            found = {}
+            for index, place in enumerate(places):
+                for name, model in place.models.items():
+                    service = model.service
+                    if index in wrong or service is None or place.gone:
+                        continue
+                    kind, blamed = wanted(name, place.namespace, service, model.settings)
+                    if kind == REFUSED and blamed not in texts.get((place.namespace, service.uid), ""):
+                        found[index] = f"no Event on Service {name} tells of {blamed}"
+            return found
+
+        end = time.monotonic() + SETTLING
+        while (found := missing()) and time.monotonic() < end:
+            time.sleep(0.3)
+        wrong.update(found)
+
+    def _check_writes(self, wrong: dict[int, str]) -> None:
+        """Count what the engine has written since the last round; note writes to what it may only read."""
+        with self.cluster.control_plane.audit_log.open() as lines:
+            lines.seek(self._audited)
+            text = lines.read()
+        complete = text.rpartition("\n")[0]
+        self._audited += len(complete.encode()) + 1
+        for line in complete.splitlines():
+            if self.cluster.engine_user not in line:
+                continue
+            event = json.loads(line)
+            if event["user"]["username"] != self.cluster.engine_user or event["verb"] in {"get", "list", "watch"}:
+                continue
+            resource = event.get("objectRef", {}).get("resource", "")
+            if event["responseStatus"]["code"] < 400:
+                self.seen.writes[f"{event['verb']} {resource}"] += 1
+                if resource == "ingresses":
+                    about = event["objectRef"]
+                    self.written.setdefault((about["namespace"], about["name"]), []).append(event["verb"])
+            if resource not in {"ingresses", "events", "leases"}:
+                wrong[-1] = f"the engine has written to {resource}: {line}"
+
+
+def play_step(index: int, history: Sequence[Step], place: Place, number: int) -> tuple[int, str | None]:
+    """Play one step of a history, if it has one; return the history's number, and what is wrong."""
+    if number < len(history) and not place.failed:
+        step = history[number]
+        try:
+            step.play(place)
+        except (Diverged, ApiError) as error:
+            place.failed = True
+            return index, f"step {number + 1}, {step.kind} {step.name}: {error}"
+    return index, None
+
+
+def told(model: Model, stands: Standing | None) -> str:
+    """Return what is wrong at one name, in lines."""
+    expected = "\n    or ".join(sorted(map(described, model.expected())))
+    state = OFF if model.service is None else str(model.service)
+    return (
+        f"{model.namespace}/{model.name}: {described(stands)}\n  is not {expected}\n  for {state} with {model.settings}"
+    )
+
+
+def described(standing: Standing | None) -> str:
+    """Return an object in words."""
+    if standing is None:
+        return "nothing"
+    if not standing.owner:
+        return f"a stranger's Ingress {standing.body}"
+    return f"an Ingress{'' if standing.marked else ' without the mark'} of Service {standing.owner}: {standing.body}"
+
+
+def script(steps: Sequence[Step], events: Sequence[Event], namespace: str) -> str:
+    """Return a history as commands of kubectl, with what else happened as comments."""
+    lines = [f"kubectl create namespace {namespace}"]
+    for step, event in itertools.zip_longest(steps, events):
+        if isinstance(event, Settings):
+            text = yaml.safe_dump(event.as_file(), sort_keys=False)
+            lines += ["# The hook is started with these settings, and every Service is labelled anew:"]
+            lines += [f"#   {line}" for line in text.splitlines()]
+        elif event:
+            lines.append(f"# Meanwhile: {event}")
+        if step:
+            lines.append(step.written(namespace))
+    return "\n".join(lines)
+
+
+def shortest(rounds: Rounds, plan: Plan, index: int, tries: int, progress: Callable[[str], None]) -> tuple[Plan, str]:
+    """Return the shortest plan with one history that still fails, and how; the whole one, if it doesn't any more."""
+    steps: list[tuple[Step | None, Event]] = list(itertools.zip_longest(plan.histories[index], plan.events))
+
+    def fails(part: Sequence[tuple[Step | None, Event]]) -> str | None:
+        nonlocal tries
+        tries -= 1
+        kept = [step or Step("delete stranger's", "a") for step, _ in part]
+        smaller = Plan(plan.seed, [kept], [event for _, event in part], plan.faults)
+        return next(iter(rounds.play(smaller).values()), None)
+
+    progress("playing it alone")
+    why = fails(steps)
+    if why is None:
+        return Plan(plan.seed, [plan.histories[index]], plan.events, plan.faults), "it did not happen again by itself"
+    size = len(steps) // 2
+    while size and tries > 0:
+        for start in range(0, len(steps), size):
+            part = steps[:start] + steps[start + size :]
+            progress(f"trying with {len(part)} of its steps")
+            if part and tries > 0 and (failed := fails(part)):
+                steps, why = part, failed
+                break
+        else:
+            size //= 2
+        size = min(size, len(steps) - 1)
+    without_events: list[tuple[Step | None, Event]] = [(step, None) for step, _ in steps]
+    if tries > 0 and (failed := fails(without_events)):
+        steps, why = without_events, failed
+    kept = [step or Step("delete stranger's", "a") for step, _ in steps]
+    return Plan(plan.seed, [kept], [event for _, event in steps], plan.faults), why

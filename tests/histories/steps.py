@@ -1,0 +1,486 @@
+"""What owners, strangers and attackers do: steps, made up at random, that can be played, and written as commands."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, T
+from tests.histories.model import LABEL, MARK, PORTS, STRANGERS, VALUES, Model, Service, Standing, body_of
+
+NAMES = ("a", "b")
+PATIENCE = 90.0
+"""Seconds for which a step is tried again while the API server doesn't answer."""
+
+EDITS: list[dict[str, Any]] = [
+    {"host": "elsewhere.example.org"},
+    {"label": None},
+    {"label": "somebody"},
+    {"spec": {"ingressClassName": "edited"}},
+    {"spec": {"rules": [{"host": "edited.example.org"}]}},
+]
+"""What people do to an Ingress by hand: fields of model.replace_body."""
+
+
+class Diverged(Exception):  # noqa: N818 - it says what happened
+    """Something is not as the docs say. The message says what."""
+
+
+def certainly(request: Callable[[], T]) -> T:
+    """Return the answer of the API server, which is asked again while it is down. A request may be carried out twice.
+
+    Raises ApiError when it refuses.
+    """
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return request()
+        except ApiError as error:
+            starts = error.status in {0, 429, 500, 503, 504} or "not yet ready to handle request" in str(error)
+            if not starts or time.monotonic() > end:
+                raise
+        time.sleep(0.1)
+
+
+@dataclass
+class Place:
+    """A namespace, with the models of what is at each of its names."""
+
+    api: Api
+    namespace: str
+    models: dict[str, Model] = field(default_factory=dict)
+    gone: bool = False
+    """Whether the namespace was deleted."""
+    failed: bool = False
+    """Whether a step was not as the docs say: the rest is not played."""
+    denied: int = 0
+    """How many writes the admission policies have denied, as they should."""
+
+    def __post_init__(self) -> None:
+        self.models = {name: Model(name, self.namespace) for name in NAMES}
+
+    def service(self, name: str) -> Object | None:
+        """Return the Service, unless there is none or it is being deleted."""
+        found = certainly(lambda: self.api.get(SERVICES, name, self.namespace))
+        return found if found and "deletionTimestamp" not in found["metadata"] else None
+
+    def ingress(self, name: str) -> Object | None:
+        """Return the Ingress of that name."""
+        return certainly(lambda: self.api.get(INGRESSES, name, self.namespace))
+
+
+def standing_of(ingress: Object | None) -> Standing | None:
+    """Return what an Ingress is to the model."""
+    if ingress is None:
+        return None
+    metadata = ingress["metadata"]
+    if STRANGERS in (metadata.get("labels") or {}):
+        return Standing("", json.dumps([metadata["uid"], metadata["resourceVersion"]]))
+    owners = metadata.get("ownerReferences") or [{"uid": "no owner"}]
+    marked = MARK in (metadata.get("annotations") or {})
+    return Standing(owners[0]["uid"], body_of(ingress), marked=marked)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that somebody does at one name: `kind` is a key of PLAYED and of WRITTEN."""
+
+    kind: str
+    name: str
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def play(self, place: Place) -> None:
+        """Do it, and tell the model what came of it. Raises Diverged, and ApiError."""
+        if not place.gone:
+            PLAYED[self.kind](place, self.name, self.about)
+
+    def written(self, namespace: str) -> str:
+        """Return it as a command."""
+        return WRITTEN[self.kind](namespace, self.name, self.about)
+
+
+def service_object(namespace: str, name: str, about: Mapping[str, Any]) -> Object:
+    """Return the Service that a step creates."""
+    annotations = {key: value.replace("{namespace}", namespace) for key, value in about["annotations"].items()}
+    spec: Object = {"ports": PORTS[about["ports"]]}
+    if about["external"]:
+        spec |= {"type": "ExternalName", "externalName": "elsewhere.example.org"}
+    metadata = {"name": name, "namespace": namespace, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+
+
+def create(place: Place, name: str, about: Mapping[str, Any]) -> None:
+    """Create a Service, unless there is one."""
+    model = place.models[name]
+    if model.service is not None:
+        return
+    made = service_object(place.namespace, name, about)
+    try:
+        uid = certainly(lambda: place.api.create(SERVICES, made))["metadata"]["uid"]
+    except ApiError as error:
+        if error.status != 409:
+            raise
+        found = place.service(name)
+        if found is None:
+            return  # the old one is still being deleted
+        uid = found["metadata"]["uid"]  # the answer to an earlier try was lost
+    model.service = Service(uid, dict(about["annotations"]), about["ports"], about["external"])
+    model.changed()
+
+
+def patch_service(place: Place, name: str, patch: Object, after: Service) -> None:
+    """Patch the Service; the model then has `after`, unless the Service is gone."""
+    try:
+        patched = certainly(lambda: place.api.patch(SERVICES, name, patch, place.namespace))
+    except ApiError as error:
+        if error.status == 404:
+            raise Diverged(f"Service {name} is gone, which nobody deleted") from error
+        raise
+    if patched["metadata"]["uid"] != after.uid or "deletionTimestamp" in patched["metadata"]:
+        raise Diverged(f"Service {name} is another one, or is being deleted, which nobody did")
+    place.models[name].service = after
+    place.models[name].changed()
+
+
+def annotate(place: Place, name: str, about: Mapping[str, Any]) -> None:
+    """Set one annotation of a Service; None takes it away."""
+    service = place.models[name].service
+    if service is None:
+        return
+    key, value = about["key"], about["value"]
+    annotations = {other: text for other, text in service.annotations.items() if other != key}
+    if value is not None:
+        annotations[key] = value
+    stated = value and value.replace("{namespace}", place.namespace)
+    after = Service(service.uid, annotations, service.ports, service.external)
+    patch_service(place, name, {"metadata": {"annotations": {key: stated}}}, after)
+
+
+def set_ports(place: Place, name: str, about: Mapping[str, Any]) -> None:
+    """Give a Service other ports."""
+    service = place.models[name].service
+    if service is not None:
+        after = Service(service.uid, service.annotations, about["ports"], service.external)
+        patch_service(place, name, {"spec": {"ports": PORTS[about["ports"]]}}, after)
+
+
+EXTERNAL = {"spec": {"type": "ExternalName", "externalName": "elsewhere.example.org"}}
+
+
+def set_type(place: Place, name: str, about: Mapping[str, Any]) -> None:
+    """Make a Service an ExternalName, which is denied while it is annotated, or take that back."""
+    service = place.models[name].service
+    if service is None or service.external == about["external"]:
+        return
+    patch = EXTERNAL if about["external"] else {"spec": {"type": "ClusterIP", "externalName": None}}
+    after = Service(service.uid, service.annotations, service.ports, bool(about["external"]))
+    if about["external"] and "ingress/http" in service.annotations:
+        expect_denied(
+            place, f"Service {name} becomes an ExternalName", lambda: patch_service(place, name, patch, after)
+        )
+    else:
+        patch_service(place, name, patch, after)
+
+
+def delete(place: Place, name: str, about: Mapping[str, Any]) -> None:
+    """Delete a Service."""
+    model = place.models[name]
+    if model.service is None:
+        return
+    uid = model.service.uid
+
+    def request() -> None:
+        propagation = about["propagation"]
+        certainly(lambda: place.api.delete(SERVICES, name, place.namespace, propagation=propagation, uid=uid))
+
+    if about["propagation"] == "Orphan":
+        if "ingress/http" in model.service.annotations:
+            expect_denied(place, f"Service {name} is deleted without its Ingress", request)
+        return
+    request()
+    model.service = None
+    model.changed()
+
+
+def expect_denied(place: Place, what: str, request: Callable[[], object]) -> None:
+    """Make a request that an admission policy has to deny. Raises Diverged when it doesn't."""
+    try:
+        request()
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        place.denied += 1
+        return
+    raise Diverged(f"{what}, and nothing denies it")
+
+
+def ours(place: Place, name: str) -> Object | None:
+    """Return the Ingress if it is ours: somebody meddles with that."""
+    found = place.ingress(name)
+    return found if found and MARK in (found["metadata"].get("annotations") or {}) else None
+
+
+def delete_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
+    """Delete the Ingress that we made, marked or not."""
+    found = place.ingress(name)
+    if found and STRANGERS not in (found["metadata"].get("labels") or {}):
+        uid = found["metadata"]["uid"]
+        try:
+            certainly(lambda: place.api.delete(INGRESSES, name, place.namespace, uid=uid))
+        except ApiError as error:
+            if error.status != 409:
+                raise
+            return  # it was another one by then
+        place.models[name].found(None)
+
+
+def edit_ingress(place: Place, name: str, about: Mapping[str, Any]) -> None:
+    """Change the Ingress that we made."""
+    change_ours(
+        place, name, lambda ingress: apply_edit(ingress, about["edit"]), lambda model: model.edited(about["edit"])
+    )
+
+
+def unmark_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
+    """Take Metacontroller's mark off the Ingress."""
+
+    def change(ingress: Object) -> None:
+        del ingress["metadata"]["annotations"][MARK]
+
+    change_ours(place, name, change, Model.unmarked)
+
+
+def disown_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
+    """Take the owner off the Ingress, which is denied."""
+
+    def change(ingress: Object) -> None:
+        ingress["metadata"]["ownerReferences"] = []
+
+    def diverged(_model: Model) -> None:
+        raise Diverged(f"Ingress {name} loses its owner, and nothing denies it")
+
+    try:
+        change_ours(place, name, change, diverged)
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        place.denied += 1
+
+
+def change_ours(place: Place, name: str, change: Callable[[Object], None], tell: Callable[[Model], None]) -> None:
+    """Change the Ingress that we made as it is now, and tell the model; do nothing when it changes meanwhile."""
+    found = ours(place, name)
+    if found is None:
+        return
+    before = found["metadata"]["resourceVersion"]
+    change(found)
+    try:
+        place.api.update(INGRESSES, found)
+    except ApiError as error:
+        if error.status in {404, 409}:
+            return
+        if error.status == 403:
+            raise
+        # It may have been carried out.
+        now = place.ingress(name)
+        if now is None or now["metadata"]["resourceVersion"] == before or standing_of(now) != standing_of(found):
+            # Either it wasn't, or it was repaired since.
+            place.models[name].changed()
+            maybe(place.models[name], tell)
+            return
+    tell(place.models[name])
+
+
+def maybe(model: Model, tell: Callable[[Model], None]) -> None:
+    """Tell the model of something that may have happened."""
+    before = set(model.possible)
+    tell(model)
+    model.possible |= before
+
+
+def apply_edit(ingress: Object, edit: Mapping[str, Any]) -> None:
+    """Change an Ingress as model.replace_body changes its body."""
+    ingress["spec"] |= edit.get("spec", {})
+    if "host" in edit:
+        ingress["spec"]["rules"][0]["host"] = edit["host"]
+    if "label" in edit:
+        labels = ingress["metadata"].setdefault("labels", {})
+        labels.pop(LABEL, None)
+        if edit["label"] is not None:
+            labels[LABEL] = edit["label"]
+
+
+def strangers_object(namespace: str, name: str, about: Mapping[str, Any]) -> Object:
+    """Return the Ingress of a stranger; with `label` it looks like ours."""
+    labels = {STRANGERS: "yes"} | ({LABEL: "ingress-manager"} if about["label"] else {})
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    spec = {"rules": [{"host": "stranger.example.org"}]}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
+
+
+def create_strangers(place: Place, name: str, about: Mapping[str, Any]) -> None:
+    """Create an Ingress that isn't ours, if the name is free."""
+    try:
+        made = certainly(lambda: place.api.create(INGRESSES, strangers_object(place.namespace, name, about)))
+    except ApiError as error:
+        if error.status != 409:
+            raise
+        now = place.ingress(name)
+        if now is None or STRANGERS not in (now["metadata"].get("labels") or {}):
+            return
+        made = now  # the answer to an earlier try was lost
+    place.models[name].found(standing_of(made))
+
+
+def delete_strangers(place: Place, name: str, _about: Mapping[str, Any]) -> None:
+    """Delete the Ingress if it is a stranger's."""
+    found = place.ingress(name)
+    if found and STRANGERS in (found["metadata"].get("labels") or {}):
+        certainly(lambda: place.api.delete(INGRESSES, name, place.namespace, uid=found["metadata"]["uid"]))
+        place.models[name].found(None)
+
+
+def delete_namespace(place: Place, _name: str, _about: Mapping[str, Any]) -> None:
+    """Delete the namespace with all that is in it."""
+    certainly(lambda: place.api.delete(NAMESPACES, place.namespace))
+    place.gone = True
+    for model in place.models.values():
+        model.service = None
+        model.possible, model.recent = {None}, []
+
+
+PLAYED: dict[str, Callable[[Place, str, Mapping[str, Any]], None]] = {
+    "create": create,
+    "annotate": annotate,
+    "ports": set_ports,
+    "type": set_type,
+    "delete": delete,
+    "delete ingress": delete_ingress,
+    "edit ingress": edit_ingress,
+    "unmark ingress": unmark_ingress,
+    "disown ingress": disown_ingress,
+    "create stranger's": create_strangers,
+    "delete stranger's": delete_strangers,
+    "delete namespace": delete_namespace,
+}
+
+
+def kubectl(namespace: str, command: str, obj: Object | None = None) -> str:
+    """Return a command of kubectl; `obj` is given to it on standard input."""
+    given = f" <<'END'\n{json.dumps(obj, indent=1)}\nEND" if obj is not None else ""
+    return f"kubectl --namespace {namespace} {command}{given}"
+
+
+def patch_text(patch: Object) -> str:
+    """Return a merge patch as an argument."""
+    return "--type merge --patch '" + json.dumps(patch).replace("'", "'\\''") + "'"
+
+
+def written_annotation(namespace: str, name: str, about: Mapping[str, Any]) -> str:
+    """Return the command that sets an annotation."""
+    value = about["value"] and about["value"].replace("{namespace}", namespace)
+    return kubectl(
+        namespace, f"patch service {name} {patch_text({'metadata': {'annotations': {about['key']: value}}})}"
+    )
+
+
+def written_edit(namespace: str, name: str, about: Mapping[str, Any]) -> str:
+    """Return the command that edits the Ingress, as far as a patch can."""
+    edit = about["edit"]
+    patch: Object = {"spec": edit["spec"]} if "spec" in edit else {}
+    if "label" in edit:
+        patch = {"metadata": {"labels": {LABEL: edit["label"]}}}
+    if "host" in edit:
+        operation = [{"op": "replace", "path": "/spec/rules/0/host", "value": edit["host"]}]
+        return kubectl(namespace, f"patch ingress {name} --type json --patch '{json.dumps(operation)}'")
+    return kubectl(namespace, f"patch ingress {name} {patch_text(patch)}")
+
+
+WRITTEN: dict[str, Callable[[str, str, Mapping[str, Any]], str]] = {
+    "create": lambda namespace, name, about: kubectl(
+        namespace, "create --filename -", service_object(namespace, name, about)
+    ),
+    "annotate": written_annotation,
+    "ports": lambda namespace, name, about: kubectl(
+        namespace, f"patch service {name} {patch_text({'spec': {'ports': PORTS[about['ports']]}})}"
+    ),
+    "type": lambda namespace, name, about: kubectl(
+        namespace,
+        f"patch service {name} "
+        + patch_text(EXTERNAL if about["external"] else {"spec": {"type": "ClusterIP", "externalName": None}}),
+    ),
+    "delete": lambda namespace, name, about: kubectl(
+        namespace, f"delete service {name} --wait=false --cascade={about['propagation'].lower()}"
+    ),
+    "delete ingress": lambda namespace, name, _about: kubectl(namespace, f"delete ingress {name}"),
+    "edit ingress": written_edit,
+    "unmark ingress": lambda namespace, name, _about: kubectl(namespace, f"annotate ingress {name} {MARK}-"),
+    "disown ingress": lambda namespace, name, _about: kubectl(
+        namespace, f"patch ingress {name} {patch_text({'metadata': {'ownerReferences': None}})}"
+    ),
+    "create stranger's": lambda namespace, name, about: kubectl(
+        namespace, "create --filename -", strangers_object(namespace, name, about)
+    ),
+    "delete stranger's": lambda namespace, name, _about: kubectl(
+        namespace, f"delete ingress {name} --selector {STRANGERS}"
+    ),
+    "delete namespace": lambda namespace, _name, _about: f"kubectl delete namespace {namespace} --wait=false",
+}
+
+
+def made_up_step(random: Random) -> Step:
+    """Return a step at random."""
+    kind = random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    return Step(kind, random.choice(NAMES), ABOUT[kind](random))
+
+
+def made_up_annotations(random: Random) -> dict[str, str]:
+    """Return annotations of a Service: ingress/http nearly always, and some others."""
+    keys = ["ingress/http", *random.sample(sorted(set(VALUES) - {"ingress/http"}), random.choice((0, 0, 1, 1, 2, 3)))]
+    return {key: value for key in keys if (value := random.choice(VALUES[key])) is not None}
+
+
+def made_up_annotation(random: Random) -> dict[str, Any]:
+    """Return an annotation and its value; half of the time it is ingress/http."""
+    key = random.choice(["ingress/http", random.choice(list(VALUES))])
+    return {"key": key, "value": random.choice(VALUES[key])}
+
+
+WEIGHTS = {
+    "create": 22,
+    "annotate": 34,
+    "ports": 6,
+    "type": 3,
+    "delete": 8,
+    "delete ingress": 9,
+    "edit ingress": 9,
+    "unmark ingress": 1,
+    "disown ingress": 2,
+    "create stranger's": 3,
+    "delete stranger's": 6,
+}
+ABOUT: dict[str, Callable[[Random], Mapping[str, Any]]] = dict.fromkeys(WEIGHTS, lambda _random: {}) | {
+    "create": lambda random: {
+        "annotations": made_up_annotations(random),
+        "ports": random.choice(["one", "one", "one", *PORTS]),
+        "external": random.random() < 0.04,
+    },
+    "annotate": made_up_annotation,
+    "ports": lambda random: {"ports": random.choice(list(PORTS))},
+    "type": lambda random: {"external": random.random() < 0.5},
+    "delete": lambda random: {"propagation": random.choice(["Background", "Background", "Foreground", "Orphan"])},
+    "edit ingress": lambda random: {"edit": random.choice(EDITS)},
+    "create stranger's": lambda random: {"label": random.random() < 0.3},
+}
+
+
+def made_up_steps(seed: str, count: int) -> list[Step]:
+    """Return a history: always the same one for a seed."""
+    random = Random(seed)
+    first = [Step("create", name, ABOUT["create"](random)) for name in NAMES]
+    steps = [*first, *(made_up_step(random) for _ in range(count - len(first)))]
+    if random.random() < 0.03:
+        steps[-1] = Step("delete namespace", "a")
+    return steps
