@@ -97,6 +97,7 @@ class Rounds:
         with Keeper(self.cluster) as keeper, ThreadPoolExecutor(CLIENTS) as clients:
             self._keeper = keeper
             list(clients.map(self._prepare, places))
+            self._check_writes(wrong)  # what it did when the last round was cleared away
             self.written.clear()
             self._set(Settings(), places, clients)
             for number in range(plan.steps):
@@ -214,26 +215,24 @@ class Rounds:
 
     def _check_events(self, places: Sequence[Place], wrong: dict[int, str]) -> None:
         """Note each refused Service that no Event tells why."""
+        refused = {}
+        for index, place in enumerate(places):
+            for name, model in place.models.items():
+                if model.service and index not in wrong:
+                    kind, reason = wanted(name, place.namespace, model.service, model.settings)
+                    if kind == REFUSED:
+                        refused[model.service.uid] = (index, name, reason)
 
         def missing() -> dict[int, str]:
-            told_of = Counter[tuple[str, str]]()
-            texts: dict[tuple[str, str], str] = {}
+            texts: dict[str, str] = {}
             for event in certainly(lambda: self.api.list(EVENTS)):
-                about = event["involvedObject"]
-                if event["reason"] == "SyncError":
-                    key = (about.get("namespace", ""), about.get("uid", ""))
-                    told_of[key] += 1
-                    texts[key] = texts.get(key, "") + event["message"]
-            found = {}
-            for index, place in enumerate(places):
-                for name, model in place.models.items():
-                    service = model.service
-                    if index in wrong or service is None or place.gone:
-                        continue
-                    kind, blamed = wanted(name, place.namespace, service, model.settings)
-                    if kind == REFUSED and blamed not in texts.get((place.namespace, service.uid), ""):
-                        found[index] = f"no Event on Service {name} tells of {blamed}"
-            return found
+                uid = event["involvedObject"].get("uid", "")
+                texts[uid] = texts.get(uid, "") + event["message"]
+            return {
+                index: f"no Event on Service {name} tells of {reason}"
+                for uid, (index, name, reason) in refused.items()
+                if reason not in texts.get(uid, "")
+            }
 
         end = time.monotonic() + SETTLING
         while (found := missing()) and time.monotonic() < end:
