@@ -59,7 +59,10 @@ def edit(stage: Stage, name: str) -> None:
 
 
 class Event(NamedTuple):
-    """What is done to a Service or to its Ingress; and the Ingress before that has an effect, and after."""
+    """What is done to a Service or to its Ingress; and the Ingress before that has an effect, and after.
+
+    It is none of Kubernetes' Events.
+    """
 
     play: Callable[[Stage, str], object]
     before: Route | None
