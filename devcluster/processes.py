@@ -107,15 +107,15 @@ class Process:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Keep the process, without its descendants, from running while in the context, as a machine under load would.
+        """Keep the process and its descendants from running while in the context, as a machine under load would.
 
         Raises ProcessLookupError when it has ended.
         """
-        os.kill(self.pid, signal.SIGSTOP)
+        os.killpg(self.pid, signal.SIGSTOP)
         try:
             yield
         finally:
-            os.kill(self.pid, signal.SIGCONT)
+            os.killpg(self.pid, signal.SIGCONT)
 
     def wait_ready(self, check: Callable[[], object], timeout: float = 60) -> None:
         """Return once `check` returns something true.

@@ -367,8 +367,8 @@ def test_a_process_can_be_started_again_and_continues_its_log(processes: Process
     assert stat.S_IMODE(processes.folder.stat().st_mode) == 0o700
 
 
-def test_a_paused_process_does_nothing_until_the_pause_ends(processes: Processes) -> None:
-    process = sh(processes, "while :; do echo on; sleep 0.01; done")
+def test_a_paused_process_and_its_descendants_do_nothing_until_the_pause_ends(processes: Processes) -> None:
+    process = sh(processes, "(while :; do echo on; sleep 0.01; done) & wait")
     process.start()
     wait_for(process.log_path.read_text)
     with process.paused():

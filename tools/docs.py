@@ -28,6 +28,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
 TRAFFIC = DOCS.parent / "tests/e2e/traffic.yaml"
+OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 ALERTS = DOCS.parent / "monitoring/alerts.yaml"
 PROMETHEUSRULE = DOCS.parent / "monitoring/prometheusrule.yaml"
 
@@ -138,6 +139,25 @@ def traffic() -> str:
     )
 
 
+def outages() -> str:
+    """Return the table of what happens while a part is down, from what the end-to-end test of it plays."""
+    columns = {
+        "create": "a Service is created",
+        "change": "its port is changed",
+        "opt out": "it opts out",
+        "delete": "it is deleted",
+        "drift": "its Ingress is edited",
+        "visitors": "visitors",
+        "heals": "when it heals",
+        "lost": "what is lost",
+    }
+    rows = yaml.safe_load(OUTAGES.read_text(encoding="utf-8"))
+    return table(
+        ("what is down", *columns.values()),
+        ((f"{row['part']}: {' or '.join(row['ways'])}", *(row[column] for column in columns)) for row in rows),
+    )
+
+
 def alerts() -> str:
     """Return the table of the alerts."""
     rules = [rule for group in yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"] for rule in group["rules"]]
@@ -191,6 +211,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "paths": routing.shown,
     "paths_reasons": routing.shown_reasons,
     "traffic": traffic,
+    "outages": outages,
     "alerts": alerts,
     "chart_values": chart.values_table,
 }

@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
             parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-            shared = "serving" if "serving" in getattr(item, "fixturenames", ()) else "cluster"
+            fixtures = getattr(item, "fixturenames", ())
+            shared = next((name for name in ("serving", "outages") if name in fixtures), "cluster")
             item.add_marker(pytest.mark.xdist_group(f"{shared} {parameters.get('engine', 'without an engine')}"))
 
 
