@@ -114,7 +114,7 @@ lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may run meanwhile
 	@exec $(bin)/python -m bench
 
-soak: $(bin)/.complete  ## 10,000 Services that change all the time, and a hook under abuse, 40 minutes; IMAGE=…, SOAK='--rate 50'
+soak: $(bin)/.complete  ## 10,000 Services that change all the time, and a hook under abuse, 35 minutes; IMAGE=…, SOAK='--rate 50'
 	@exec $(bin)/python -m bench.soak --image '$(IMAGE)' $(SOAK)
 
 version: $(bin)/.complete  ## write VERSION=… into every file that states the version

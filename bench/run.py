@@ -16,8 +16,8 @@ BUSY = 1.5
 """A load average above this at the start makes the figures worth nothing on a small machine."""
 
 
-def run(measure: Callable[[Progress], Iterable[Section]]) -> list[Section]:
-    """Show what `measure` yields, also when it fails in the middle, and return it."""
+def run(measure: Callable[[Progress], Iterable[Section]]) -> tuple[list[Section], str]:
+    """Show what `measure` yields, also when it fails in the middle; return it, and on what it was measured."""
     started, load_before = time.monotonic(), load()
     if load_before > BUSY:
         click.secho(
@@ -35,11 +35,10 @@ def run(measure: Callable[[Progress], Iterable[Section]]) -> list[Section]:
         # Also after an error: what was measured until then took minutes.
         show(sections, Console(highlight=False, width=None if sys.stdout.isatty() else 130))
     busy = "; THE MACHINE WAS BUSY" if load_before > BUSY else ""
-    click.echo(
-        f"{os.cpu_count()} cores, {time.monotonic() - started:.0f} s. "
-        f"Load before: {load_before:.2f}, after: {load():.2f}{busy}."
-    )
-    return sections
+    machine = f"{os.cpu_count()} cores, {time.monotonic() - started:.0f} s. "
+    machine += f"Load before: {load_before:.2f}, after: {load():.2f}{busy}."
+    click.echo(machine)
+    return sections, machine
 
 
 def load() -> float:

@@ -4,15 +4,14 @@ One cluster has them all. The load goes on from its begin to the end of what is 
 """
 
 import functools
-import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
 
-from bench.catch_up import cpu_seconds, seconds_until_idle
-from bench.changes import PATIENCE, Change, Changes, Load, Place, missing, summary
+from bench.catch_up import seconds_until_idle
+from bench.changes import Change, Changes, Load, Place, missing, summary
 from bench.cluster import catch_up_existing
 from bench.figures import Figure, Section, at_least, at_most, exactly
 from bench.load import Size, slowly
@@ -35,6 +34,9 @@ PAUSE = 0.05
 IN_TIME = 1.0
 """Seconds. Changes that wait longer are held up by a restart."""
 
+AGAIN = 120.0
+"""Seconds after a restart in which changes have to be in time again; then the next part is restarted all the same."""
+
 ROLLED_OUT = 600.0
 """Seconds to wait for the settings to reach every Ingress. Without changes they take 360."""
 
@@ -56,7 +58,8 @@ def scale_sections(engine: str, size: Size, rate: float, seconds: float, progres
         seconds_until_idle(cluster, catch_up_existing(cluster, size, progress), progress)
         with Changes(cluster.api, see) as changes:
             idle = idle_figures(cluster, changes, size, progress)
-            yield Section(f"{size}, driven by {cluster.engine_name}, while nothing else happens", idle)
+            engine_name = cluster.engine_name.partition(" (")[0]  # without its path
+            yield Section(f"{size}, driven by {engine_name}, while nothing else happens", idle)
             with Load(changes, size, rate):
                 loaded = load_figures(cluster, changes, rate, seconds, progress)
                 yield Section(f"{rate:g} changes a second, for {seconds:g} s", loaded)
@@ -96,16 +99,15 @@ def load_figures(
     """Return what happens under the load, which has just begun."""
     report = slowly(progress, every=5)
     warm: dict[str, float] = {}
-    began, cpu, own_cpu = time.monotonic(), cpu_seconds(cluster), time.process_time()
+    began, cpu = time.monotonic(), cpu_seconds(cluster)
     while (passed := time.monotonic() - began) < seconds:
         report(f"{rate:g} changes a second: {seconds - passed:.0f} s")
         if not warm and passed >= seconds / 10:
             warm = memory(cluster)
         time.sleep(0.1)
-    ended, used, own_used = time.monotonic(), cpu_seconds(cluster), time.process_time() - own_cpu
+    ended, used = time.monotonic(), cpu_seconds(cluster)
     at_end = memory(cluster)
     cores = {part: (used[part] - cpu[part]) / (ended - began) for part in cpu}
-    cores["the benchmark"] = own_used / (ended - began)
     made = changes.due_between(began, ended)
     missing(made, 60)
     return [
@@ -167,37 +169,49 @@ def restart_figure(
     killed = time.monotonic()
     restart()
 
-    def held_up(since: float) -> list[Change]:
-        """Return the changes that waited too long for their Ingress, or have to be waited for."""
-        due = changes.due_between(since, time.monotonic() - IN_TIME)
+    def held_up() -> list[Change]:
+        """Return the changes that have waited too long for their Ingress, and those that still do."""
+        due = changes.due_between(killed, time.monotonic() - IN_TIME)
         return [change for change in due if change.wait > IN_TIME]
 
-    while (now := time.monotonic()) - killed < seconds or any(change.seen is None for change in held_up(killed)):
-        if now - killed > PATIENCE:
+    while (now := time.monotonic()) - killed < seconds or any(change.seen is None for change in held_up()):
+        if now - killed > AGAIN:
             break
         for ended in (cluster.engine, cluster.control_plane.controller_manager):
             ended.start()  # as the kubelet would; it does nothing for one that runs
         time.sleep(0.2)
-    slow = held_up(killed)
-    back = max((change.seen or math.inf for change in slow), default=killed) - killed
-    slowest = max((change.wait for change in changes.due_between(killed, now - IN_TIME)), default=0.0)
+    slow = held_up()
     name = f"{part} killed: the slowest change; when changes arrive within {IN_TIME:g} s again"
+    if any(change.seen is None for change in slow):
+        return Figure(name, f"over {now - killed:.0f} s; not within this time", "within this time", reached=False)
+    slowest = max(change.wait for change in changes.due_between(killed, now - IN_TIME))
+    back = max((change.seen - killed for change in slow if change.seen), default=0.0)
     return Figure(name, f"{slowest:.1f} s; {f'after {back:.1f} s' if slow else 'they always do'}")
 
 
-def memory(cluster: DevCluster) -> dict[str, float]:
-    """Return the megabytes that each part takes."""
+def parts(cluster: DevCluster) -> dict[str, Process]:
+    """Return all that has to work for a change to arrive."""
     plane = cluster.control_plane
-    parts = {
+    return {
         "hook": cluster.hook,
         "engine": cluster.engine,
         "API server": plane.apiserver,
         "etcd": plane.etcd,
         "controller manager": plane.controller_manager,
     }
-    return {name: process.pss_bytes() / MEGABYTE for name, process in parts.items()}
 
 
-def in_megabytes(parts: dict[str, float]) -> str:
+def memory(cluster: DevCluster) -> dict[str, float]:
+    """Return the megabytes that each part takes."""
+    return {name: process.pss_bytes() / MEGABYTE for name, process in parts(cluster).items()}
+
+
+def cpu_seconds(cluster: DevCluster) -> dict[str, float]:
+    """Return the seconds of CPU that each part and this process have used so far."""
+    used = {name: process.cpu_seconds() for name, process in parts(cluster).items()}
+    return used | {"the benchmark": time.process_time()}
+
+
+def in_megabytes(memory: dict[str, float]) -> str:
     """Return the memory of each part, as a person reads it."""
-    return ", ".join(f"{part} {megabytes:,.0f}" for part, megabytes in parts.items()) + " MB"
+    return ", ".join(f"{part} {megabytes:,.0f}" for part, megabytes in memory.items()) + " MB"

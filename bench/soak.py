@@ -1,5 +1,7 @@
 """The command `python -m bench.soak`."""
 
+import shlex
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -81,9 +83,10 @@ def main(  # noqa: PLR0913 - options, each by its name
         yield from scale_sections(engine, Size(services, namespaces), rate, seconds, report)
         yield abuse_section(engine, abuse_seconds, image, worst_services(), report)
 
-    sections = run(measure)
+    sections, machine = run(measure)
     if as_markdown:
-        click.echo(f"\nMeasured on {datetime.now(UTC):%Y-%m-%d}.\n\n{markdown(sections)}")
+        command = shlex.join(["python", "-m", "bench.soak", *sys.argv[1:]])
+        click.echo(f"\n{datetime.now(UTC):%Y-%m-%d}, `{command}`: {machine}\n\n{markdown(sections)}")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def exact(figures: list[Figure]) -> list[tuple[str, bool | None]]:
 @pytest.mark.thorough
 def test_a_short_soak_gives_all_its_figures_and_no_change_is_lost() -> None:
     require("standin")
-    idle, loaded, faults = (section.figures for section in scale_sections("auto", Size(60, 6), 20, 5, silent))
+    idle, loaded, faults = (section.figures for section in scale_sections("auto", Size(60, 6), 20, 3, silent))
     assert names(idle) == ["a change: median, 99th percentile, slowest of them", "memory"]
     assert names(loaded) == [
         "changes a second",
@@ -58,7 +58,7 @@ def test_a_short_soak_gives_all_its_figures_and_no_change_is_lost() -> None:
 def test_a_short_abuse_gives_all_its_figures_and_no_event_is_missing() -> None:
     require("standin")
     worst = itertools.islice(worst_services(), 20)
-    figures = abuse_section("auto", 5, "", worst, silent).figures
+    figures = abuse_section("auto", 3, "", worst, silent).figures
     assert names(figures) == [
         "worst Services: stored, denied by the API server",
         "those that the hook refuses, and that have no Event",
