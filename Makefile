@@ -18,13 +18,15 @@ BUILD_OPTIONS ?=
 CONTEXT ?=
 INGRESSES ?= keep
 METACONTROLLER_CRDS ?=
+SOAK ?=
 bin := .venv/bin
 # Many tests wait for something. With more processes than these, a machine of two cores would serve visitors too late.
 all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup --cov --cov-report term \
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster test test-all test-fast fuzz histories lint format docs pages cases screenshot lock bench \
+.PHONY: help run not-found demo cluster test test-all test-fast fuzz histories lint format docs pages cases screenshot lock \
+	bench soak \
 	image image-test install uninstall version dist clean
 
 help:  ## this list
@@ -118,6 +120,9 @@ lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 
 bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may run meanwhile
 	@exec $(bin)/python -m bench
+
+soak: $(bin)/.complete  ## 10,000 Services that change all the time, and a hook under abuse, 35 minutes; IMAGE=…, SOAK='--rate 50'
+	@exec $(bin)/python -m bench.soak --image '$(IMAGE)' $(SOAK)
 
 version: $(bin)/.complete  ## write VERSION=… into every file that states the version
 	@$(bin)/python -m tools.version '$(VERSION)'

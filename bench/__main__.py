@@ -1,27 +1,23 @@
 """The command `python -m bench`."""
 
-import os
-import sys
-import time
+from collections.abc import Iterator
 
 import click
-from rich.console import Console
 
 from bench.cluster import cluster_sections
 from bench.commands import commands_section
 from bench.core import core_section
-from bench.figures import Section, show
+from bench.figures import Section
 from bench.gateway import gateway_section
 from bench.hook import hook_section
+from bench.run import run
 from bench.throughput import throughput_section
-from devcluster.console import Command, end_on_signals, progress
+from devcluster.build import Progress
+from devcluster.console import Command, end_on_signals
 from devcluster.engines import CHOICES
 from tests.worst import worst_requests
 
 PARTS = ("core", "commands", "hook", "gateway", "cluster", "throughput")
-
-BUSY = 1.5
-"""A load average above this at the start makes the figures worth nothing on a small machine."""
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
@@ -55,43 +51,22 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
       python -m bench throughput
       python -m bench cluster --services 300 --short --engine standin
     """  # noqa: D301 - \b keeps click from joining lines
-    started, load_before = time.monotonic(), load()
-    if load_before > BUSY:
-        click.secho(
-            f"WARNING: THE MACHINE IS BUSY (load {load_before:.1f}). These figures say nothing about ingress-manager.",
-            fg="red",
-            bold=True,
-            err=True,
-        )
-    sections: list[Section] = []
-    try:
-        with progress() as report:
-            if not parts or "core" in parts:
-                sections.append(core_section(report, worst_requests()))
-            if not parts or "commands" in parts:
-                sections.append(commands_section(report))
-            if not parts or "hook" in parts:
-                sections.append(hook_section(report))
-            if not parts or "gateway" in parts:
-                sections.append(gateway_section(engine, report))
-            if not parts or "cluster" in parts:
-                for section in cluster_sections(engine, services, resyncs=not short, progress=report):
-                    sections.append(section)  # noqa: PERF402 - those before one that fails are kept
-            if not parts or "throughput" in parts:
-                sections.append(throughput_section(engine, report))
-    finally:
-        # Also after an error: what was measured until then took minutes.
-        show(sections, Console(highlight=False, width=None if sys.stdout.isatty() else 130))
-    busy = "; THE MACHINE WAS BUSY" if load_before > BUSY else ""
-    click.echo(
-        f"{os.cpu_count()} cores, {time.monotonic() - started:.0f} s. "
-        f"Load before: {load_before:.2f}, after: {load():.2f}{busy}."
-    )
 
+    def measure(report: Progress) -> Iterator[Section]:
+        if not parts or "core" in parts:
+            yield core_section(report, worst_requests())
+        if not parts or "commands" in parts:
+            yield commands_section(report)
+        if not parts or "hook" in parts:
+            yield hook_section(report)
+        if not parts or "gateway" in parts:
+            yield gateway_section(engine, report)
+        if not parts or "cluster" in parts:
+            yield from cluster_sections(engine, services, resyncs=not short, progress=report)
+        if not parts or "throughput" in parts:
+            yield throughput_section(engine, report)
 
-def load() -> float:
-    """Return the load average of the last minute."""
-    return os.getloadavg()[0]
+    run(measure)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
+from tools.markdown import table
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -33,6 +35,22 @@ def show(sections: Iterable[Section], out: Console) -> None:
             mark = {None: "", True: "[green]✔[/]", False: "[red]✘[/]"}[figure.reached]
             table.add_row(figure.name, figure.value, figure.to_reach, mark)
         out.print(table)
+
+
+def markdown(sections: Iterable[Section]) -> str:
+    """Return a Markdown table for each section, below its title. What isn't reached is marked."""
+    marks = {None: "", True: "✔", False: "✘"}
+    return "\n\n".join(
+        f"**{section.title}**\n\n"
+        + table(
+            ("", "measured", "to reach"),
+            (
+                (figure.name, figure.value, f"{figure.to_reach} {marks[figure.reached]}".strip())
+                for figure in section.figures
+            ),
+        )
+        for section in sections
+    )
 
 
 def at_most(name: str, value: float, limit: float, shown: str) -> Figure:

@@ -94,6 +94,18 @@ def with_settings(file: Path) -> list[str]:
     return [f"--volume={file}:{SETTINGS}:ro", f"--env=INGRESS_MANAGER_SETTINGS={SETTINGS}"]
 
 
+INHERITED = ("HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "CONTAINERS_CONF", "DOCKER_HOST")
+"""The variables with which docker and podman find their images: the cluster's processes have a HOME of their own."""
+
+
+def serving(name: str, image: str, port: int, settings: Path) -> list[str]:
+    """Return the command that runs a hook in a container as the manifests say, on a port of this machine's loopback."""
+    found = [f"{variable}={os.environ[variable]}" for variable in INHERITED if variable in os.environ]
+    options = [*hardened("manifests", "ingress-manager"), *with_settings(settings)]
+    run = [runner(), "run", "--rm", f"--name={name}", "--network=host", *options, image]
+    return ["env", *found, *run, f"--bind=127.0.0.1:{port}"]
+
+
 ASK = """
 import http.client, json, sys, time
 answers, until = [], time.monotonic() + 60

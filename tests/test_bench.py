@@ -2,7 +2,9 @@
 
 import contextlib
 import itertools
+import math
 import os
+import queue
 import socket
 import subprocess
 import threading
@@ -10,22 +12,27 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import cast
 
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+import devcluster.api
 from bench import __main__ as command
+from bench.abuse import Asked, Worked, abuse_figures
 from bench.catch_up import CatchUp, catch_up_figures
+from bench.changes import Change, Changes, Load, missing, summary
 from bench.client import ask, keep_busy, post
 from bench.commands import commands_section
 from bench.commands import run as commands_run
 from bench.core import Cost, core_section, worst_figures
-from bench.figures import Figure, Section, at_least, at_most, exactly, show
+from bench.figures import Figure, Section, at_least, at_most, exactly, markdown, show
 from bench.hook import hook_section
 from bench.load import Size, bare, slowly
 from bench.metrics import answers
 from bench.throughput import LAST, Measured, Way, Ways, run_wrk, throughput_figures
+from devcluster.api import ApiError, Object, Resource, wait_for
 from devcluster.errors import CommandFailed, DevClusterError
 from hooks.metrics import Metrics
 from tests.worst import worst_requests
@@ -151,6 +158,117 @@ def test_of_progress_that_comes_too_often_most_is_not_reported() -> None:
     for number in range(100):
         report(str(number))
     assert lines == ["0"]
+
+
+class Api:
+    """An API server that is away for the first request of each kind, and whose watch shows what is put into a queue."""
+
+    def __init__(self) -> None:
+        self.away = {"list", "patch"}
+        self.listed: list[Object] = []
+        self.shown: queue.Queue[Object | None] = queue.Queue()
+        """None: the watch breaks."""
+        self.patched: list[tuple[str | None, str, Object]] = []
+
+    def answer(self, verb: str) -> None:
+        if verb in self.away:
+            self.away.remove(verb)
+            raise ApiError(0, "", "away")
+
+    def request(self, _method: str, _path: str) -> Object:
+        self.answer("list")
+        return {"items": self.listed, "metadata": {"resourceVersion": "1"}}
+
+    def watch(self, _resource: Resource, _version: str) -> Iterator[tuple[str, Object]]:
+        while (shown := self.shown.get()) is not None:
+            yield "MODIFIED", shown
+        raise ApiError(410, "Expired", "too old")
+
+    def patch(self, _resource: Resource, name: str, patch: Object, namespace: str | None = None) -> Object:
+        self.answer("patch")
+        self.patched.append((namespace, name, patch))
+        return {}
+
+
+def ingress(host: str) -> Object:
+    metadata = {"namespace": "n0", "name": "s0", "resourceVersion": "2"}
+    return {"metadata": metadata, "spec": {"rules": [{"host": host}]}}
+
+
+def test_a_change_arrives_with_its_ingress_or_with_that_of_a_later_change_also_after_the_watch_broke() -> None:
+    api = Api()
+    with Changes(cast(devcluster.api.Api, api)) as changes:
+        one, two, three = (changes.make(("n0", "s0"), due=0) for _ in range(3))
+        hosts = [patch["metadata"]["annotations"]["ingress/host"] for _, _, patch in api.patched]
+        assert hosts == ["c1.example.com", "c2.example.com", "c3.example.com"]
+        api.shown.put(ingress("example.com"))
+        api.shown.put(ingress(hosts[1]))
+        assert missing([one, two], 10) == 0
+        assert (three.seen, three.latency, missing([three], 0)) == (None, math.inf, 1)
+        api.listed.append(ingress(hosts[2]))
+        api.shown.put(None)
+        assert missing([three], 10) == 0
+        assert 0 <= three.latency < three.wait
+    api.shown.put(ingress("example.com"))  # it sees now that it is to end
+
+
+def test_a_load_changes_every_service_each_in_the_order_of_its_numbers_and_ends_with_its_context() -> None:
+    api, size = Api(), Size(21, 2)
+    places = {size.place(number) for number in range(21)}
+    with Changes(cast(devcluster.api.Api, api)) as changes:
+        with Load(changes, size, 1000):
+            wait_for(lambda: {(namespace, name) for namespace, name, _ in api.patched} == places)
+        assert len(api.patched) == len(changes.made)
+        for place in places:
+            hosts = [
+                patch["metadata"]["annotations"]["ingress/host"] for *its, patch in api.patched if (*its,) == place
+            ]
+            numbers = [int(host.removeprefix("c").removesuffix(".example.com")) for host in hosts]
+            assert numbers == sorted(numbers)
+    api.shown.put(ingress("example.com"))
+
+
+def test_many_seconds_are_summed_up_by_three() -> None:
+    assert summary([number / 1000 for number in range(200, 0, -1)]) == "100 ms, 198 ms, 200 ms"
+    assert summary([1.5]) == "1,500 ms, 1,500 ms, 1,500 ms"
+
+
+def test_the_figures_of_abuse_show_what_was_slow_or_failed_or_was_not_told() -> None:
+    arrived, lost = Change(1, 0, 1, 1.5), Change(2, 0, 1)
+    asked = [Asked([0.1, 0.2]), Asked([1.25], failed=1)]
+    figures = abuse_figures(asked, [Worked([arrived], [0.5]), Worked([arrived, lost], [0.5], untold=1)])
+    assert [(figure.value, figure.reached) for figure in figures] == [
+        ("200 ms, 1,250 ms, 1,250 ms", None),
+        ("1.25 s", False),
+        ("1", False),
+        ("500 ms, inf ms, inf ms", None),
+        ("1", False),
+        ("500 ms, 500 ms, 500 ms", None),
+        ("1 of 3", False),
+    ]
+
+
+def test_the_figures_can_be_printed_for_a_page() -> None:
+    sections = [
+        Section("Speed", [at_most("fast", 1, 2, "{} s"), at_most("slow", 3, 2, "{} s"), Figure("plain", "7")]),
+        Section("Size", [Figure("large", "8")]),
+    ]
+    assert (
+        markdown(sections)
+        == """**Speed**
+
+|       | measured | to reach      |
+|-------|----------|---------------|
+| fast  | 1 s      | at most 2 s ✔ |
+| slow  | 3 s      | at most 2 s ✘ |
+| plain | 7        |               |
+
+**Size**
+
+|       | measured | to reach |
+|-------|----------|----------|
+| large | 8        |          |"""
+    )
 
 
 @contextlib.contextmanager

@@ -11,19 +11,14 @@ from devcluster.api import NAMESPACES
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, steps_for
 from tests.e2e.conftest import require
-from tests.image import built, docker, hardened, inspected, runner, with_settings
+from tests.image import built, docker, inspected, serving
 
 NAME = f"ingress-manager-story-{os.getpid()}"
-INHERITED = ("HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "CONTAINERS_CONF", "DOCKER_HOST")
-"""The variables with which docker and podman find their images: the cluster's processes have a HOME of their own."""
 
 
 def container(port: int, settings: Path) -> Sequence[str]:
     """Return the command that runs the hook in a container, on a port of this machine's loopback."""
-    found = [f"{name}={os.environ[name]}" for name in INHERITED if name in os.environ]
-    options = [*hardened("manifests", "ingress-manager"), *with_settings(settings)]
-    run = [runner(), "run", "--rm", f"--name={NAME}", "--network=host", *options, built()]
-    return ["env", *found, *run, f"--bind=127.0.0.1:{port}"]
+    return serving(NAME, built(), port, settings)
 
 
 @pytest.mark.thorough

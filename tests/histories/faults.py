@@ -145,9 +145,9 @@ class Keeper:
             end = time.monotonic() + fault.seconds
             while (left := end - time.monotonic()) > 0:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(process.pid, signal.SIGSTOP)
+                    os.killpg(process.pid, signal.SIGSTOP)
                     time.sleep(left if fault.kind == "pause" else 0.08)
-                    os.kill(process.pid, signal.SIGCONT)
+                    os.killpg(process.pid, signal.SIGCONT)
                 if fault.kind == "slow":
                     time.sleep(0.04)
 

@@ -28,6 +28,7 @@ VALUES: dict[str, list[str | None]] = {
         "shop.{namespace}.example.com",
         "a.{namespace}.example.com, b.{namespace}.example.com",
         SHARED,
+        SHARED,
         "Shop_1",
     ],
     "ingress/path": [None, "/shop", "/shop/", "//shop"],

@@ -67,8 +67,8 @@ def made_up_plan(seed: str, histories: int, steps: int, *, faults: bool) -> Plan
     events: list[Event] = []
     settings = Settings()
     for _ in range(steps):
-        if random.random() < 0.12:
-            name = random.choice(["shared", "other", "timeouts", "added", "paused"])
+        if random.random() < 0.2:
+            name = random.choice(["shared", "shared", "other", "timeouts", "added", "paused"])
             settings = replace(settings, **{name: not getattr(settings, name)})
             if name != "paused" and settings.paused:
                 settings = replace(settings, paused=False)
@@ -214,7 +214,10 @@ class Rounds:
                     model.settle(next(found for found in model.expected() if matches(stands, [found])))
 
     def _check_events(self, places: Sequence[Place], wrong: dict[int, str]) -> None:
-        """Note each refused Service that no Event tells why."""
+        """Note each refused Service that no Event tells why.
+
+        Metacontroller reports 25 refusals of a Service at once, and then one in five seconds.
+        """
         refused = {}
         for index, place in enumerate(places):
             for name, model in place.models.items():
@@ -234,7 +237,7 @@ class Rounds:
                 if reason not in texts.get(uid, "")
             }
 
-        end = time.monotonic() + SETTLING
+        end = time.monotonic() + HEALING
         while (found := missing()) and time.monotonic() < end:
             time.sleep(0.3)
         wrong.update(found)

@@ -1,0 +1,94 @@
+"""The command `python -m bench.soak`."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import click
+
+from bench.abuse import abuse_section
+from bench.changes import WRITERS
+from bench.figures import Section, markdown
+from bench.load import Size
+from bench.run import run
+from bench.scale import scale_sections
+from devcluster.build import Progress
+from devcluster.console import Command, end_on_signals
+from devcluster.engines import CHOICES
+from tests.worst import worst_services
+
+
+@click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--services",
+    type=click.IntRange(min=WRITERS),
+    default=10_000,
+    show_default=True,
+    help="How many Services there are.",
+)
+@click.option(
+    "--namespaces", type=click.IntRange(min=1), default=500, show_default=True, help="How many namespaces they are in."
+)
+@click.option(
+    "--rate", type=click.FloatRange(min=1), default=100, show_default=True, help="How many of them change a second."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(min=1), default=600, show_default=True, help="How long, before anything fails."
+)
+@click.option(
+    "--abuse-seconds",
+    type=click.FloatRange(min=1),
+    default=600,
+    show_default=True,
+    help="How long the worst requests are sent.",
+)
+@click.option(
+    "--image", default="", help="The hook's image, such as `make image` builds, to send those to; else it is a process."
+)
+@click.option(
+    "--engine",
+    type=click.Choice(CHOICES),
+    default="auto",
+    show_default=True,
+    help="What drives the hook; auto is Metacontroller when it is on PATH, else the stand-in for it.",
+)
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print the figures for docs/sizing.md, too.")
+def main(  # noqa: PLR0913 - options, each by its name
+    *,
+    services: int,
+    namespaces: int,
+    rate: float,
+    seconds: float,
+    abuse_seconds: float,
+    image: str,
+    engine: str,
+    as_markdown: bool,
+) -> None:
+    """Measure a large cluster that changes all the time, and the hook under abuse.
+
+    First, many Services change at a steady rate, also while the settings change and while each part is killed and
+    started again. Then 20 tenants send the worst requests to the hook while 20 others work. Nothing else may run on the
+    machine meanwhile. It takes some 35 minutes. A figure that doesn't reach its aim is marked. The exit status is 0
+    when everything was measured, whatever the figures are; 2 when a program is missing; else 1.
+
+    \b
+    Examples:
+      python -m bench.soak
+      python -m bench.soak --image localhost/ingress-manager:tested --markdown
+      python -m bench.soak --services 300 --namespaces 30 --rate 20 --seconds 30 --abuse-seconds 30
+    """  # noqa: D301 - \b keeps click from joining lines
+
+    def measure(report: Progress) -> Iterator[Section]:
+        yield from scale_sections(engine, Size(services, namespaces), rate, seconds, report)
+        yield abuse_section(engine, abuse_seconds, image, worst_services(), report)
+
+    sections, machine = run(measure)
+    if as_markdown:
+        command = shlex.join(["python", "-m", "bench.soak", *sys.argv[1:]])
+        click.echo(f"\n{datetime.now(UTC):%Y-%m-%d}, `{command}`: {machine}\n\n{markdown(sections)}")
+
+
+if __name__ == "__main__":
+    end_on_signals()
+    main(prog_name="python -m bench.soak")
