@@ -91,7 +91,7 @@ class Rounds:
         self._touches = itertools.count()
 
     def play(self, plan: Plan) -> dict[int, str]:
-        """Play a plan; return what has diverged, by the number of the history."""
+        """Play a plan until something diverges; return what has, by the number of the history."""
         places = [Place(self.api, f"history-{number}") for number in range(len(plan.histories))]
         wrong: dict[int, str] = {}
         with Keeper(self.cluster) as keeper, ThreadPoolExecutor(CLIENTS) as clients:
@@ -101,35 +101,46 @@ class Rounds:
             self.written.clear()
             self._set(Settings(), places, clients)
             for number in range(plan.steps):
-                event = plan.events[number] if number < len(plan.events) else None
-                if isinstance(event, Settings):
-                    self._set(event, places, clients)
-                with keeper.breaking(event if isinstance(event, Fault) else None):
-                    for index, why in clients.map(
-                        play_step, range(len(places)), plan.histories, places, [number] * len(places)
-                    ):
-                        if why:
-                            wrong.setdefault(index, why)
-                if not plan.faults:
-                    self._settle(places, wrong, f"after step {number + 1}", SETTLING, end=False)
+                self._play_step(plan, number, places, wrong, clients)
+                if wrong:
+                    break
             if plan.faults:
-                if any(isinstance(event, Fault) and event.part in STORES for event in plan.events):
-                    # The garbage collector can lose an Ingress whose Service is gone: docs/outages.md.
-                    with keeper.down("controller manager"):
-                        pass
-                keeper.until_up()
+                self._heal(plan)
             if self._settings.paused:
                 self._set(replace(self._settings, paused=False), places, clients)
-            self._settle(places, wrong, "at the end", HEALING, end=True)
-            time.sleep(0.5)
-            self._settle(places, wrong, "half a second later", 0, end=True)
-            if not plan.faults:
+            if not wrong:
+                self._settle(places, wrong, "at the end", HEALING, end=True)
+                time.sleep(0.5)
+                self._settle(places, wrong, "half a second later", 0, end=True)
+            if not wrong and not plan.faults:
                 self._check_events(places, wrong)
             self._check_writes(wrong)
             list(clients.map(self._clear, places))
             wait_for(lambda: not self._ingresses(), HEALING, what="an empty cluster")
         self._count(plan, places)
         return wrong
+
+    def _play_step(
+        self, plan: Plan, number: int, places: Sequence[Place], wrong: dict[int, str], clients: ThreadPoolExecutor
+    ) -> None:
+        """Play one step of each history, and what happens beside it."""
+        event = plan.events[number] if number < len(plan.events) else None
+        if isinstance(event, Settings):
+            self._set(event, places, clients)
+        numbers = itertools.repeat(number)
+        with self._keeper.breaking(event if isinstance(event, Fault) else None):
+            answers = clients.map(play_step, plan.histories, places, numbers)
+            wrong |= {index: why for index, why in enumerate(answers) if why}
+        if not plan.faults:
+            self._settle(places, wrong, f"after step {number + 1}", SETTLING, end=False)
+
+    def _heal(self, plan: Plan) -> None:
+        """Return once every part runs."""
+        if any(isinstance(event, Fault) and event.part in STORES for event in plan.events):
+            # The garbage collector can lose an Ingress whose Service is gone: docs/outages.md.
+            with self._keeper.down("controller manager"):
+                pass
+        self._keeper.until_up()
 
     def _count(self, plan: Plan, places: Iterable[Place]) -> None:
         self.seen.histories += len(plan.histories)
@@ -265,16 +276,15 @@ class Rounds:
                 wrong[-1] = f"the engine has written to {resource}: {line}"
 
 
-def play_step(index: int, history: Sequence[Step], place: Place, number: int) -> tuple[int, str | None]:
-    """Play one step of a history, if it has one; return the history's number, and what is wrong."""
-    if number < len(history) and not place.failed:
+def play_step(history: Sequence[Step], place: Place, number: int) -> str | None:
+    """Play one step of a history, if it has one; return what is wrong."""
+    if number < len(history):
         step = history[number]
         try:
             step.play(place)
         except (Diverged, ApiError) as error:
-            place.failed = True
-            return index, f"step {number + 1}, {step.kind} {step.name}: {error}"
-    return index, None
+            return f"step {number + 1}, {step.kind} {step.name}: {error}"
+    return None
 
 
 def told(model: Model, stands: Standing | None) -> str:

@@ -53,8 +53,6 @@ class Place:
     models: dict[str, Model] = field(default_factory=dict)
     gone: bool = False
     """Whether the namespace was deleted."""
-    failed: bool = False
-    """Whether a step was not as the docs say: the rest is not played."""
     denied: int = 0
     """How many writes the admission policies have denied, as they should."""
 
