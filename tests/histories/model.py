@@ -140,6 +140,7 @@ def blame(service: Service, settings: Settings) -> str | None:
     stated = service.annotations
     reasons = {
         "ExternalName": service.external,
+        "ingress/routes": False,  # first: while it can't be read, hosts and ports are not looked at
         **{key: (key, value) in WRONG for key, value in stated.items()},
     }
     reasons |= {
