@@ -33,8 +33,8 @@ def test_with_faults_what_stands_in_the_end_is_what_the_docs_say(
 def test_without_faults_each_step_has_its_effect_and_the_stand_in_writes_what_metacontroller_writes(
     rounds: Rounds, engine: str, record_property: Callable[[str, object], None]
 ) -> None:
-    # This seed tightens every limit, and pauses for half of the steps.
-    plan = made_up_plan("short-291", TOGETHER, STEPS, faults=False)
+    # This seed tightens every limit when there are Ingresses, and pauses for some steps.
+    plan = made_up_plan("short-16443", TOGETHER, STEPS, faults=False)
     wrong = rounds.play(plan)
     assert not wrong, "\n\n".join(wrong.values())
     assert rounds.seen.denied
