@@ -42,9 +42,12 @@ def main(engine: str, **options: Any) -> None:
       python -m tests.histories --histories 1 --faults none
     """  # noqa: D301 - \b keeps click from joining lines
     end_on_signals()
-    with progress() as tell:
-        seen, seconds = play(engine, Options(**options), tell)
-    show(seen, seconds)
+    seen, began = Seen(), time.monotonic()
+    try:
+        with progress() as tell:
+            play(engine, Options(**options), seen, tell)
+    finally:
+        show(seen, time.monotonic() - began)
     sys.exit(1 if seen.diverged else 0)
 
 
@@ -59,9 +62,9 @@ class Options:
     faults: str
 
 
-def play(engine: str, options: Options, progress: Progress) -> tuple[Seen, float]:
-    """Play histories until one diverges or all are played; return what was seen, and how many seconds it took."""
-    seen, began, number = Seen(), time.monotonic(), 0
+def play(engine: str, options: Options, seen: Seen, progress: Progress) -> None:
+    """Play histories until one diverges or all are played; `seen` then says what they came to."""
+    began, number = time.monotonic(), 0
     while seen.histories < options.histories and not seen.diverged:
         with DevCluster(engine, progress=progress) as cluster:
             rounds = Rounds(cluster, seen)
@@ -81,7 +84,6 @@ def play(engine: str, options: Options, progress: Progress) -> tuple[Seen, float
                     if index >= 0:
                         smaller, why_then = shortest(rounds, plan, index, TRIES, progress)
                         click.echo(f"\n# {why_then}\n" + script(smaller.histories[0], smaller.events, "history-0"))
-    return seen, time.monotonic() - began
 
 
 def show(seen: Seen, seconds: float) -> None:

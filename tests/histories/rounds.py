@@ -21,8 +21,9 @@ CLIENTS = 12
 SETTLING = 20.0
 """Seconds in which a step must have had its effect, where nothing is broken."""
 
-HEALING = 180.0
-"""Seconds in which everything must have settled at the end: Metacontroller's back-off doubles each time."""
+HEALING = 400.0
+"""Seconds in which everything must have settled at the end. docs/operating.md: a name that was taken is tried again within
+six minutes."""
 
 Event = Settings | Fault | None
 """What happens to all histories of a round beside a step."""
