@@ -22,8 +22,7 @@ SETTLING = 20.0
 """Seconds in which a step must have had its effect, where nothing is broken."""
 
 HEALING = 400.0
-"""Seconds in which everything must have settled at the end. docs/operating.md: a name that was taken is tried again within
-six minutes."""
+"""Seconds in which everything must have settled at the end: a name that was taken is tried again within six minutes."""
 
 Event = Settings | Fault | None
 """What happens to all histories of a round beside a step."""
