@@ -10,7 +10,7 @@ from tests.histories.steps import made_up_steps
 
 pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
 
-TOGETHER = 50
+TOGETHER = 80
 STEPS = 20
 
 
@@ -34,7 +34,7 @@ def test_without_faults_each_step_has_its_effect_and_the_stand_in_writes_what_me
     rounds: Rounds, engine: str, record_property: Callable[[str, object], None]
 ) -> None:
     # This seed tightens every limit when there are Ingresses, and pauses for some steps.
-    plan = made_up_plan("short-16443", TOGETHER, STEPS, faults=False)
+    plan = made_up_plan("short-7522", TOGETHER, STEPS, faults=False)
     wrong = rounds.play(plan)
     assert not wrong, "\n\n".join(wrong.values())
     assert rounds.seen.denied

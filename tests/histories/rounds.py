@@ -21,6 +21,9 @@ CLIENTS = 12
 SETTLING = 20.0
 """Seconds in which a step must have had its effect, where nothing is broken."""
 
+STEADY = 0.3
+"""Seconds for which nothing may change any more once all is as it should be."""
+
 HEALING = 400.0
 """Seconds in which everything must have settled at the end: a name that was taken is tried again within six minutes."""
 
@@ -110,8 +113,6 @@ class Rounds:
                 self._set(replace(self._settings, paused=False), places, clients)
             if not wrong:
                 self._settle(places, wrong, "at the end", HEALING, end=True)
-                time.sleep(0.5)
-                self._settle(places, wrong, "half a second later", 0, end=True)
             if not wrong and not plan.faults:
                 self._check_events(places, wrong)
             self._check_writes(wrong)
@@ -200,7 +201,7 @@ class Rounds:
         Before the end, nobody waits for a name that was taken: that can take a quarter of a Service's age.
         """
         deadline = time.monotonic() + patience
-        pause = 0.02
+        pause, steady = 0.02, False
         while True:
             ingresses = self._ingresses()
             different = [
@@ -210,10 +211,12 @@ class Rounds:
                 for name, model in place.models.items()
                 if not matches(stands := standing_of(ingresses.get((place.namespace, name))), model.expected())
             ]
-            if all(model.waits and not end for _, model, _ in different) or time.monotonic() > deadline:
+            settled = all(model.waits and not end for _, model, _ in different)
+            if (settled and steady) or time.monotonic() > deadline:
                 break
-            time.sleep(pause)
-            pause = min(pause * 1.5, 0.5)
+            # That nothing is to happen is right at once, and may be wrong a moment later.
+            time.sleep(STEADY if settled else pause)
+            pause, steady = min(pause * 1.5, 0.5), settled
         for index, model, stands in different:
             if end or not model.waits:
                 wrong.setdefault(index, f"{when}: {told(model, stands)}")

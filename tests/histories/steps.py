@@ -434,7 +434,7 @@ def made_up_step(random: Random) -> Step:
     return Step(kind, random.choice(NAMES), ABOUT[kind](random))
 
 
-KEYS = [*VALUES, "ingress/host", "ingress/host"]
+KEYS = [*VALUES, *["ingress/host"] * 6]
 """Hosts are what settings forbid most often."""
 
 
