@@ -90,6 +90,7 @@ def show(seen: Seen, seconds: float) -> None:
     """Print what was played."""
     click.echo(f"{seen.histories} histories ({seen.with_faults} with faults) of {seen.steps} steps, in {seconds:.0f} s")
     click.echo(f"{len(seen.diverged)} diverged; {seen.settings} changes of the settings; {seen.denied} writes denied")
+    click.echo(f"settled at the latest after {seen.slowest[0]:.0f} s; what came last had been: {seen.slowest[1]}")
     for title, counter in (("faults", seen.faults), ("writes of the engine", seen.writes)):
         click.echo(f"{title}: " + (", ".join(f"{count} {what}" for what, count in sorted(counter.items())) or "none"))
 

@@ -60,6 +60,8 @@ class Seen:
     """How often the settings were changed."""
     writes: Counter[str] = field(default_factory=Counter)
     """What the engine has written, by verb and kind of object."""
+    slowest: tuple[float, str] = (0, "")
+    """After how many seconds everything had settled at the latest, and what was last."""
     diverged: list[str] = field(default_factory=list)
     """What was not as the docs say, with the history as a script."""
 
@@ -200,8 +202,8 @@ class Rounds:
 
         Before the end, nobody waits for a name that was taken: that can take a quarter of a Service's age.
         """
-        deadline = time.monotonic() + patience
-        pause, steady = 0.02, False
+        began = time.monotonic()
+        pause, steady, last = 0.02, False, ""
         while True:
             ingresses = self._ingresses()
             different = [
@@ -212,11 +214,14 @@ class Rounds:
                 if not matches(stands := standing_of(ingresses.get((place.namespace, name))), model.expected())
             ]
             settled = all(model.waits and not end for _, model, _ in different)
-            if (settled and steady) or time.monotonic() > deadline:
+            if (settled and steady) or time.monotonic() > began + patience:
                 break
+            if different:
+                last = told(*different[0][1:])
             # That nothing is to happen is right at once, and may be wrong a moment later.
             time.sleep(STEADY if settled else pause)
             pause, steady = min(pause * 1.5, 0.5), settled
+        self.seen.slowest = max(self.seen.slowest, (time.monotonic() - began, last))
         for index, model, stands in different:
             if end or not model.waits:
                 wrong.setdefault(index, f"{when}: {told(model, stands)}")
