@@ -13,8 +13,7 @@ from bench.hook import hook_section
 from bench.run import run
 from bench.throughput import throughput_section
 from devcluster.build import Progress
-from devcluster.console import Command, end_on_signals
-from devcluster.engines import CHOICES
+from devcluster.console import Command, end_on_signals, engine_option
 from tests.worst import worst_requests
 
 PARTS = ("core", "commands", "hook", "gateway", "cluster", "throughput")
@@ -29,13 +28,7 @@ PARTS = ("core", "commands", "hook", "gateway", "cluster", "throughput")
     show_default=True,
     help="How many Services the largest cluster has; the others have three tenths of that.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(CHOICES),
-    default="auto",
-    show_default=True,
-    help="What drives the hook; auto is Metacontroller when it is on PATH, else the stand-in for it.",
-)
+@engine_option
 @click.option("--short", is_flag=True, help="Leave out the changes during resyncs, which take five minutes.")
 def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
     """Measure what users experience: the PARTS core, commands, hook, gateway, cluster and throughput.

@@ -189,26 +189,14 @@ def restart_figure(
     return Figure(name, f"{slowest:.1f} s; {f'after {back:.1f} s' if slow else 'they always do'}")
 
 
-def parts(cluster: DevCluster) -> dict[str, Process]:
-    """Return all that has to work for a change to arrive."""
-    plane = cluster.control_plane
-    return {
-        "hook": cluster.hook,
-        "engine": cluster.engine,
-        "API server": plane.apiserver,
-        "etcd": plane.etcd,
-        "controller manager": plane.controller_manager,
-    }
-
-
 def memory(cluster: DevCluster) -> dict[str, float]:
     """Return the megabytes that each part takes."""
-    return {name: process.pss_bytes() / MEGABYTE for name, process in parts(cluster).items()}
+    return {name: process.pss_bytes() / MEGABYTE for name, process in cluster.parts.items()}
 
 
 def cpu_seconds(cluster: DevCluster) -> dict[str, float]:
     """Return the seconds of CPU that each part and this process have used so far."""
-    used = {name: process.cpu_seconds() for name, process in parts(cluster).items()}
+    used = {name: process.cpu_seconds() for name, process in cluster.parts.items()}
     return used | {"the benchmark": time.process_time()}
 
 

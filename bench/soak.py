@@ -14,8 +14,7 @@ from bench.load import Size
 from bench.run import run
 from bench.scale import scale_sections
 from devcluster.build import Progress
-from devcluster.console import Command, end_on_signals
-from devcluster.engines import CHOICES
+from devcluster.console import Command, end_on_signals, engine_option
 from tests.worst import worst_services
 
 
@@ -46,13 +45,7 @@ from tests.worst import worst_services
 @click.option(
     "--image", default="", help="The hook's image, such as `make image` builds, to send those to; else it is a process."
 )
-@click.option(
-    "--engine",
-    type=click.Choice(CHOICES),
-    default="auto",
-    show_default=True,
-    help="What drives the hook; auto is Metacontroller when it is on PATH, else the stand-in for it.",
-)
+@engine_option
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the figures for docs/sizing.md, too.")
 def main(  # noqa: PLR0913 - options, each by its name
     *,

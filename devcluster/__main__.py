@@ -10,20 +10,11 @@ from rich.console import Console
 
 from devcluster import gateway_api
 from devcluster.cluster import DevCluster
-from devcluster.console import Commands, end_on_signals, progress
+from devcluster.console import Commands, end_on_signals, engine_option, progress
 from devcluster.demo import tell
-from devcluster.engines import CHOICES
 from devcluster.errors import MissingProgram
 from devcluster.gateway import Gateway, lacking
 from devcluster.programs import STEADYLOAD, VALIDATOR, find_metacontroller, find_own, find_programs, find_traefik
-
-engine_option = click.option(
-    "--engine",
-    type=click.Choice(CHOICES),
-    default="auto",
-    show_default=True,
-    help="What drives the hook; auto is Metacontroller when it is on PATH, else the stand-in for it.",
-)
 
 
 def console() -> Console:

@@ -230,7 +230,20 @@ class DevCluster:
             cwd=REPOSITORY,
         )
 
+    @property
+    def parts(self) -> dict[str, Process]:
+        """All that has to work for a change of a Service to reach its Ingress, by name."""
+        plane = self.control_plane
+        return {
+            "hook": self.hook,
+            "engine": self.engine,
+            "API server": plane.apiserver,
+            "etcd": plane.etcd,
+            "controller manager": plane.controller_manager,
+        }
+
     def hook_ready(self) -> bool:
+        """Return whether the hook answers that it is ready."""
         with contextlib.closing(http.client.HTTPConnection(self.hook_url.removeprefix("http://"), timeout=5)) as hook:
             try:
                 hook.request("GET", "/readyz")

@@ -6,11 +6,11 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from devcluster import usage
+from devcluster.api import wait_for
 from devcluster.errors import NotReady, ProcessDied
 from devcluster.guard import Guard
 
@@ -122,15 +122,19 @@ class Process:
 
         Raises ProcessDied as soon as the process has ended, and NotReady after `timeout`, both with the log's end.
         """
-        began = time.monotonic()
-        while not check():
+
+        def ready() -> bool:
+            if check():
+                return True
             self.check_alive()
-            waited = time.monotonic() - began
-            if waited > timeout:
-                raise NotReady(
-                    f"{self.name} was not ready within {timeout:g} s. The end of its log:\n{self.log_tail()}"
-                )
-            time.sleep(max(0.02, waited / 20))  # as wait_for in devcluster.api does
+            return False
+
+        try:
+            wait_for(ready, timeout)
+        except NotReady as error:
+            raise NotReady(
+                f"{self.name} was not ready within {timeout:g} s. The end of its log:\n{self.log_tail()}"
+            ) from error
 
     def check_alive(self) -> None:
         """Raise ProcessDied, with the log's last lines, unless it runs."""

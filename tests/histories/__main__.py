@@ -9,8 +9,7 @@ import click
 
 from devcluster.build import Progress
 from devcluster.cluster import DevCluster
-from devcluster.console import Command, end_on_signals, progress
-from devcluster.engines import CHOICES
+from devcluster.console import Command, end_on_signals, engine_option, progress
 from tests.histories.rounds import Rounds, Seen, made_up_plan, script, shortest
 
 TRIES = 30
@@ -28,7 +27,7 @@ ROUNDS = 6
 @click.option(
     "--faults", type=click.Choice(["half", "none", "all"]), default="half", show_default=True, help="In which rounds."
 )
-@click.option("--engine", type=click.Choice(CHOICES), default="auto", show_default=True, help="What drives the hook.")
+@engine_option
 def main(engine: str, **options: Any) -> None:
     """Play random histories on a real API server, and compare what stands with what the docs say.
 
@@ -41,7 +40,6 @@ def main(engine: str, **options: Any) -> None:
       python -m tests.histories --histories 10000 --seed 7
       python -m tests.histories --histories 1 --faults none
     """  # noqa: D301 - \b keeps click from joining lines
-    end_on_signals()
     seen, began = Seen(), time.monotonic()
     try:
         with progress() as tell:
@@ -82,7 +80,7 @@ def play(engine: str, options: Options, seen: Seen, progress: Progress) -> None:
                     click.echo(f"\nround {plan.seed}, history {index}: {why}", err=True)
                     seen.diverged.append(why)
                     if index >= 0:
-                        smaller, why_then = shortest(rounds, plan, index, TRIES, progress)
+                        smaller, why_then = shortest(cluster, plan, index, TRIES, progress)
                         click.echo(f"\n# {why_then}\n" + script(smaller.histories[0], smaller.events, "history-0"))
 
 
@@ -96,4 +94,5 @@ def show(seen: Seen, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    end_on_signals()
+    main(prog_name="python -m tests.histories")

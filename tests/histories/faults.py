@@ -1,14 +1,12 @@
 """What breaks: parts that are killed, that stand still or are slow, and a hook that answers wrongly."""
 
 import contextlib
-import os
-import signal
 import socket
 import socketserver
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
@@ -17,13 +15,6 @@ from devcluster.cluster import DevCluster
 from devcluster.errors import DevClusterError
 from devcluster.processes import Process
 
-PARTS: dict[str, Callable[[DevCluster], Process]] = {
-    "hook": lambda cluster: cluster.hook,
-    "engine": lambda cluster: cluster.engine,
-    "controller manager": lambda cluster: cluster.control_plane.controller_manager,
-    "API server": lambda cluster: cluster.control_plane.apiserver,
-    "etcd": lambda cluster: cluster.control_plane.etcd,
-}
 STORES = ("API server", "etcd")
 """Nothing can be written while one of these is down. So they are started again at once."""
 
@@ -86,9 +77,8 @@ class Keeper:
 
     def _keep(self) -> None:
         while not self._ended.wait(0.2):
-            for part, process_of in PARTS.items():
+            for part, process in self._cluster.parts.items():
                 with self._lock:
-                    process = process_of(self._cluster)
                     if part not in self._down and not process.running:
                         # Its log says why it doesn't start, and it is tried again.
                         with contextlib.suppress(DevClusterError):
@@ -99,12 +89,17 @@ class Keeper:
         """Kill a part, and start it again at the end."""
         with self._lock:
             self._down.add(part)
-            PARTS[part](self._cluster).kill()
+            self._cluster.parts[part].kill()
         try:
             yield
         finally:
             with self._lock:
                 self._down.discard(part)
+
+    def restart(self, part: str) -> None:
+        """Kill a part, which is started again at once."""
+        with self.down(part):
+            pass
 
     def roll_out(self, settings: Object) -> None:
         """Restart the hook with other settings."""
@@ -113,7 +108,7 @@ class Keeper:
 
     def until_up(self) -> None:
         """Return once every part runs, and the API server and the hook are ready."""
-        wait_for(lambda: all(of(self._cluster).running for of in PARTS.values()), 60, what="all parts")
+        wait_for(lambda: all(process.running for process in self._cluster.parts.values()), 60, what="all parts")
         self._cluster.control_plane.apiserver.wait_ready(self._cluster.api.ready)
         self._cluster.hook.wait_ready(self._cluster.hook_ready)
 
@@ -123,40 +118,40 @@ class Keeper:
         if fault is None:
             yield
             return
-        process = PARTS[fault.part](self._cluster)
-        if fault.kind == "kill":
+        if fault.kind == "kill" and fault.part in STORES:
+            self.restart(fault.part)
+            yield
+        elif fault.kind == "kill":
             with self.down(fault.part):
-                if fault.part not in STORES:
-                    yield
-            if fault.part in STORES:
                 yield
         elif fault.kind == "answer":
             port = int(self._cluster.hook_url.rpartition(":")[2])
             with self.down("hook"), answering(port, fault.answer):
                 yield
         else:
-            with self._standing_still(process, fault):
+            with standing_still(self._cluster.parts[fault.part], fault):
                 yield
         self.until_up()
 
-    @contextlib.contextmanager
-    def _standing_still(self, process: Process, fault: Fault) -> Iterator[None]:
-        def act() -> None:
-            end = time.monotonic() + fault.seconds
-            while (left := end - time.monotonic()) > 0:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGSTOP)
-                    time.sleep(left if fault.kind == "pause" else 0.08)
-                    os.killpg(process.pid, signal.SIGCONT)
-                if fault.kind == "slow":
-                    time.sleep(0.04)
 
-        thread = threading.Thread(target=act)
-        thread.start()
-        try:
-            yield
-        finally:
-            thread.join()
+@contextlib.contextmanager
+def standing_still(process: Process, fault: Fault) -> Iterator[None]:
+    """Stop a process as long as the fault says, at a stretch or again and again."""
+
+    def act() -> None:
+        end = time.monotonic() + fault.seconds
+        while (left := end - time.monotonic()) > 0:
+            with contextlib.suppress(ProcessLookupError), process.paused():
+                time.sleep(left if fault.kind == "pause" else 0.08)
+            if fault.kind == "slow":
+                time.sleep(0.04)
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ import itertools
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -13,8 +13,9 @@ import yaml
 
 from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, ApiError, Object, wait_for
 from devcluster.cluster import DevCluster
+from tests.e2e.audit import READS
 from tests.histories.faults import STORES, Fault, Keeper, made_up_fault
-from tests.histories.model import OFF, REFUSED, Model, Settings, Standing, matches, wanted
+from tests.histories.model import REFUSED, Model, Settings, Standing, matches, wanted
 from tests.histories.steps import Diverged, Place, Step, certainly, made_up_steps, standing_of
 
 CLIENTS = 12
@@ -38,12 +39,8 @@ class Plan:
     seed: str
     histories: Sequence[Sequence[Step]]
     events: Sequence[Event]
+    """As many as each history has steps."""
     faults: bool
-
-    @property
-    def steps(self) -> int:
-        """How many steps the longest history has."""
-        return max(map(len, self.histories))
 
 
 @dataclass
@@ -63,7 +60,7 @@ class Seen:
     slowest: tuple[float, str] = (0, "")
     """After how many seconds everything had settled at the latest, and what was last."""
     diverged: list[str] = field(default_factory=list)
-    """What was not as the docs say, with the history as a script."""
+    """What was not as the docs say."""
 
 
 def made_up_plan(seed: str, histories: int, steps: int, *, faults: bool) -> Plan:
@@ -105,7 +102,7 @@ class Rounds:
             self._check_writes(wrong)  # what it did when the last round was cleared away
             self.written.clear()
             self._set(Settings(), places, clients)
-            for number in range(plan.steps):
+            for number in range(len(plan.events)):
                 self._play_step(plan, number, places, wrong, clients)
                 if wrong:
                     break
@@ -127,7 +124,7 @@ class Rounds:
         self, plan: Plan, number: int, places: Sequence[Place], wrong: dict[int, str], clients: ThreadPoolExecutor
     ) -> None:
         """Play one step of each history, and what happens beside it."""
-        event = plan.events[number] if number < len(plan.events) else None
+        event = plan.events[number]
         if isinstance(event, Settings):
             self._set(event, places, clients)
         numbers = itertools.repeat(number)
@@ -141,8 +138,7 @@ class Rounds:
         """Return once every part runs."""
         if any(isinstance(event, Fault) and event.part in STORES for event in plan.events):
             # The garbage collector can lose an Ingress whose Service is gone: docs/outages.md.
-            with self._keeper.down("controller manager"):
-                pass
+            self._keeper.restart("controller manager")
         self._keeper.until_up()
 
     def _count(self, plan: Plan, places: Iterable[Place]) -> None:
@@ -197,6 +193,23 @@ class Rounds:
         found = certainly(lambda: self.api.list(INGRESSES))
         return {(made["metadata"]["namespace"], made["metadata"]["name"]): made for made in found}
 
+    def _compare(
+        self, places: Sequence[Place], wrong: Container[int]
+    ) -> tuple[list[tuple[Model, Standing | None]], list[tuple[int, Model, Standing | None]]]:
+        """Return what is as it should be, with what stands; and what is not, with the history's number before it."""
+        ingresses = self._ingresses()
+        same: list[tuple[Model, Standing | None]] = []
+        different: list[tuple[int, Model, Standing | None]] = []
+        for index, place in enumerate(places):
+            for name, model in place.models.items() if index not in wrong else ():
+                stands = standing_of(ingresses.get((place.namespace, name)))
+                right = [found for found in model.expected() if matches(stands, [found])]
+                if right:
+                    same.append((model, right[0]))
+                else:
+                    different.append((index, model, stands))
+        return same, different
+
     def _settle(self, places: Sequence[Place], wrong: dict[int, str], when: str, patience: float, end: bool) -> None:
         """Return once all is as it should be. What isn't in time is noted as wrong.
 
@@ -205,14 +218,7 @@ class Rounds:
         began = time.monotonic()
         pause, steady, last = 0.02, False, ""
         while True:
-            ingresses = self._ingresses()
-            different = [
-                (index, model, stands)
-                for index, place in enumerate(places)
-                if index not in wrong
-                for name, model in place.models.items()
-                if not matches(stands := standing_of(ingresses.get((place.namespace, name))), model.expected())
-            ]
+            same, different = self._compare(places, wrong)
             settled = all(model.waits and not end for _, model, _ in different)
             if (settled and steady) or time.monotonic() > began + patience:
                 break
@@ -225,12 +231,8 @@ class Rounds:
         for index, model, stands in different:
             if end or not model.waits:
                 wrong.setdefault(index, f"{when}: {told(model, stands)}")
-        waiting = [id(model) for _, model, _ in different]
-        for index, place in enumerate(places):
-            for name, model in place.models.items():
-                if index not in wrong and id(model) not in waiting:
-                    stands = standing_of(ingresses.get((place.namespace, name)))
-                    model.settle(next(found for found in model.expected() if matches(stands, [found])))
+        for model, found in same:
+            model.settle(found)
 
     def _check_events(self, places: Sequence[Place], wrong: dict[int, str]) -> None:
         """Note each refused Service that no Event tells why.
@@ -263,16 +265,15 @@ class Rounds:
 
     def _check_writes(self, wrong: dict[int, str]) -> None:
         """Count what the engine has written since the last round; note writes to what it may only read."""
-        with self.cluster.control_plane.audit_log.open() as lines:
-            lines.seek(self._audited)
-            text = lines.read()
-        complete = text.rpartition("\n")[0]
-        self._audited += len(complete.encode()) + 1
-        for line in complete.splitlines():
-            if self.cluster.engine_user not in line:
+        with self.cluster.control_plane.audit_log.open("rb") as log:
+            log.seek(self._audited)
+            lines = [line for line in log if line.endswith(b"\n")]  # one without an end is still being written
+        self._audited += sum(map(len, lines))
+        for line in lines:
+            if self.cluster.engine_user.encode() not in line:
                 continue
             event = json.loads(line)
-            if event["user"]["username"] != self.cluster.engine_user or event["verb"] in {"get", "list", "watch"}:
+            if event["user"]["username"] != self.cluster.engine_user or event["verb"] in READS:
                 continue
             resource = event.get("objectRef", {}).get("resource", "")
             if event["responseStatus"]["code"] < 400:
@@ -281,24 +282,23 @@ class Rounds:
                     about = event["objectRef"]
                     self.written.setdefault((about["namespace"], about["name"]), []).append(event["verb"])
             if resource not in {"ingresses", "events", "leases"}:
-                wrong[-1] = f"the engine has written to {resource}: {line}"
+                wrong[-1] = f"the engine has written to {resource}: {line.decode()}"
 
 
 def play_step(history: Sequence[Step], place: Place, number: int) -> str | None:
-    """Play one step of a history, if it has one; return what is wrong."""
-    if number < len(history):
-        step = history[number]
-        try:
-            step.play(place)
-        except (Diverged, ApiError) as error:
-            return f"step {number + 1}, {step.kind} {step.name}: {error}"
+    """Play one step of a history; return what is wrong."""
+    step = history[number]
+    try:
+        step.play(place)
+    except (Diverged, ApiError) as error:
+        return f"step {number + 1}, {step.kind} {step.name}: {error}"
     return None
 
 
 def told(model: Model, stands: Standing | None) -> str:
     """Return what is wrong at one name, in lines."""
     expected = "\n    or ".join(sorted(map(described, model.expected())))
-    state = OFF if model.service is None else str(model.service)
+    state = model.service or "no Service"
     return (
         f"{model.namespace}/{model.name}: {described(stands)}\n  is not {expected}\n  for {state} with {model.settings}"
     )
@@ -316,33 +316,36 @@ def described(standing: Standing | None) -> str:
 def script(steps: Sequence[Step], events: Sequence[Event], namespace: str) -> str:
     """Return a history as commands of kubectl, with what else happened as comments."""
     lines = [f"kubectl create namespace {namespace}"]
-    for step, event in itertools.zip_longest(steps, events):
+    for step, event in zip(steps, events, strict=True):
         if isinstance(event, Settings):
             text = yaml.safe_dump(event.as_file(), sort_keys=False)
             lines += ["# The hook is started with these settings, and every Service is labelled anew:"]
             lines += [f"#   {line}" for line in text.splitlines()]
         elif event:
             lines.append(f"# Meanwhile: {event}")
-        if step:
-            lines.append(step.written(namespace))
+        lines.append(step.written(namespace))
     return "\n".join(lines)
 
 
-def shortest(rounds: Rounds, plan: Plan, index: int, tries: int, progress: Callable[[str], None]) -> tuple[Plan, str]:
+def shortest(
+    cluster: DevCluster, plan: Plan, index: int, tries: int, progress: Callable[[str], None]
+) -> tuple[Plan, str]:
     """Return the shortest plan with one history that still fails, and how; the whole one, if it doesn't any more."""
-    steps: list[tuple[Step | None, Event]] = list(itertools.zip_longest(plan.histories[index], plan.events))
+    rounds = Rounds(cluster, Seen())  # what is played again is not counted
 
-    def fails(part: Sequence[tuple[Step | None, Event]]) -> str | None:
+    def with_steps(steps: Sequence[tuple[Step, Event]]) -> Plan:
+        return Plan(plan.seed, [[step for step, _ in steps]], [event for _, event in steps], plan.faults)
+
+    def fails(steps: Sequence[tuple[Step, Event]]) -> str | None:
         nonlocal tries
         tries -= 1
-        kept = [step or Step("delete stranger's", "a") for step, _ in part]
-        smaller = Plan(plan.seed, [kept], [event for _, event in part], plan.faults)
-        return next(iter(rounds.play(smaller).values()), None)
+        return next(iter(rounds.play(with_steps(steps)).values()), None)
 
+    steps: list[tuple[Step, Event]] = list(zip(plan.histories[index], plan.events, strict=True))
     progress("playing it alone")
     why = fails(steps)
     if why is None:
-        return Plan(plan.seed, [plan.histories[index]], plan.events, plan.faults), "it did not happen again by itself"
+        return with_steps(steps), "it did not happen again by itself"
     size = len(steps) // 2
     while size and tries > 0:
         for start in range(0, len(steps), size):
@@ -354,8 +357,7 @@ def shortest(rounds: Rounds, plan: Plan, index: int, tries: int, progress: Calla
         else:
             size //= 2
         size = min(size, len(steps) - 1)
-    without_events: list[tuple[Step | None, Event]] = [(step, None) for step, _ in steps]
+    without_events: list[tuple[Step, Event]] = [(step, None) for step, _ in steps]
     if tries > 0 and (failed := fails(without_events)):
         steps, why = without_events, failed
-    kept = [step or Step("delete stranger's", "a") for step, _ in steps]
-    return Plan(plan.seed, [kept], [event for _, event in steps], plan.faults), why
+    return with_steps(steps), why

@@ -1,5 +1,6 @@
 """What owners, strangers and attackers do: steps, made up at random, that can be played, and written as commands."""
 
+import functools
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -59,14 +60,14 @@ class Place:
     def __post_init__(self) -> None:
         self.models = {name: Model(name, self.namespace) for name in NAMES}
 
-    def service(self, name: str) -> Object | None:
-        """Return the Service, unless there is none or it is being deleted."""
-        found = certainly(lambda: self.api.get(SERVICES, name, self.namespace))
-        return found if found and "deletionTimestamp" not in found["metadata"] else None
-
     def ingress(self, name: str) -> Object | None:
         """Return the Ingress of that name."""
         return certainly(lambda: self.api.get(INGRESSES, name, self.namespace))
+
+
+def is_strangers(ingress: Object) -> bool:
+    """Return whether a stranger has made the Ingress."""
+    return STRANGERS in (ingress["metadata"].get("labels") or {})
 
 
 def standing_of(ingress: Object | None) -> Standing | None:
@@ -74,7 +75,7 @@ def standing_of(ingress: Object | None) -> Standing | None:
     if ingress is None:
         return None
     metadata = ingress["metadata"]
-    if STRANGERS in (metadata.get("labels") or {}):
+    if is_strangers(ingress):
         return Standing("", json.dumps([metadata["uid"], metadata["resourceVersion"]]))
     owners = metadata.get("ownerReferences") or [{"uid": "no owner"}]
     marked = MARK in (metadata.get("annotations") or {})
@@ -120,8 +121,8 @@ def create(place: Place, name: str, about: Mapping[str, Any]) -> None:
     except ApiError as error:
         if error.status != 409:
             raise
-        found = place.service(name)
-        if found is None:
+        found = certainly(lambda: place.api.get(SERVICES, name, place.namespace))
+        if found is None or "deletionTimestamp" in found["metadata"]:
             return  # the old one is still being deleted
         uid = found["metadata"]["uid"]  # the answer to an earlier try was lost
     model.service = Service(uid, dict(about["annotations"]), about["ports"], about["external"])
@@ -223,7 +224,7 @@ def ours(place: Place, name: str) -> Object | None:
 def delete_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
     """Delete the Ingress that we made, marked or not."""
     found = place.ingress(name)
-    if found and STRANGERS not in (found["metadata"].get("labels") or {}):
+    if found and not is_strangers(found):
         uid = found["metadata"]["uid"]
         try:
             certainly(lambda: place.api.delete(INGRESSES, name, place.namespace, uid=uid))
@@ -252,19 +253,16 @@ def unmark_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
 
 def disown_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
     """Take the owner off the Ingress, which is denied."""
-
-    def change(ingress: Object) -> None:
-        ingress["metadata"]["ownerReferences"] = []
-
-    def diverged(_model: Model) -> None:
-        raise Diverged(f"Ingress {name} loses its owner, and nothing denies it")
-
+    found = ours(place, name)
+    if found is None:
+        return
+    found["metadata"]["ownerReferences"] = []
     try:
-        change_ours(place, name, change, diverged)
+        update = functools.partial(place.api.update, INGRESSES, found)
+        expect_denied(place, f"Ingress {name} loses its owner", lambda: certainly(update))
     except ApiError as error:
-        if error.status != 403:
+        if error.status not in {404, 409}:  # it has changed meanwhile
             raise
-        place.denied += 1
 
 
 def change_ours(place: Place, name: str, change: Callable[[Object], None], tell: Callable[[Model], None]) -> None:
@@ -326,7 +324,7 @@ def create_strangers(place: Place, name: str, about: Mapping[str, Any]) -> None:
         if error.status != 409:
             raise
         now = place.ingress(name)
-        if now is None or STRANGERS not in (now["metadata"].get("labels") or {}):
+        if now is None or not is_strangers(now):
             return
         made = now  # the answer to an earlier try was lost
     place.models[name].found(standing_of(made))
@@ -335,7 +333,7 @@ def create_strangers(place: Place, name: str, about: Mapping[str, Any]) -> None:
 def delete_strangers(place: Place, name: str, _about: Mapping[str, Any]) -> None:
     """Delete the Ingress if it is a stranger's."""
     found = place.ingress(name)
-    if found and STRANGERS in (found["metadata"].get("labels") or {}):
+    if found and is_strangers(found):
         certainly(lambda: place.api.delete(INGRESSES, name, place.namespace, uid=found["metadata"]["uid"]))
         place.models[name].found(None)
 
