@@ -202,14 +202,15 @@ def store_worst(cluster: DevCluster, worst: Iterable[tuple[str, Object]], progre
         report(f"creating the worst Services: {number}")
         service["metadata"] |= dict(zip(("namespace", "name"), place, strict=True))
         try:
-            cluster.api.create(SERVICES, service)
+            created = cluster.api.create(SERVICES, service)
         except ApiError as error:
             if not error.status:  # no answer at all
                 raise
             stored.denied += 1
         else:
             stored.accepted += 1
-            said = answer(encoded(sync_request(service, httproutes=False)), policy)
+            # As stored: of many mistakes an Event holds the first ones, and the API server has sorted the annotations.
+            said = answer(encoded(sync_request(created, httproutes=False)), policy)
             if said.refused:
                 stored.refused[place] = said.body.decode()[:BEGIN]
     return stored

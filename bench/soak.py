@@ -17,8 +17,11 @@ from devcluster.build import Progress
 from devcluster.console import Command, end_on_signals, engine_option
 from tests.worst import worst_services
 
+PARTS = ("scale", "abuse")
+
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("parts", nargs=-1, type=click.Choice(PARTS))
 @click.option(
     "--services",
     type=click.IntRange(min=WRITERS),
@@ -48,6 +51,7 @@ from tests.worst import worst_services
 @engine_option
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the figures for docs/sizing.md, too.")
 def main(  # noqa: PLR0913 - options, each by its name
+    parts: tuple[str, ...],
     *,
     services: int,
     namespaces: int,
@@ -58,23 +62,25 @@ def main(  # noqa: PLR0913 - options, each by its name
     engine: str,
     as_markdown: bool,
 ) -> None:
-    """Measure a large cluster that changes all the time, and the hook under abuse.
+    """Measure a large cluster that changes all the time, and the hook under abuse: the PARTS scale and abuse.
 
-    First, many Services change at a steady rate, also while the settings change and while each part is killed and
-    started again. Then 20 tenants send the worst requests to the hook while 20 others work. Nothing else may run on the
-    machine meanwhile. It takes some 35 minutes. A figure that doesn't reach its aim is marked. The exit status is 0
-    when everything was measured, whatever the figures are; 2 when a program is missing; else 1.
+    In scale, many Services change at a steady rate, also while the settings change and while each part is killed and
+    started again. In abuse, 20 tenants send the worst requests to the hook while 20 others work. Nothing else may run
+    on the machine meanwhile. Both parts take some 35 minutes. A figure that doesn't reach its aim is marked. The exit
+    status is 0 when everything was measured, whatever the figures are; 2 when a program is missing; else 1.
 
     \b
     Examples:
       python -m bench.soak
-      python -m bench.soak --image localhost/ingress-manager:tested --markdown
+      python -m bench.soak abuse --image localhost/ingress-manager:tested --markdown
       python -m bench.soak --services 300 --namespaces 30 --rate 20 --seconds 30 --abuse-seconds 30
     """  # noqa: D301 - \b keeps click from joining lines
 
     def measure(report: Progress) -> Iterator[Section]:
-        yield from scale_sections(engine, Size(services, namespaces), rate, seconds, report)
-        yield abuse_section(engine, abuse_seconds, image, worst_services(), report)
+        if not parts or "scale" in parts:
+            yield from scale_sections(engine, Size(services, namespaces), rate, seconds, report)
+        if not parts or "abuse" in parts:
+            yield abuse_section(engine, abuse_seconds, image, worst_services(), report)
 
     sections, machine = run(measure)
     if as_markdown:

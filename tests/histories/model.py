@@ -5,7 +5,7 @@ nothing. While something is under way, several are possible. Once everything has
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -195,12 +195,27 @@ def is_forbidden(standing: Standing, namespace: str, service: Service | None, se
     """Return whether the settings forbid what ingress-manager wrote: docs/settings.md, "Forbidden are"."""
     _, annotations, spec = json.loads(standing.record)
     hosts = [rule["host"] for rule in spec["rules"]]
+    present = json.loads(standing.body)[1]
     return (
         (service is not None and service.external)
         or any(not host.endswith(f".{namespace}.example.com") and not settings.shared for host in hosts)
         or (spec["ingressClassName"] == "other" and not settings.other)
-        or (TIMEOUT in annotations and not settings.timeouts)
+        or (TIMEOUT in annotations and TIMEOUT in present and not settings.timeouts)
     )
+
+
+def merged(standing: Standing | None, wanted: str) -> str:
+    """Return the body that an Ingress gets: what is wanted, and what others have added to it."""
+    if standing is None:
+        return wanted
+    label, annotations, spec = json.loads(wanted)
+    _, written_annotations, written_spec = json.loads(standing.record)
+    _, present_annotations, present_spec = json.loads(standing.body)
+    annotations = {
+        key: present_annotations[key] for key in present_annotations.keys() - written_annotations
+    } | annotations
+    spec = {key: present_spec[key] for key in present_spec.keys() - written_spec} | spec
+    return json.dumps([label, annotations, spec], sort_keys=True)
 
 
 @dataclass
@@ -231,7 +246,7 @@ class Model:
         if settings.paused or kind == REFUSED:
             stays = standing is not None and not is_forbidden(standing, self.namespace, service, settings)
             return standing if stays else None
-        return None if kind == OFF else Standing(service.uid, body, body)
+        return None if kind == OFF else Standing(service.uid, merged(standing, body), body)
 
     def expected(self) -> set[Standing | None]:
         """Return what may stand once everything has settled."""
@@ -248,13 +263,27 @@ class Model:
             reached |= more
         self.possible = reached
 
-    def settle(self, seen: Standing | None) -> None:
-        """Note that everything has settled, and what stands."""
-        self.possible, self.recent, self.waits = {seen}, [(self.service, self.settings)], False
+    def settle(self, seen: set[Standing | None]) -> None:
+        """Note that everything has settled, and what stands: one of `seen`, which differ only in what was written."""
+        self.possible, self.recent, self.waits = seen, [(self.service, self.settings)], False
 
-    def edited(self, edit: dict[str, Any]) -> None:
-        """Note that somebody has changed the object, if it is ours: `edit` replaces fields of the body."""
-        self.possible = {replace_body(found, edit) for found in self.possible if found and found.marked and found.owner}
+    def may_be_written(self, body: str) -> bool:
+        """Return whether ingress-manager may have written this: it is wanted, or was since everything had settled."""
+        return any(
+            service is not None
+            and not settings.paused
+            and wanted(self.name, self.namespace, service, settings) == ("ingress", body)
+            for service, settings in self.recent
+        )
+
+    def may_be_deleted(self) -> bool:
+        """Return whether there was a reason to delete the Ingress since everything had settled."""
+        made = {self.settled(None, *state) for state in self.recent} - {None}
+        return None in {self.settled(standing, *state) for standing in self.possible | made for state in self.recent}
+
+    def edited(self, edit: Mapping[str, Any]) -> None:
+        """Note that somebody has changed the object, if it is ours."""
+        self.possible = {with_edit(found, edit) for found in self.possible if found and found.marked and found.owner}
         self.changed()
 
     def unmarked(self) -> None:
@@ -270,14 +299,30 @@ class Model:
         self.changed()
 
 
-def replace_body(standing: Standing, edit: dict[str, Any]) -> Standing:
-    """Return the object with other fields: `label`, `spec` for its fields, `host` for that of the first rule."""
+def apply_edit(ingress: dict[str, Any], edit: Mapping[str, Any]) -> None:
+    """Change an Ingress. `edit` may have a `label`; and fields of `annotations`, of `spec`, of its first `rule` and of
+    the first `path` there. None takes away what it stands for.
+    """
+    metadata = ingress["metadata"]
+    for parts, field_name in ((metadata, "annotations"), (ingress, "spec")):
+        changed = parts.get(field_name, {}) | edit.get(field_name, {})
+        parts[field_name] = {key: value for key, value in changed.items() if value is not None}
+    if "label" in edit:
+        metadata["labels"] = metadata.get("labels", {}) | {LABEL: edit["label"]}
+        if edit["label"] is None:
+            del metadata["labels"][LABEL]
+    rule = ingress["spec"]["rules"][0]
+    rule |= edit.get("rule", {})
+    for path in rule.get("http", {}).get("paths", [])[:1]:
+        path.update(edit.get("path", {}))
+
+
+def with_edit(standing: Standing, edit: Mapping[str, Any]) -> Standing:
+    """Return an object after somebody has changed it."""
     label, annotations, spec = json.loads(standing.body)
-    spec |= edit.get("spec", {})
-    if "host" in edit:
-        spec["rules"] = [{**spec["rules"][0], "host": edit["host"]}, *spec["rules"][1:]]
-    label = edit.get("label", label)
-    return replace(standing, body=json.dumps([label, annotations, spec], sort_keys=True))
+    ingress = {"metadata": {"labels": {LABEL: label} if label else {}, "annotations": annotations}, "spec": spec}
+    apply_edit(ingress, edit)
+    return replace(standing, body=body_of(ingress))
 
 
 def matches(seen: Standing | None, expected: Iterable[Standing | None]) -> bool:

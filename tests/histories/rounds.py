@@ -1,7 +1,6 @@
 """Rounds: many histories are played side by side, step by step, each in a namespace of its own, and compared."""
 
 import itertools
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -13,10 +12,10 @@ import yaml
 
 from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, ApiError, Object, wait_for
 from devcluster.cluster import DevCluster
-from tests.e2e.audit import READS
 from tests.histories.faults import STORES, Fault, Keeper, made_up_fault
 from tests.histories.model import REFUSED, Model, Settings, Standing, matches, wanted
 from tests.histories.steps import Diverged, Place, Step, certainly, made_up_steps, standing_of
+from tests.histories.writes import Writes
 
 CLIENTS = 12
 SETTLING = 20.0
@@ -86,9 +85,7 @@ class Rounds:
 
     def __init__(self, cluster: DevCluster, seen: Seen) -> None:
         self.cluster, self.api, self.seen = cluster, cluster.api, seen
-        self.written: dict[tuple[str, str], list[str]] = {}
-        """What the engine did to each Ingress in the last round, in this order."""
-        self._audited = 0
+        self.writes = Writes(cluster, seen.writes)
         self._settings = Settings()
         self._touches = itertools.count()
 
@@ -99,8 +96,7 @@ class Rounds:
         with Keeper(self.cluster) as keeper, ThreadPoolExecutor(CLIENTS) as clients:
             self._keeper = keeper
             list(clients.map(self._prepare, places))
-            self._check_writes(wrong)  # what it did when the last round was cleared away
-            self.written.clear()
+            self.writes.begin()
             self._set(Settings(), places, clients)
             for number in range(len(plan.events)):
                 self._play_step(plan, number, places, wrong, clients)
@@ -114,7 +110,7 @@ class Rounds:
                 self._settle(places, wrong, "at the end", HEALING, end=True)
             if not wrong and not plan.faults:
                 self._check_events(places, wrong)
-            self._check_writes(wrong)
+            wrong |= self.writes.check(places)
             list(clients.map(self._clear, places))
             wait_for(lambda: not self._ingresses(), HEALING, what="an empty cluster")
         self._count(plan, places)
@@ -131,7 +127,9 @@ class Rounds:
         with self._keeper.breaking(event if isinstance(event, Fault) else None):
             answers = clients.map(play_step, plan.histories, places, numbers)
             wrong |= {index: why for index, why in enumerate(answers) if why}
-        if not plan.faults:
+        if plan.faults:
+            wrong |= self.writes.check(places)
+        else:
             self._settle(places, wrong, f"after step {number + 1}", SETTLING, end=False)
 
     def _heal(self, plan: Plan) -> None:
@@ -195,17 +193,17 @@ class Rounds:
 
     def _compare(
         self, places: Sequence[Place], wrong: Container[int]
-    ) -> tuple[list[tuple[Model, Standing | None]], list[tuple[int, Model, Standing | None]]]:
-        """Return what is as it should be, with what stands; and what is not, with the history's number before it."""
+    ) -> tuple[list[tuple[Model, set[Standing | None]]], list[tuple[int, Model, Standing | None]]]:
+        """Return what is as it should be, with what may stand; and what is not, with the history's number before it."""
         ingresses = self._ingresses()
-        same: list[tuple[Model, Standing | None]] = []
+        same: list[tuple[Model, set[Standing | None]]] = []
         different: list[tuple[int, Model, Standing | None]] = []
         for index, place in enumerate(places):
             for name, model in place.models.items() if index not in wrong else ():
                 stands = standing_of(ingresses.get((place.namespace, name)))
-                right = [found for found in model.expected() if matches(stands, [found])]
+                right = {found for found in model.expected() if matches(stands, [found])}
                 if right:
-                    same.append((model, right[0]))
+                    same.append((model, right))
                 else:
                     different.append((index, model, stands))
         return same, different
@@ -231,6 +229,8 @@ class Rounds:
         for index, model, stands in different:
             if end or not model.waits:
                 wrong.setdefault(index, f"{when}: {told(model, stands)}")
+        for index, why in self.writes.check(places).items():
+            wrong.setdefault(index, f"{when}: {why}")
         for model, found in same:
             model.settle(found)
 
@@ -262,27 +262,6 @@ class Rounds:
         while (found := missing()) and time.monotonic() < end:
             time.sleep(0.3)
         wrong.update(found)
-
-    def _check_writes(self, wrong: dict[int, str]) -> None:
-        """Count what the engine has written since the last round; note writes to what it may only read."""
-        with self.cluster.control_plane.audit_log.open("rb") as log:
-            log.seek(self._audited)
-            lines = [line for line in log if line.endswith(b"\n")]  # one without an end is still being written
-        self._audited += sum(map(len, lines))
-        for line in lines:
-            if self.cluster.engine_user.encode() not in line:
-                continue
-            event = json.loads(line)
-            if event["user"]["username"] != self.cluster.engine_user or event["verb"] in READS:
-                continue
-            resource = event.get("objectRef", {}).get("resource", "")
-            if event["responseStatus"]["code"] < 400:
-                self.seen.writes[f"{event['verb']} {resource}"] += 1
-                if resource == "ingresses":
-                    about = event["objectRef"]
-                    self.written.setdefault((about["namespace"], about["name"]), []).append(event["verb"])
-            if resource not in {"ingresses", "events", "leases"}:
-                wrong[-1] = f"the engine has written to {resource}: {line.decode()}"
 
 
 def play_step(history: Sequence[Step], place: Place, number: int) -> str | None:

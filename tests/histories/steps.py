@@ -9,20 +9,43 @@ from random import Random
 from typing import Any
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, T
-from tests.histories.model import LABEL, MARK, PORTS, STRANGERS, VALUES, Model, Service, Standing, body_of
+from tests.histories.model import (
+    LABEL,
+    MARK,
+    PORTS,
+    STRANGERS,
+    TIMEOUT,
+    VALUES,
+    Model,
+    Service,
+    Standing,
+    apply_edit,
+    body_of,
+)
 
 NAMES = ("a", "b")
 PATIENCE = 90.0
 """Seconds for which a step is tried again while the API server doesn't answer."""
 
+ELSEWHERE = {"service": {"name": "elsewhere", "port": {"number": 1}}}
 EDITS: list[dict[str, Any]] = [
-    {"host": "elsewhere.example.org"},
+    {"rule": {"host": "elsewhere.example.org"}},
+    {"path": {"path": "/elsewhere"}},
+    {"path": {"pathType": "ImplementationSpecific"}},
+    {"path": {"backend": ELSEWHERE}},
     {"label": None},
     {"label": "somebody"},
+    {"annotations": {TIMEOUT: "999"}},
+    {"annotations": {TIMEOUT: None, "ingress/not-copied": None}},
+    {"annotations": {"example.com/by-hand": "yes"}},
     {"spec": {"ingressClassName": "edited"}},
+    {"spec": {"ingressClassName": None}},
     {"spec": {"rules": [{"host": "edited.example.org"}]}},
+    {"spec": {"tls": [{"hosts": ["edited.example.org"]}]}},
+    {"spec": {"tls": None}},
+    {"spec": {"defaultBackend": ELSEWHERE}},
 ]
-"""What people do to an Ingress by hand: fields of model.replace_body."""
+"""What people do to an Ingress by hand: see model.apply_edit."""
 
 
 class Diverged(Exception):  # noqa: N818 - it says what happened
@@ -54,6 +77,8 @@ class Place:
     models: dict[str, Model] = field(default_factory=dict)
     gone: bool = False
     """Whether the namespace was deleted."""
+    strangers: set[str] = field(default_factory=set)
+    """The uids of the Ingresses that strangers have made."""
     denied: int = 0
     """How many writes the admission policies have denied, as they should."""
 
@@ -296,18 +321,6 @@ def maybe(model: Model, tell: Callable[[Model], None]) -> None:
     model.possible |= before
 
 
-def apply_edit(ingress: Object, edit: Mapping[str, Any]) -> None:
-    """Change an Ingress as model.replace_body changes its body."""
-    ingress["spec"] |= edit.get("spec", {})
-    if "host" in edit:
-        ingress["spec"]["rules"][0]["host"] = edit["host"]
-    if "label" in edit:
-        labels = ingress["metadata"].setdefault("labels", {})
-        labels.pop(LABEL, None)
-        if edit["label"] is not None:
-            labels[LABEL] = edit["label"]
-
-
 def strangers_object(namespace: str, name: str, about: Mapping[str, Any]) -> Object:
     """Return the Ingress of a stranger; with `label` it looks like ours."""
     labels = {STRANGERS: "yes"} | ({LABEL: "ingress-manager"} if about["label"] else {})
@@ -327,6 +340,7 @@ def create_strangers(place: Place, name: str, about: Mapping[str, Any]) -> None:
         if now is None or not is_strangers(now):
             return
         made = now  # the answer to an earlier try was lost
+    place.strangers.add(made["metadata"]["uid"])
     place.models[name].found(standing_of(made))
 
 
@@ -344,7 +358,7 @@ def delete_namespace(place: Place, _name: str, _about: Mapping[str, Any]) -> Non
     place.gone = True
     for model in place.models.values():
         model.service = None
-        model.possible, model.recent = {None}, []
+        model.possible = {None}
 
 
 PLAYED: dict[str, Callable[[Place, str, Mapping[str, Any]], None]] = {
@@ -383,14 +397,19 @@ def written_annotation(namespace: str, name: str, about: Mapping[str, Any]) -> s
 
 
 def written_edit(namespace: str, name: str, about: Mapping[str, Any]) -> str:
-    """Return the command that edits the Ingress, as far as a patch can."""
+    """Return the command that edits the Ingress."""
     edit = about["edit"]
-    patch: Object = {"spec": edit["spec"]} if "spec" in edit else {}
+    for part, where in (("rule", "/spec/rules/0/"), ("path", "/spec/rules/0/http/paths/0/")):
+        if part in edit:
+            operations = [
+                {"op": "replace", "path": where + field, "value": value} for field, value in edit[part].items()
+            ]
+            return kubectl(namespace, f"patch ingress {name} --type json --patch '{json.dumps(operations)}'")
+    patch: Object = {"spec": edit["spec"]} if "spec" in edit else {"metadata": {}}
     if "label" in edit:
-        patch = {"metadata": {"labels": {LABEL: edit["label"]}}}
-    if "host" in edit:
-        operation = [{"op": "replace", "path": "/spec/rules/0/host", "value": edit["host"]}]
-        return kubectl(namespace, f"patch ingress {name} --type json --patch '{json.dumps(operation)}'")
+        patch["metadata"]["labels"] = {LABEL: edit["label"]}
+    if "annotations" in edit:
+        patch["metadata"]["annotations"] = edit["annotations"]
     return kubectl(namespace, f"patch ingress {name} {patch_text(patch)}")
 
 
