@@ -10,7 +10,7 @@ import click
 from devcluster.build import Progress
 from devcluster.cluster import DevCluster
 from devcluster.console import Command, end_on_signals, engine_option, progress
-from tests.histories.rounds import Rounds, Seen, made_up_plan, script, shortest
+from tests.histories.rounds import Rounds, Seen, made_up_plan, namespace_of, script, shortest
 
 TRIES = 30
 """How often a history that fails is played again, to make it shorter."""
@@ -81,7 +81,7 @@ def play(engine: str, options: Options, seen: Seen, progress: Progress) -> None:
                     seen.diverged.append(why)
                     if index >= 0:
                         smaller, why_then = shortest(cluster, plan, index, TRIES, progress)
-                        click.echo(f"\n# {why_then}\n" + script(smaller.histories[0], smaller.events, "history-0"))
+                        click.echo(f"\n# {why_then}\n" + script(smaller.histories[0], smaller.events, namespace_of(0)))
 
 
 def show(seen: Seen, seconds: float) -> None:

@@ -91,7 +91,7 @@ class Rounds:
 
     def play(self, plan: Plan) -> dict[int, str]:
         """Play a plan until something diverges; return what has, by the number of the history."""
-        places = [Place(self.api, f"history-{number}") for number in range(len(plan.histories))]
+        places = [Place(self.api, namespace_of(number)) for number in range(len(plan.histories))]
         wrong: dict[int, str] = {}
         with Keeper(self.cluster) as keeper, ThreadPoolExecutor(CLIENTS) as clients:
             self._keeper = keeper
@@ -262,6 +262,11 @@ class Rounds:
         while (found := missing()) and time.monotonic() < end:
             time.sleep(0.3)
         wrong.update(found)
+
+
+def namespace_of(number: int) -> str:
+    """Return the namespace in which the history of that number is played."""
+    return f"history-{number}"
 
 
 def play_step(history: Sequence[Step], place: Place, number: int) -> str | None:
