@@ -278,8 +278,9 @@ class Model:
 
     def may_be_deleted(self) -> bool:
         """Return whether there was a reason to delete the Ingress since everything had settled."""
-        made = {self.settled(None, *state) for state in self.recent} - {None}
-        return None in {self.settled(standing, *state) for standing in self.possible | made for state in self.recent}
+        made = {self.settled(None, *state) for state in self.recent}
+        there = (self.possible | made) - {None}
+        return None in {self.settled(standing, *state) for standing in there for state in self.recent}
 
     def edited(self, edit: Mapping[str, Any]) -> None:
         """Note that somebody has changed the object, if it is ours."""

@@ -63,14 +63,17 @@ class Writes:
 
 def misdeed(event: Mapping[str, Any], place: Place, model: Model) -> str | None:
     """Return why the engine should not have written what an audit event tells of; None when it is right."""
-    body = event["requestObject"]
+    body = event.get("requestObject", {})
     if event["verb"] == "delete":
         uid = body.get("preconditions", {}).get("uid")
         if uid is None or uid in place.strangers:
             return f"it may be a stranger's, as its uid is {uid}"
         return None if model.may_be_deleted() else "nothing asked for that"
-    metadata = body["metadata"]
+    metadata = body.get("metadata", {})
     if STRANGERS in metadata.get("labels", {}):
         return "it is a stranger's"
-    asked_for = body_of(json.loads(metadata["annotations"][RECORD]))
+    record = metadata.get("annotations", {}).get(RECORD)
+    if record is None:
+        return "it does not say what was asked for"
+    asked_for = body_of(json.loads(record))
     return None if model.may_be_written(asked_for) else f"nothing asks for {asked_for}"
