@@ -25,8 +25,8 @@ STEADY = 0.3
 """Seconds for which nothing may change any more once all is as it should be."""
 
 HEALING = 400.0
-"""Seconds in which everything must have settled at the end. What failed is tried again within six minutes: a name that
-was taken, and what an outage has stopped."""
+"""Seconds in which everything must have settled at the end: a name that was taken is tried again within six minutes,
+and Metacontroller repeats no more than ten failed attempts a second."""
 
 Event = Settings | Fault | None
 """What happens to all histories of a round beside a step."""
