@@ -143,8 +143,9 @@ def cluster_shell(engine: str, patience: float = PATIENCE) -> Iterator[Shell]:
                 shell.run(export)
             yield shell
     finally:
-        # As Ctrl-C does. `make` passes it on to nobody, so that the whole group gets it.
-        os.killpg(cluster.pid, signal.SIGINT)
+        # `make` passes a signal on to nobody, so the whole group gets it.
+        # SIGINT would be ignored where a shell has started the tests in the background.
+        os.killpg(cluster.pid, signal.SIGTERM)
         cluster.communicate(timeout=60)
 
 
