@@ -42,18 +42,22 @@ def test_without_faults_each_step_has_its_effect_and_the_stand_in_writes_what_me
     assert rounds.seen.denied
     written = [dict(each.writes.to_ingresses) for each in played]
     for each in written:
-        for taken in names_taken(plan):
-            each.pop(taken, None)
+        for left_out in matters_of_time(plan):
+            each.pop(left_out, None)
     assert written[0] == written[-1]
     made = sum(map(len, written[0].values()))
     record_property("figures", f"{WITHOUT_FAULTS} histories of {STEPS} steps, {made} writes, by {len(played)} engines")
 
 
-def names_taken(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Yield the names, after their namespaces, that strangers take: when an engine tries again is a matter of time."""
+def matters_of_time(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield the names, after their namespaces, at which the writes of an engine depend on when it sees what.
+
+    When it tries again where a stranger has taken the name; and whether it sees that a Service is deleted before it
+    sees that the garbage collector has deleted the Ingress. If not, it makes another one, which is deleted as well.
+    """
     for number, history in enumerate(plan.histories):
         for step in history:
-            if step.kind == "create stranger's":
+            if step.kind in {"create stranger's", "delete"}:
                 yield namespace_of(number), step.name
 
 
