@@ -267,7 +267,7 @@ def test_the_folder_with_the_decoratorcontroller_alone_is_part_of_the_whole_inst
     assert all(item in whole for item in alone)
 
 
-POLICIES = ["name-taken", "owner-guard", "service-depth", "service-guard"]
+POLICIES = ["depth", "name-taken", "owner-guard", "service-guard"]
 
 
 @pytest.mark.parametrize(

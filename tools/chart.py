@@ -147,20 +147,24 @@ class HTTPRoute(Section, frozen=True):
 class AdmissionPolicies(Section, frozen=True):
     """The ValidatingAdmissionPolicies, each with its binding."""
 
+    depth: Annotated[
+        bool,
+        Meta(
+            description="Whether a Service, an Ingress or an HTTPRoute is kept from being nested so deeply that nobody can "
+            "list them."
+        ),
+    ] = True
     name_taken: Annotated[
         bool, Meta(description="Whether a Service's Event says that somebody else's Ingress has its name.")
     ] = True
     owner_guard: Annotated[
         bool, Meta(description="Whether what ingress-manager made is kept from losing its Service as an owner.")
     ] = True
-    service_depth: Annotated[
-        bool, Meta(description="Whether a Service is kept from being nested so deeply that nobody can list Services.")
-    ] = True
     service_guard: Annotated[
         bool,
         Meta(
-            description="Whether an annotated Service is kept from becoming an ExternalName, and from leaving its "
-            "Ingress behind."
+            description="Whether an annotated Service is kept from becoming an ExternalName, from leaving its "
+            "Ingress behind, and from keeping Metacontroller off."
         ),
     ] = True
 

@@ -18,9 +18,9 @@ DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"
 COMPOSITES = "metacontroller.k8s.io/v1alpha1/CompositeController"
 
 POLICIES = (
+    "ingress-manager-depth",
     "ingress-manager-name-taken",
     "ingress-manager-owner-guard",
-    "ingress-manager-service-depth",
     "ingress-manager-service-guard",
     "ingress-manager-httproute-name-taken",
 )

@@ -1,6 +1,6 @@
-"""A tenant: somebody whose only right is to edit the Services of a namespace."""
+"""A tenant: somebody whose only right is to edit some kinds of objects of a namespace."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from devcluster.api import SERVICE_ACCOUNTS, SERVICES, Api, ApiError, Resource, wait_for
 from devcluster.control_plane import ControlPlane
@@ -9,11 +9,14 @@ ROLES = Resource("rbac.authorization.k8s.io/v1", "roles", "Role")
 BINDINGS = Resource("rbac.authorization.k8s.io/v1", "rolebindings", "RoleBinding")
 
 
-def tenant_of(plane: ControlPlane, namespace: str) -> Api:
-    """Return a client that logs in as a ServiceAccount which may do everything to the namespace's Services, no more."""
+def tenant_of(plane: ControlPlane, namespace: str, *, rights: Sequence[Resource] = (SERVICES,)) -> Api:
+    """Return a client that logs in as a ServiceAccount which may do everything to these of the namespace, no more."""
     name = {"name": "tenant", "namespace": namespace}
     plane.api.create(SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": name})
-    rules = [{"apiGroups": [""], "resources": ["services"], "verbs": ["*"]}]
+    rules = [
+        {"apiGroups": [each.api_version.rpartition("/")[0]], "resources": [each.plural], "verbs": ["*"]}
+        for each in rights
+    ]
     plane.api.create(ROLES, {"apiVersion": ROLES.api_version, "kind": "Role", "metadata": name, "rules": rules})
     binding = {
         "apiVersion": BINDINGS.api_version,
@@ -25,7 +28,7 @@ def tenant_of(plane: ControlPlane, namespace: str) -> Api:
     plane.api.create(BINDINGS, binding)
     api = Api(plane.url, plane.api.service_account_token(namespace, "tenant"), plane.ca_file)
     # The API server takes a moment to learn of a new Role.
-    wait_for(lambda: said(lambda: api.list(SERVICES, namespace)) is None, 30, what="the tenant's rights")
+    wait_for(lambda: said(lambda: api.list(rights[0], namespace)) is None, 30, what="the tenant's rights")
     return api
 
 

@@ -14,6 +14,7 @@ from tests.e2e.tenant import said, tenant_of
 from tests.manifests import REPOSITORY
 
 NAMESPACE = "guarded"
+METACONTROLLERS = "metacontroller.io/decoratorcontroller-ingress-manager"
 ON = {"ingress/http": "true"}
 
 
@@ -33,9 +34,11 @@ EXTERNAL = {"type": "ExternalName", "externalName": "secret.team-b.svc.cluster.l
 def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
     """Return a tenant's client of an API server that enforces the policy."""
     plane = empty_cluster
-    plane.kubectl("apply", "--filename", str(REPOSITORY / "metacontroller/controller/service-guard.yaml"))
     plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    with contextlib.closing(tenant_of(plane, NAMESPACE)) as api:
+    plane.api.create(SERVICES, service("frozen-before", finalizers=[METACONTROLLERS, "a.b/c"]))
+    plane.kubectl("apply", "--filename", str(REPOSITORY / "metacontroller/controller/service-guard.yaml"))
+    status = SERVICES._replace(plural="services/status")
+    with contextlib.closing(tenant_of(plane, NAMESPACE, rights=[SERVICES, status])) as api:
         probe = service("probe", ON, finalizers=["orphan"])
         wait_for(lambda: said(lambda: dry_create(api, probe)) is not None, 30, what="the policy of Services")
         yield api
@@ -63,6 +66,14 @@ def deleted(**options: Any) -> Callable[[Api, str], object]:
     return lambda api, name: api.request("DELETE", path_of(SERVICES, NAMESPACE, name), body=options)
 
 
+def status_patched(**patch: Any) -> Callable[[Api, str], object]:
+    return lambda api, name: api.request("PATCH", f"{path_of(SERVICES, NAMESPACE, name)}/status", body=patch)
+
+
+NOW = "2026-01-02T03:04:05Z"
+READY = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": NOW}
+FROZEN = {"finalizers": [METACONTROLLERS]}
+FREEZES = "keeps Metacontroller from asking"
 TO_EXTERNAL, TO_ORPHAN, ORPHANED = "can't become an ExternalName", 'finalizer "orphan"', "--cascade=orphan"
 OFF = {"ingress/http": "false"}
 STEPS = [
@@ -77,6 +88,13 @@ STEPS = [
     Step("the finalizer orphan", ON, patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
     Step("the same beside another", ON, patched(metadata={"finalizers": ["a.b/c", "orphan"]}), TO_ORPHAN),
     Step("the same, never annotated", {}, patched(metadata={"finalizers": ["orphan"]}), None),
+    Step("the same by the status", ON, status_patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
+    Step("Metacontroller's finalizer", ON, patched(metadata=FROZEN), FREEZES),
+    Step("the same, opting out at once", ON, patched(metadata=FROZEN | {"annotations": None}), FREEZES),
+    Step("the same, never annotated", {}, patched(metadata=FROZEN), FREEZES),
+    Step("the same beside another", ON, patched(metadata={"finalizers": ["a.b/c", METACONTROLLERS]}), FREEZES),
+    Step("the same by the status", {}, status_patched(metadata=FROZEN), FREEZES),
+    Step("a condition of a load balancer", ON, status_patched(status={"conditions": [READY]}), None),
     Step("a plain delete", ON, deleted(), None),
     Step("a delete in the background", ON, deleted(propagationPolicy="Background"), None),
     Step("a delete in the foreground", ON, deleted(propagationPolicy="Foreground"), None),
@@ -104,6 +122,16 @@ def test_a_service_with_the_finalizer_orphan_cannot_be_created_annotated_nor_ann
     assert TO_ORPHAN in (said(lambda: tenant.patch(SERVICES, "later", annotate, NAMESPACE)) or "")
     tenant.patch(SERVICES, "later", {"metadata": {"finalizers": None}}, NAMESPACE)
     tenant.delete(SERVICES, "later", NAMESPACE)
+
+
+def test_a_service_cannot_be_created_with_metacontrollers_finalizer_and_one_that_has_it_can_only_lose_it(
+    tenant: Api,
+) -> None:
+    assert FREEZES in (said(lambda: dry_create(tenant, service("shop", **FROZEN))) or "")
+    edit = {"metadata": {"labels": {"team": "a"}}}
+    assert FREEZES in (said(lambda: tenant.patch(SERVICES, "frozen-before", edit, NAMESPACE)) or "")
+    tenant.patch(SERVICES, "frozen-before", {"metadata": {"finalizers": ["a.b/c"]}}, NAMESPACE)
+    tenant.patch(SERVICES, "frozen-before", {"metadata": {"annotations": ON}}, NAMESPACE)
 
 
 def test_an_external_name_that_is_one_already_can_be_annotated_and_edited(tenant: Api) -> None:
