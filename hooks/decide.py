@@ -1,5 +1,6 @@
 """The decision: what should exist for a Service. The whole flow on one page, without any I/O."""
 
+from collections.abc import Container, Mapping
 from zlib import crc32
 
 import msgspec
@@ -7,10 +8,10 @@ import msgspec
 from hooks import annotations, refusals
 from hooks.errors import Problem, Reason, Refused
 from hooks.exposure import Exposure, expose
-from hooks.kubernetes import Attachment, Object, Observed, Service
+from hooks.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from hooks.outputs import OUTPUTS
 from hooks.policy import NamespacePolicy, Policy, in_namespace
-from hooks.standing import check_standing, record_of
+from hooks.standing import check_standing, has_record, record_of
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""
@@ -48,8 +49,8 @@ class Decision(msgspec.Struct, frozen=True):
     should be removed."""
 
     forbidden: Problem | None = None
-    """Why something that stands has to go all the same, although the Service is refused: the policy forbids it. Then
-    `objects` are those that may stay."""
+    """Why something that stands has to go first: the policy forbids it. Then `objects` lacks that, even if it is to be
+    made anew; and if the Service is refused, `objects` are those that may stay."""
 
 
 def decide(service: Service, observed: Observed, policy: Policy, age: float = 0) -> Decision:
@@ -59,11 +60,12 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     seconds; only `resync_after` depends on it.
     """
     wishes = annotations.read(service.metadata.annotations or {})
-    if wishes is None and not (policy.paused and observed.all()):
+    standing = observed.all()
+    if wishes is None and not (policy.paused and standing):
         return Decision(wanted=False)
     here = in_namespace(policy, service.metadata.namespace)
     if wishes is None or policy.paused:
-        return unchanged(service, observed, here, pause(service), wanted=wishes is not None)
+        return unchanged(service, standing, here, pause(service), wanted=wishes is not None)
     try:
         if here.makes_httproutes and observed.httproutes is None:
             raise Refused(422, [refusals.no_httproutes()])
@@ -71,8 +73,18 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
         objects = tuple([made for output in here.outputs for made in OUTPUTS[output](exposure)])
         refuse_too_large(objects)
     except Refused as refused:
-        return unchanged(service, observed, here, refused, wanted=True)
-    return Decision(wanted=True, objects=objects, resync_after=resync_after(service, objects, observed, age))
+        return unchanged(service, standing, here, refused, wanted=True)
+    # What has no record was never answered with: it is adopted, in place.
+    recorded = {key: each for key, each in standing.items() if has_record(each)}
+    allowed, forbidden = judge(service, recorded, here)
+    if forbidden:
+        # An update in place could be denied, by the admission of others, and leave what is forbidden where it is. A
+        # delete can't: a Service's owner has no say in it. What is allowed now is made by the sync that it causes.
+        going = recorded.keys() - allowed.keys()
+        return Decision(
+            wanted=True, objects=tuple(made for made in objects if key_of(made) not in going), forbidden=forbidden
+        )
+    return Decision(wanted=True, objects=objects, resync_after=resync_after(service, objects, standing, age))
 
 
 def with_class(exposure: Exposure, observed: Observed) -> Exposure:
@@ -88,25 +100,33 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
 
 
 def unchanged(
-    service: Service, observed: Observed, policy: NamespacePolicy, refused: Refused, *, wanted: bool
+    service: Service, standing: Mapping[Key, Attachment], policy: NamespacePolicy, refused: Refused, *, wanted: bool
 ) -> Decision:
     """Return the decision to change nothing; or to remove those of the objects that stand which the policy forbids.
 
     Once they are removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
-    allowed: list[Attachment] = []
+    allowed, forbidden = judge(service, standing, policy)
+    if forbidden is None:
+        return Decision(wanted=wanted, refused=refused)
+    kept = [record for each in allowed.values() if (record := record_of(each)) is not None]
+    return Decision(wanted=wanted, objects=tuple(kept), refused=refused, forbidden=forbidden)
+
+
+def judge(
+    service: Service, standing: Mapping[Key, Attachment], policy: NamespacePolicy
+) -> tuple[dict[Key, Attachment], Problem | None]:
+    """Return which of the objects that stand may stay, and why the first of the others may not."""
+    allowed: dict[Key, Attachment] = {}
     forbidden: Problem | None = None
-    for standing in observed.all():
+    for key, each in standing.items():
         try:
-            check_standing(service, standing, policy)
+            check_standing(service, each, policy)
         except Problem as problem:
             forbidden = forbidden or problem
         else:
-            allowed.append(standing)
-    if forbidden is None:
-        return Decision(wanted=wanted, refused=refused)
-    kept = [record for standing in allowed if (record := record_of(standing)) is not None]
-    return Decision(wanted=wanted, objects=tuple(kept), refused=refused, forbidden=forbidden)
+            allowed[key] = each
+    return allowed, forbidden
 
 
 def pause(service: Service) -> Refused:
@@ -115,7 +135,7 @@ def pause(service: Service) -> Refused:
     return Refused(429, [problem], retry_after=spread(service, PAUSE_SECONDS))
 
 
-def resync_after(service: Service, objects: tuple[Object, ...], observed: Observed, age: float) -> int:
+def resync_after(service: Service, objects: tuple[Object, ...], standing: Container[Key], age: float) -> int:
     """Return after how many seconds the Service is to be synced again.
 
     When all objects are there, that is after some minutes: changed settings have to reach them. When one isn't there
@@ -124,7 +144,7 @@ def resync_after(service: Service, objects: tuple[Object, ...], observed: Observ
     longer the next try waits: many that fail must not hold up the others.
     """
     some_minutes = spread(service, RESYNC_SECONDS)
-    if all(map(observed.has, objects)):
+    if all(key_of(made) in standing for made in objects):
         return some_minutes
     return max(spread(service, RECHECK_SECONDS), min(int(age / 4), some_minutes))
 

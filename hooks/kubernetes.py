@@ -137,6 +137,14 @@ class HTTPRoute(msgspec.Struct, frozen=True, gc=False):
 Attachment = Ingress | HTTPRoute
 """An object that is made for a Service."""
 
+Key = tuple[str, str]
+"""The kind and namespace/name of an Ingress or an HTTPRoute."""
+
+
+def key_of(made: Object) -> Key:
+    """Return the kind and namespace/name of an object that the hook answers with."""
+    return made["kind"], f"{made['metadata']['namespace']}/{made['metadata']['name']}"
+
 
 class Observed(msgspec.Struct, frozen=True, gc=False):
     """The objects that were made for a Service and are there now, by namespace/name."""
@@ -145,14 +153,12 @@ class Observed(msgspec.Struct, frozen=True, gc=False):
     httproutes: dict[str, HTTPRoute] | None = msgspec.field(name="HTTPRoute.gateway.networking.k8s.io/v1", default=None)
     """None: Metacontroller doesn't look after HTTPRoutes."""
 
-    def has(self, made: Object) -> bool:
-        """Return whether there is an object of the kind, namespace and name of `made`."""
-        name = f"{made['metadata']['namespace']}/{made['metadata']['name']}"
-        return name in (self.ingresses if made["kind"] == "Ingress" else self.httproutes or ())
-
-    def all(self) -> Sequence[Attachment]:
+    def all(self) -> dict[Key, Attachment]:
         """Return all of them."""
-        return [*self.ingresses.values(), *(self.httproutes or {}).values()]
+        found: dict[Key, Attachment] = {("Ingress", name): each for name, each in self.ingresses.items()}
+        for name, route in (self.httproutes or {}).items():
+            found["HTTPRoute", name] = route
+        return found
 
 
 NOTHING = Observed(httproutes={})

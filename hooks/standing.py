@@ -1,7 +1,8 @@
 """What stands: whether the policy allows an object that was made earlier, an Ingress or an HTTPRoute, to stay.
 
-A refused Service keeps its objects. So without this a host, a class or an annotation that the administrator has
-forbidden would stay for as long as the Service is refused, and its owner could see to that with a mistake.
+A refused Service keeps its objects, and an update can be denied by the admission of others. So without this a host, a
+class or an annotation that the administrator has forbidden would stay for as long as that lasts, and the owner of the
+Service could see to it.
 
 Judged is what the hook once answered with, by Metacontroller's record of it. What others have changed since is theirs:
 an ingress controller, cert-manager, or a person who may edit Ingresses, and is not held by these settings.
@@ -65,6 +66,11 @@ def check_parents(made: HTTPRoute, policy: NamespacePolicy) -> None:
             raise refusals.listener_not_allowed(parent.namespace, parent.name, parent.section_name)
 
 
+def has_record(standing: Attachment) -> bool:
+    """Return whether Metacontroller has a record of what the hook answered with; it needs not be readable."""
+    return LAST_APPLIED in (standing.metadata.annotations or {})
+
+
 def record_of(standing: Attachment) -> Object | None:
     """Return the object as the hook answered with it; None when that can't be read."""
     try:
@@ -93,6 +99,7 @@ def check_annotations(made: Attachment, standing: Attachment, policy: NamespaceP
     added, administrators = annotations.get(ADDED, "").split(", "), policy.administrators
     for key, value in annotations.items():
         if key in present and key not in added and not key.startswith(OTHERS_PREFIXES):
-            if key in administrators:
+            if key not in administrators:
+                check_copied(key, value, policy.copied)
+            elif administrators[key] != value:
                 raise refusals.annotation_not_copied(key)
-            check_copied(key, value, policy.copied)

@@ -48,7 +48,7 @@ def forbidden(made: Object, settings: Object, parent: Object) -> Iterator[str]:
     every = own.get("annotations", settings.get("annotations", {}))
     with_tls = own.get("tls", {}).get("annotations", settings.get("tls", {}).get("annotations", {}))
     annotations = made["metadata"].get("annotations", {})
-    yield from forbidden_annotations(annotations, settings, {*every, *with_tls})
+    yield from forbidden_annotations(annotations, settings, {**every, **with_tls})
 
 
 def hosts_of(made: Object) -> list[str]:
@@ -68,7 +68,9 @@ def path_types_of(made: Object) -> list[str]:
     return [path["pathType"] for rule in rules for path in rule["http"]["paths"]]
 
 
-def forbidden_annotations(annotations: dict[str, str], settings: Object, administrators: set[str]) -> Iterator[str]:
+def forbidden_annotations(
+    annotations: dict[str, str], settings: Object, administrators: dict[str, str]
+) -> Iterator[str]:
     """Yield the annotations that the settings haven't added, and don't let a Service have copied."""
     from hooks.copying import KNOWN  # noqa: PLC0415 - the fuzzer imports hooks itself, instrumented
 
@@ -77,7 +79,7 @@ def forbidden_annotations(annotations: dict[str, str], settings: Object, adminis
         "copyAnnotations", {key: "any" for key, known in KNOWN.items() if known.by_default}
     )
     for key, value in annotations.items():
-        if key in OURS or key in added:
+        if key in OURS or key in added or administrators.get(key) == value:
             continue
         if key in administrators or key not in copied or (copied[key] != "any" and value not in copied[key]):
             yield f"annotation {key}"

@@ -207,13 +207,46 @@ def test_what_the_policy_forbids_is_removed_whatever_is_beside_it(
 
 
 @pytest.mark.parametrize("forbidden", FORBIDDEN, ids=lambda case: case[0])
-def test_an_answer_that_can_be_given_replaces_what_stands(forbidden: tuple[str, Object, str, Reason]) -> None:
+def test_what_is_forbidden_goes_first_and_what_is_allowed_comes_with_the_next_sync(
+    forbidden: tuple[str, Object, str, Reason],
+) -> None:
+    """An update in place can be denied by the admission of others, and what is forbidden would stand."""
     what, standing, settings, reason = forbidden
     host = "b.example.com" if reason is Reason.HOST_NOT_ALLOWED and "wildcard" not in what else "shop.example.com"
-    answer = answered(standing, ON | {"ingress/host": host}, settings)
-    assert answer.status == 200
-    assert len(json.loads(answer.body)["attachments"]) == 1
-    assert answer.forbidden is None
+    outputs = "" if standing["kind"] == "Ingress" or "gateway" in settings else ROUTES
+    now = settings + "\n" + (outputs or ("outputs: [httproute]" if standing["kind"] == "HTTPRoute" else ""))
+    asked = ON | {"ingress/host": host} | ({"ingress/tls": "true"} if "http: null" in settings else {})
+    first = answered(standing, asked, now)
+    assert removes(first), first
+    assert first.forbidden is not None
+    assert first.forbidden.reason == reason
+    [made] = json.loads(answer_without(asked, now).body)["attachments"]
+    parent = service(asked)
+    again = answer(body(sync_request(parent, attached=[as_created(made, parent)])), parse(now))
+    assert (again.forbidden, json.loads(again.body)["attachments"]) == (None, [made])
+
+
+def test_what_is_allowed_is_changed_in_place_while_what_stands_beside_it_goes() -> None:
+    """Traffic by the Ingress sees no gap, whatever becomes of the HTTPRoute."""
+    both = ROUTES.replace("[", "[ingress, ")
+    parent = service(ON | {"ingress/path-type": "Exact"})
+    ingress, route = [
+        as_created(each, parent)
+        for each in json.loads(answer(body(sync_request(parent)), parse(both)).body)["attachments"]
+    ]
+    other = both.replace("web", "internal")
+    now = answer(body(sync_request(service(ON), attached=[ingress, route])), parse(other))
+    assert [each["kind"] for each in json.loads(now.body)["attachments"]] == ["Ingress"]
+    assert now.forbidden is not None
+
+
+def test_an_object_without_a_record_is_changed_in_place_since_the_hook_never_answered_with_it() -> None:
+    """It is adopted. While its Service is refused, what is in it is judged all the same."""
+    standing = edited(made({"ingress/host": "a.example.com"}), with_annotations({LAST_APPLIED: None}))
+    settings = "namespaces: {'*': {hosts: [b.example.com]}}"
+    answer = answered(standing, ON | {"ingress/host": "b.example.com"}, settings)
+    assert (answer.forbidden, len(json.loads(answer.body)["attachments"])) == (None, 1)
+    assert removes(answered(standing, ON, settings))
 
 
 @pytest.mark.parametrize("paused", ["", "paused: true"])
@@ -223,13 +256,13 @@ def test_the_ingress_of_a_service_that_became_an_external_name_is_removed(paused
     assert removes(answer)
     assert answer.forbidden is not None
     assert answer.forbidden.reason is Reason.EXTERNAL_NAME
-    refused = answer_without(ON, **external)
+    refused = answer_without(ON, "", **external)
     assert (refused.status, b"ExternalName" in refused.body) == (422, True)
 
 
-def answer_without(annotations: dict[str, str], **spec: Any) -> Answer:
+def answer_without(annotations: dict[str, str], settings: str, **spec: Any) -> Answer:
     """Return the answer when nothing stands."""
-    return answer(body(sync_request(service(annotations, **spec))), parse(""))
+    return answer(body(sync_request(service(annotations, **spec))), parse(settings))
 
 
 ADDED = made({"ingress/tls": "true"}, f"tls: {{annotations: {{{ISSUER}: letsencrypt}}}}")
@@ -249,6 +282,11 @@ ADDED = made({"ingress/tls": "true"}, f"tls: {{annotations: {{{ISSUER}: letsencr
             "",
         ),
         ("what the administrator once added", ADDED, ""),
+        (
+            "a copied annotation that the administrator now gives the same value",
+            made({ISSUER: "own"}, f"copyAnnotations: {{{ISSUER}: any}}"),
+            f"annotations: {{{ISSUER}: own}}",
+        ),
         ("what the administrator adds with another value", ADDED, f"tls: {{annotations: {{{ISSUER}: other}}}}"),
         (
             "a copied annotation that somebody took away",

@@ -150,8 +150,8 @@ class AdmissionPolicies(Section, frozen=True):
     depth: Annotated[
         bool,
         Meta(
-            description="Whether a Service, an Ingress or an HTTPRoute is kept from being nested so deeply that nobody can "
-            "list them."
+            description="Whether a Service, an Ingress or an HTTPRoute is kept from being nested so deeply that nobody "
+            "can list them."
         ),
     ] = True
     name_taken: Annotated[

@@ -18,12 +18,10 @@ from hooks.commands.inventory import (
     HTTPROUTE,
     INGRESS,
     Inventory,
-    Key,
     Listed,
     Made,
     finalizers_of,
     is_being_deleted,
-    key_of,
     take_inventory,
 )
 from hooks.commands.kinds import Kind
@@ -31,7 +29,7 @@ from hooks.commands.manifests import Item
 from hooks.copying import keys_not_copied
 from hooks.decide import Decision, decide
 from hooks.errors import Problem
-from hooks.kubernetes import Object
+from hooks.kubernetes import Key, Object, key_of
 from hooks.policy import NamespacePolicy, Policy, in_namespace
 from hooks.standing import LAST_APPLIED, check_standing
 from hooks.text import listed

@@ -11,7 +11,7 @@ from hooks.commands.findings import Finding
 from hooks.commands.managed import CONTROLLER, DECORATOR
 from hooks.commands.manifests import Item
 from hooks.commands.services import SERVICE, as_service, invalid, wrong_name
-from hooks.kubernetes import Attachment, HTTPRoute, Ingress, Object, Observed, Service
+from hooks.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service
 from hooks.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 
 INGRESS, HTTPROUTE = "Ingress", "HTTPRoute"
@@ -21,9 +21,6 @@ TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
     managed.HTTPROUTE: (HTTPROUTE, HTTPRoute),
 }
 """The kinds of objects that are made for Services."""
-
-Key = tuple[str, str]
-"""The kind and namespace/name of an Ingress or an HTTPRoute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +151,3 @@ def finalizers_of(item: Item) -> list[str]:
     """Return the finalizers of an object."""
     found = item.metadata.get("finalizers")
     return [str(name) for name in found] if isinstance(found, list) else []
-
-
-def key_of(wanted: Object) -> Key:
-    """Return the kind and namespace/name of an object that the hook answers with."""
-    return wanted["kind"], f"{wanted['metadata']['namespace']}/{wanted['metadata']['name']}"

@@ -10,14 +10,14 @@ from difflib import unified_diff
 
 from hooks.commands.drift import becomes, stated
 from hooks.commands.findings import Finding
-from hooks.commands.inventory import Inventory, Key, Listed, Made, is_being_deleted, key_of, take_inventory
+from hooks.commands.inventory import Inventory, Listed, Made, is_being_deleted, take_inventory
 from hooks.commands.kinds import Effect
 from hooks.commands.manifests import Item
 from hooks.commands.merge import same
 from hooks.commands.printing import as_yaml
 from hooks.decide import decide
 from hooks.errors import Reason
-from hooks.kubernetes import Object
+from hooks.kubernetes import NOTHING, Key, Object, key_of
 from hooks.policy import Policy
 
 BEFORE, AFTER = "as it is", "as it would be"
@@ -86,17 +86,21 @@ def of_service(inventory: Inventory, service: Listed, policy: Policy, *, httprou
         return  # Metacontroller doesn't look after it any more
     made = {each.key: each for each in inventory.made_for(service) if not is_being_deleted(each.item)}
     decision = decide(service.service, inventory.observed(service, httproutes=httproutes), policy)
-    if decision.forbidden:
-        yield from (of_object(Effect.REMOVED, key, decision.forbidden.sentence) for key in made)
+    answered = {key_of(each): each for each in decision.objects}
+    forbidden = decision.forbidden.sentence if decision.forbidden else ""
     if decision.refused:
+        if forbidden:
+            yield from (of_object(Effect.REMOVED, key, forbidden) for key in made.keys() - answered.keys())
         if decision.refused.problems[0].reason is not Reason.PAUSED:
             sentence = decision.refused.line()
             yield Affected(Effect.REFUSED, "Service", service.item.namespace, service.item.name, sentence)
         return
-    wanted = {key_of(each): each for each in decision.objects}
-    for key in made.keys() - wanted.keys():
-        yield of_object(Effect.REMOVED, key, f"Service {service.item.label} doesn't ask for it with these settings")
-    for key, each in wanted.items():
+    # What is forbidden goes first. It is made anew once it is gone.
+    anew = {key_of(each) for each in decide(service.service, NOTHING, policy).objects} if forbidden else set()
+    for key in made.keys() - answered.keys():
+        why = f"Service {service.item.label} doesn't ask for it with these settings"
+        yield of_object(Effect.REMOVED, key, f"{forbidden}; it is then made anew" if key in anew else why)
+    for key, each in answered.items():
         if key in made:
             yield from of_update(made[key], each)
         elif key not in inventory.objects:

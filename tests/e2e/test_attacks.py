@@ -4,6 +4,7 @@ steps.yaml is a list; each step is one of these:
 
 settings: SETTINGS            the administrator changes the settings: the hook restarts with them
 without: POLICY               the administrator has left out an admission policy, until the attack is over
+others deny: EXPRESSION       somebody else's admission policy denies an Ingress for which this CEL expression is true
 create: {annotations, spec, finalizers}   the tenant creates the Service shop; without a spec, it has a port for HTTP
 patch: PATCH                  the tenant patches it (RFC 7396)
 delete: OPTIONS               the tenant deletes it
@@ -30,7 +31,7 @@ import msgspec
 import pytest
 import yaml
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, path_of, wait_for
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.tenant import said, tenant_of
@@ -40,6 +41,9 @@ pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enoug
 
 ATTACKS = sorted(path.parent for path in (REPOSITORY / "tests" / "attacks").glob("*/steps.yaml"))
 NAME = "shop"
+ADMISSION = "admissionregistration.k8s.io/v1"
+POLICIES = Resource(ADMISSION, "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False)
+POLICY_BINDINGS = POLICIES._replace(plural="validatingadmissionpolicybindings", kind="ValidatingAdmissionPolicyBinding")
 
 
 class Attack:
@@ -59,6 +63,9 @@ class Attack:
         self.left_out = ""
         """The admission policy that is left out."""
 
+        self.made: list[Resource] = []
+        """What others have made for the whole cluster, by the name of the namespace."""
+
     def play(self, step: Object) -> None:
         """Play one step. Raises AssertionError, or NotReady, when something else comes of it."""
         denied = step.pop("denied", None)
@@ -77,6 +84,26 @@ class Attack:
         self.left_out = policy
         self.cluster.kubectl("delete", "validatingadmissionpolicybinding", policy)
         time.sleep(1)  # until the API server has noticed
+
+    def others_deny(self, expression: str) -> None:
+        named = {"name": self.stage.namespace}
+        rule = {"apiGroups": ["networking.k8s.io"], "apiVersions": ["v1"], "resources": ["ingresses"]}
+        rule["operations"] = ["CREATE", "UPDATE"]
+        here = {"matchLabels": {"kubernetes.io/metadata.name": self.stage.namespace}}
+        rule_of_others = f"object.metadata.name != 'probe' && !({expression})"
+        denied = {"expression": rule_of_others, "message": "denied by others", "reason": "Forbidden"}
+        constraints = {"resourceRules": [rule], "namespaceSelector": here}
+        spec = {"matchConstraints": constraints, "validations": [denied]}
+        binding = {"policyName": self.stage.namespace, "validationActions": ["Deny"]}
+        for resource, content in ((POLICIES, spec), (POLICY_BINDINGS, binding)):
+            kinds = {"apiVersion": resource.api_version, "kind": resource.kind}
+            self.stage.api.create(resource, {**kinds, "metadata": named, "spec": content})
+            self.made.append(resource)
+        metadata = {"name": "probe", "namespace": self.stage.namespace}
+        probe = {"apiVersion": INGRESSES.api_version, "kind": "Ingress", "metadata": metadata}
+        probe["spec"] = {"rules": [{"host": "probe.example.com"}]}
+        path, dry = path_of(INGRESSES, self.stage.namespace), {"dryRun": "All"}
+        wait_for(lambda: said(lambda: self.stage.api.request("POST", path, params=dry, body=probe)), 30)
 
     def create(self, service: Object) -> None:
         metadata = {"name": NAME, "namespace": self.stage.namespace, "annotations": service["annotations"]}
@@ -169,6 +196,8 @@ def attack(resyncing: DevCluster, request: pytest.FixtureRequest) -> Iterator[At
         made = Attack(resyncing, Stage(api, namespace), tenant)
         made.settings({})
         yield made
+    for resource in made.made:
+        api.delete(resource, namespace)
     api.delete(NAMESPACES, namespace)
     if made.left_out:
         file = f"metacontroller/controller/{made.left_out.removeprefix('ingress-manager-')}.yaml"

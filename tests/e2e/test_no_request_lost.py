@@ -276,6 +276,32 @@ def test_while_every_ingress_is_changed_in_what_is_not_its_backend(shops: Shops)
     shops.until_followed(shops.names, lambda found: len(found["spec"]["rules"]) == 1)
 
 
+def test_while_the_limits_are_tightened_to_what_stands(shops: Shops) -> None:
+    """What is forbidden would go, and be made anew; what is allowed is changed in place."""
+    cluster = shops.cluster
+    settings = yaml.safe_load(cluster.settings_file.read_text())
+    rounds = itertools.count()
+
+    def disturb(_load: SteadyLoad) -> None:
+        note = f"{next(rounds)}"
+        entry = {"hosts": [host_of(name) for name in shops.names], "annotations": {"example.com/note": note}}
+        cluster.restart_hook(
+            settings | {"namespaces": settings["namespaces"] | {NAMESPACE: entry}, "pathTypes": ["Prefix"]}
+        )
+        cluster.engine.kill()
+        cluster.engine.start()
+        shops.until_followed(
+            shops.names, lambda found: found["metadata"]["annotations"].get("example.com/note") == note
+        )
+
+    before = specs(shops)
+    try:
+        shops.expect_no_loss(disturb)
+    finally:
+        cluster.restart_hook(settings)
+    assert specs(shops) == before
+
+
 def test_while_one_of_two_traefiks_ends_and_starts_again(shops: Shops) -> None:
     turns = itertools.cycle(shops.replicas)
 

@@ -72,7 +72,7 @@ def status_patched(**patch: Any) -> Callable[[Api, str], object]:
 
 NOW = "2026-01-02T03:04:05Z"
 READY = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": NOW}
-FROZEN = {"finalizers": [METACONTROLLERS]}
+FROZEN: dict[str, Any] = {"finalizers": [METACONTROLLERS]}
 FREEZES = "keeps Metacontroller from asking"
 TO_EXTERNAL, TO_ORPHAN, ORPHANED = "can't become an ExternalName", 'finalizer "orphan"', "--cascade=orphan"
 OFF = {"ingress/http": "false"}

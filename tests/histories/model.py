@@ -243,9 +243,10 @@ class Model:
         if standing is not None and not standing.marked:
             return standing
         kind, body = wanted(self.name, self.namespace, service, settings)
+        if standing is not None and is_forbidden(standing, self.namespace, service, settings):
+            standing = None  # it goes first, whatever comes then
         if settings.paused or kind == REFUSED:
-            stays = standing is not None and not is_forbidden(standing, self.namespace, service, settings)
-            return standing if stays else None
+            return standing
         return None if kind == OFF else Standing(service.uid, merged(standing, body), body)
 
     def expected(self) -> set[Standing | None]:
@@ -279,8 +280,13 @@ class Model:
     def may_be_deleted(self) -> bool:
         """Return whether there was a reason to delete the Ingress since everything had settled."""
         made = {self.settled(None, *state) for state in self.recent}
-        there = (self.possible | made) - {None}
-        return None in {self.settled(standing, *state) for standing in there for state in self.recent}
+        there = [each for each in self.possible | made if each]
+        return any(
+            self.settled(standing, service, settings) is None
+            or is_forbidden(standing, self.namespace, service, settings)
+            for standing in there
+            for service, settings in self.recent
+        )
 
     def edited(self, edit: Mapping[str, Any]) -> None:
         """Note that somebody has changed the object, if it is ours."""
