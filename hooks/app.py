@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from importlib.metadata import version
 from threading import BoundedSemaphore
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,8 +23,10 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
 from hooks import logs, metacontroller, settings
+from hooks.attempts import Attempts
 from hooks.errors import Problem, Refused
 from hooks.kubernetes import Service
+from hooks.metacontroller import Answer
 from hooks.metrics import Metrics
 from hooks.settings import SettingsFile
 from hooks.text import one_line
@@ -68,6 +70,7 @@ class Sync:
         self.policy = settings_file.policy
         self.log = logs.make_logger()
         self.metrics = Metrics(VERSION, settings_file.sha256, paused=settings_file.policy.paused)
+        self.attempts = Attempts()
         self._large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
 
     def room_for(self, length: int) -> AbstractContextManager[Any]:
@@ -82,6 +85,7 @@ class Sync:
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a bug, and the next request is answered
             self.metrics.count_answer(500)
             return self.bug(error)
+        answer = self.held_back(answer)
         self.metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
         if answer.forbidden is not None:
             self.metrics.count_removal(answer.forbidden.reason)
@@ -94,9 +98,19 @@ class Sync:
             headers["Retry-After"] = str(answer.refused.retry_after)
         return Reply(answer.status, headers, answer.body)
 
+    def held_back(self, answer: Answer) -> Answer:
+        """Return the answer, or a refusal with the same reasons after which Metacontroller asks again later."""
+        if answer.status != 422 or answer.refused is None or answer.service is None:
+            return answer
+        seconds = self.attempts.later(answer.service, monotonic())
+        if seconds is None:
+            return answer
+        refused = Refused(429, answer.refused.problems, more=answer.refused.more, retry_after=seconds)
+        return msgspec.structs.replace(answer, status=429, refused=refused)
+
     def log_refusal(self, refused: Refused, service: Service | None) -> None:
         """Log who is refused, and why."""
-        # The administrator asked for the pause; any other refusal is for somebody to correct.
+        # The administrator asked for a pause. Any other refusal is for somebody to correct, once it is told.
         (self.log.info if refused.status == 429 else self.log.warning)(
             "refused",
             namespace=service and service.metadata.namespace,

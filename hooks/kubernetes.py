@@ -20,6 +20,7 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
     name: str
     namespace: str
     uid: str
+    resource_version: str = ""
     annotations: dict[str, str] | None = None
     creation_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 

@@ -6,7 +6,7 @@
 |        | the policy forbids what stands                 | removes that, and asks again                     |
 | 400    | the body is not the contract                   | changes nothing, Event on the Service, retries   |
 | 422    | the Service's annotations or ports are refused | the same                                         |
-| 429    | paused                                         | changes nothing, no Event, retries after a while |
+| 429    | paused; or refused, and not told now           | changes nothing, no Event, retries after a while |
 
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """

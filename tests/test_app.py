@@ -13,6 +13,7 @@ from werkzeug.test import TestResponse
 
 from hooks import metacontroller
 from hooks.app import LARGEST_BODY, create_app
+from hooks.decide import RESYNC_SECONDS
 from hooks.errors import SettingsError
 from hooks.metrics import Metrics
 from hooks.policy import NamespaceSettings, Policy
@@ -166,6 +167,26 @@ def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_contro
 def test_an_answer_of_200_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     client_of(Policy()).post("/sync", data=OPTED_IN)
     assert [line["event"] for line in log_lines(capsys)] == ["started"]
+
+
+def test_a_refusal_is_answered_422_once_for_each_version_of_its_service(capsys: pytest.CaptureFixture[str]) -> None:
+    client = client_of(Policy())
+    parent = service({"ingress/http": "yes"})
+    answers = []
+    for stored in ("1", "1", "2"):
+        parent["metadata"]["resourceVersion"] = stored
+        answers.append(client.post("/sync", data=body(sync_request(parent))))
+    assert [(answer.status_code, answer.text) for answer in answers] == [
+        (status, 'ingress/http: "yes" must be "true" or "false"\n') for status in (422, 429, 422)
+    ]
+    assert [int(answer.headers.get("Retry-After", 0)) in RESYNC_SECONDS for answer in answers] == [False, True, False]
+    logged = log_lines(capsys)
+    told = [(line["status"], line["level"], line["reasons"]) for line in logged if line["event"] == "refused"]
+    assert told == [
+        (422, "warning", ["invalid-value"]),
+        (429, "info", ["invalid-value"]),
+        (422, "warning", ["invalid-value"]),
+    ]
 
 
 def test_paused_is_answered_429_with_when_to_come_back() -> None:

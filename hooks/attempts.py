@@ -1,0 +1,95 @@
+"""Attempts: whether a refusal is told now, or Metacontroller is to ask again later.
+
+Metacontroller makes an Event of a refusal (422), and tries again. The failed attempts of all Services wait in one
+queue, which ten leave in a second, after a hundred at once. Whoever fails faster delays what failed for others: a
+Service that is patched all the time, or thousands that new settings refuse at once. A 429 makes no Event, and its
+attempt waits outside of that queue. So:
+
+- A refusal is told once for each version of its Service, and again before its Event is forgotten. In between the answer
+  is 429, every five minutes or so: by then, changed settings reach every other Service, too.
+- Few refusals are under way at a time. One is so until Metacontroller asks for the same version again, which says that
+  it has left the queue, or for a second. When there is no room, the answer is 429, for half a minute or so.
+- The last of the room is for a mistake that is new, in a namespace in which little was told lately.
+
+All of it is in memory. What another replica knows, or the process before, is told once more.
+
+Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
+"""
+
+from collections import OrderedDict
+from math import exp
+from typing import TypeVar
+
+from hooks.decide import RESYNC_SECONDS, spread
+from hooks.kubernetes import Service
+
+ROOM = 4
+"""Refusals that may be under way. If no end of one is seen, two replicas tell eight a second: fewer than the queue
+takes in."""
+
+UNDER_WAY_SECONDS = 1.0
+
+MUCH = 10
+"""Refusals told lately, from which on a namespace leaves the last of the room to others."""
+
+LATELY_SECONDS = 60.0
+"""The time in which a refusal counts for a third of what it did."""
+
+TOLD_SECONDS = 50 * 60.0
+"""After how long a refusal is told again. The API server forgets an Event that isn't repeated within an hour."""
+
+LATER_SECONDS = range(15, 46)
+"""After how long Metacontroller is to ask again when there was no room."""
+
+MOST_SERVICES, MOST_NAMESPACES = 20_000, 1_000
+"""How many are remembered: 6 MB. What is told of one that was forgotten is told once more, or counts for nothing."""
+
+T = TypeVar("T")
+
+
+class Attempts:
+    """Remembers which refusals were told. `now` is always in seconds, by a clock that never goes back."""
+
+    def __init__(self) -> None:
+        self._told: OrderedDict[str, tuple[str, float | None]] = OrderedDict()
+        """By the uid of a Service, which version is refused, and when that was told (None: not yet); the last one at
+        the end."""
+
+        self._under_way: dict[tuple[str, str], float] = {}
+        """By uid and version, when it was told."""
+
+        self._lately: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """By namespace, how much was told until when; the last one at the end."""
+
+    def later(self, service: Service, now: float) -> int | None:
+        """Return after how many seconds Metacontroller is to ask again; None: the refusal is to be told, and counts."""
+        if not service.metadata.resource_version:
+            return None  # it doesn't come from an API server: a person asks
+        uid, version = service.metadata.uid, service.metadata.resource_version
+        known, told = self._told.get(uid, (None, None))
+        if known == version and told is not None and now - told < TOLD_SECONDS:
+            self._under_way.pop((uid, version), None)
+            return spread(service, RESYNC_SECONDS)
+        self._under_way = {key: at for key, at in self._under_way.items() if now - at < UNDER_WAY_SECONDS}
+        much = self._told_lately(service.metadata.namespace, now)
+        room = ROOM - 1 if known == version or much >= MUCH else ROOM
+        if len(self._under_way) >= room:
+            remember(self._told, uid, (version, None), MOST_SERVICES)
+            return spread(service, LATER_SECONDS)
+        self._under_way[uid, version] = now
+        remember(self._told, uid, (version, now), MOST_SERVICES)
+        remember(self._lately, service.metadata.namespace, (much + 1, now), MOST_NAMESPACES)
+        return None
+
+    def _told_lately(self, namespace: str, now: float) -> float:
+        """Return how much was told in a namespace; what is long ago counts for little."""
+        count, at = self._lately.get(namespace, (0.0, now))
+        return count * exp((at - now) / LATELY_SECONDS)
+
+
+def remember(known: OrderedDict[str, T], key: str, value: T, most: int) -> None:
+    """Put an entry at the end, and forget the first one when there are more than `most`."""
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > most:
+        known.popitem(last=False)

@@ -1,0 +1,51 @@
+"""What failed waits in one queue of Metacontroller's, for all tenants. One of them can't fill it."""
+
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from devcluster.api import NAMESPACES, SERVICES, path_of
+from devcluster.cluster import DevCluster
+from devcluster.story import Stage
+from tests.e2e.tenant import tenant_of
+
+PATCHES = 1000
+"""If each failed, and made an Event, what fails next would wait for more than a minute."""
+
+
+@pytest.mark.usefixtures("one_engine_is_enough")
+def test_who_patches_refused_services_all_the_time_delays_nobody(cluster: DevCluster, stage: Stage) -> None:
+    names = [f"wrong-{number}" for number in range(12)]
+    attacker = f"{stage.namespace}-attacker"
+    stage.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": attacker}})
+    with contextlib.closing(tenant_of(cluster.control_plane, attacker)) as tenant:
+        for name in names:
+            tenant.create(
+                SERVICES,
+                {
+                    "apiVersion": "v1",
+                    "kind": "Service",
+                    "metadata": {"name": name, "namespace": attacker, "annotations": {"ingress/http": "yes"}},
+                    "spec": {"ports": [{"port": 80}]},
+                },
+            )
+
+        def patch(number: int) -> None:
+            change = {"metadata": {"labels": {"patched": f"{number}"}}}
+            tenant.request("PATCH", path_of(SERVICES, attacker, names[number % 12]), body=change)
+
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(patch, range(PATCHES)))
+    stage.create_service("mistaken", {"ingress/http": "yes"})
+    stage.until_event("mistaken", "must be")
+    stage.annotate("mistaken", "true")
+    stage.until_ingress("mistaken", "the Ingress of the corrected Service", lambda _: True)
+    cluster.hook.stop()
+    try:
+        stage.create_service("unlucky", {"ingress/http": "true"})
+        stage.until_event("unlucky", "")
+    finally:
+        cluster.restart_hook()
+    stage.until_ingress("unlucky", "the Ingress of a Service that failed for another reason", lambda _: True)
+    stage.api.delete(NAMESPACES, attacker)
