@@ -66,9 +66,18 @@ def test_debians_is_unpacked_once_with_its_libraries(tool: Callable[[str, str], 
     }
     chromium = tool("chromium", "echo Chromium 150.0")
     wrk = tool("wrk", "echo wrk 4.1.0; echo 'Usage: wrk <options> <url>'; exit 1")
+    busybox = tool("busybox", "echo BusyBox v1.35.0; echo Usage")
     assert CliRunner().invoke(debian.main).output == (
         f"nginx/1.22.1 ({root}/usr/sbin/nginx)\nChromium 150.0 ({chromium})\nwrk 4.1.0 ({wrk})\n"
+        f"BusyBox v1.35.0 ({busybox})\n"
     )
+
+
+@pytest.mark.parametrize("folder", ["bin", "usr/bin"])
+def test_a_program_is_found_where_an_older_and_where_a_newer_release_has_it(folder: str, tmp_path: Path) -> None:
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "busybox").touch()
+    assert debian.program_in(tmp_path, debian.BUSYBOX).path == tmp_path / folder / "busybox"
 
 
 @pytest.mark.parametrize(
@@ -104,3 +113,4 @@ def test_a_machine_without_debians_tools_is_told_so() -> None:
     assert "NOT CHECKED WITH NGINX" in told.output
     assert "NOT CHECKED WITH CHROMIUM" in told.output
     assert "NOT CHECKED WITH WRK" in told.output
+    assert "NOT CHECKED WITH BUSYBOX" in told.output

@@ -1,4 +1,4 @@
-"""Debian's nginx, Chromium and wrk without root: `python -m tools.debian` unpacks them and what they need into .build/.
+"""Debian's nginx, Chromium, wrk and BusyBox without root: `python -m tools.debian` unpacks them into .build/.
 
 apt-get finds and verifies the packages, from wherever this machine gets its own, with state and cache of their own.
 Nothing is installed, and nothing outside .build/ is written.
@@ -29,7 +29,8 @@ class Package(NamedTuple):
     """The name of the program on PATH, and of the first package."""
 
     path: str
-    """Where the package has the program. It may differ from what is on PATH: a script there may know only /usr."""
+    """Where the package has the program; newer releases have it below usr/. It may differ from what is on PATH: a
+    script there may know only /usr."""
 
     version: str
     """The option with which it prints its version."""
@@ -54,7 +55,8 @@ CHROMIUM = Package(
     ("chromium-driver", "fonts-droid-fallback"),
 )
 WRK = Package("wrk", "usr/bin/wrk", "-v", "the gateway's throughput", status=1)
-PACKAGES = (NGINX, CHROMIUM, WRK)
+BUSYBOX = Package("busybox", "bin/busybox", "--help", "what its shell makes of the commands that are printed")
+PACKAGES = (NGINX, CHROMIUM, WRK, BUSYBOX)
 
 NGINX_FOLDERS = " ".join(f"{name}_temp_path {name};" for name in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi"))
 """What nginx.conf has to hold. nginx would create these folders, even in a test, where it was built to have them."""
@@ -96,7 +98,8 @@ def root_of(package: Package) -> Path:
 
 def program_in(root: Path, package: Package) -> Program:
     """Return the program that a package brings into `root`."""
-    return Program(root / package.path, root)
+    moved = root / "usr" / package.path
+    return Program(moved if moved.exists() else root / package.path, root)
 
 
 def version_of(program: Program, package: Package) -> str:
@@ -104,7 +107,7 @@ def version_of(program: Program, package: Package) -> str:
     ended = program.run(package.version) if program.path.exists() else None
     if ended is None or ended.returncode != package.status:
         raise CommandFailed(f"Debian's package {package.name} has brought no {package.name} that runs here")
-    # wrk goes on with its usage.
+    # wrk and BusyBox go on with their usage.
     return (ended.stdout or ended.stderr).partition("\n")[0].strip().removeprefix("nginx version: ")
 
 
@@ -157,7 +160,7 @@ def run(*command: str) -> None:
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, where Debian's tools are missing.")
 def main(if_possible: bool) -> None:
-    """Find nginx, Chromium and wrk, or unpack Debian's into .build/, and say which they are."""
+    """Find nginx, Chromium, wrk and BusyBox, or unpack Debian's into .build/, and say which they are."""
     for package in PACKAGES:
         try:
             with progress() as report:
