@@ -23,6 +23,11 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def is_seen(text: str) -> bool:
+    """Return whether a person sees a text as it is, in lines: nothing in it moves a cursor, or is without a shape."""
+    return text.replace("\n", "").replace("\t", "").isprintable()
+
+
 def quoted(value: str) -> str:
     """Return `value` as a person would see it in YAML: double-quoted, on one line, cut after 60 characters."""
     # Cut twice: before escaping, because a value can be very long, and after it, because escapes are longer.

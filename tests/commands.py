@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,12 +29,17 @@ def run(*arguments: str | Path, stdin: str | bytes = "") -> Ended:
     return Ended(result.exit_code, result.stdout, result.stderr)
 
 
+def asked(words: Sequence[str]) -> tuple[str, str]:
+    """Return the verb of a call of kubectl, and the first of the names: what stands behind the `--`."""
+    return words[0], words[words.index("--") + 1]
+
+
 def kubectl_that_answers(
     folder: Path, monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], error: str = "Error from server: no"
 ) -> Path:
     """Put a kubectl on PATH, alone, and return the file to which it writes its arguments, a line a call.
 
-    `answers` says what it prints when one of its first arguments is a key; for others it fails with `error`.
+    `answers` says what it prints when one of its arguments is a key; for others it fails with `error`.
     """
     calls = folder / "calls"
     program = folder / "bin" / "kubectl"
@@ -45,7 +51,7 @@ import json, sys
 with open({str(calls)!r}, "a") as file:
     print(*sys.argv[1:], file=file)
 answers = json.load(open({str(folder / "answers.json")!r}))
-for argument in sys.argv[2:4]:
+for argument in sys.argv[2:]:
     if argument in answers:
         print(json.dumps(answers[argument]))
         sys.exit()

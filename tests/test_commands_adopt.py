@@ -31,7 +31,7 @@ from hooks.commands.wishes import wishes
 from hooks.kubernetes import Service
 from hooks.policy import Policy, in_namespace
 from hooks.settings import parse
-from tests.commands import Ended, kubectl_that_answers, run
+from tests.commands import Ended, asked, kubectl_that_answers, run
 from tests.metacontroller import service
 from tools import cases
 
@@ -86,12 +86,10 @@ def test_nothing_is_done_while_one_of_the_changes_is_not_accepted(case: Path) ->
 
 @pytest.mark.parametrize("case", ADOPTIONS, ids=lambda path: path.name)
 def test_the_service_is_annotated_before_the_ingress_is_given_to_it(case: Path) -> None:
-    commands = [step.command[:2] for step in plan(case).steps]
+    commands = [asked(step.command) for step in plan(case).steps]
     last = [("annotate", "service")] if case.name == "annotated-already" else []
     wanted = (
-        [("annotate", "service"), ("patch", "ingress"), ("wait", plan(case).steps[2].command[1]), *last]
-        if commands
-        else []
+        [("annotate", "service"), ("patch", "ingress"), ("wait", f"ingress/{case.name}"), *last] if commands else []
     )
     assert commands == wanted
     assert [step.until is not None for step in plan(case).steps] == [number == 0 for number in range(len(commands))]
@@ -116,15 +114,6 @@ def test_what_ingress_manager_makes_it_can_adopt(case: Path) -> None:
     shop["metadata"]["annotations"] = stated
     [again] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
     assert (again.steps, again.spec) == ([], made["spec"]), "what the case says suffices"
-
-
-def test_the_words_of_a_script_are_those_of_the_commands() -> None:
-    for case in ADOPTIONS:
-        text = cases.adopted(case).get("steps.sh", "")
-        for step in plan(case).steps:
-            assert ["kubectl", *step.command] in [
-                shlex.split(line, comments=True) for line in text.splitlines() if line.startswith("kubectl")
-            ]
 
 
 def test_what_annotations_ask_for_is_what_was_asked_for() -> None:
@@ -168,7 +157,7 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
     ended = run("adopt", "hosts", "-f", "-", "-n", "team-a", stdin=text)
     printed = (
         "# team-a/hosts\n"
-        "kubectl annotate service hosts --namespace=team-a ingress/http=true "
+        "kubectl annotate --namespace=team-a -- service hosts ingress/http=true "
         "'ingress/host=www.hosts.example.com, hosts.example.com'\n"
         "# The next steps need the Ingress and the Service as the cluster has them:\n"
         "ingress-manager adopt team-a/hosts --apply\n"
@@ -205,11 +194,34 @@ def test_what_a_file_holds_cannot_become_a_command() -> None:
         ended = run(*command, "-f", "-", stdin=text)
         assert "reboot" not in shlex.split(ended.out, comments=True)
         assert "reboot" not in ended.out.splitlines()
-    single = [{**ingress, "metadata": {"name": "b\nreboot"}, "spec": {"rules": [{"host": "a.example.com"}]}}, items[2]]
-    single[0]["spec"] = {"ingressClassName": "nginx", "rules": [{**rules[0], "http": {"paths": paths[1:]}}]}
-    ended = run("adopt", "b\nreboot", "-f", "-", stdin="\n".join(map(json.dumps, single)))
-    assert (ended.status, ended.out) == (1, "")
-    assert "is no valid Service: metadata.name: " in ended.err
+
+
+def test_what_no_script_can_hold_is_told_and_nothing_is_printed_of_its_ingress() -> None:
+    """What is to be said, what was said before, and what one of several Services is to say."""
+    annotated, named, several = objects(), objects(), objects(cases.ADOPTIONS / "several-services-refused")
+    annotated["items"][0]["metadata"]["annotations"] = {"ingress/host": "a\u202e"}
+    for found in (named, several):
+        for item in found["items"]:
+            if "ports" in item["spec"]:
+                item["spec"]["ports"] = [
+                    {"name": f"{name}\0", "port": port} for name, port in (("a", 3000), ("b", 3001))
+                ]
+            for rule in item["spec"].get("rules", ()):
+                for path in rule["http"]["paths"]:
+                    path["backend"]["service"]["port"] = {"name": "a\0"}
+    told = "holds characters that a person would not see in a command, so none is made"
+    port = ("--accept-changes", "spec.rules.http.paths.backend.service.port")
+    for found, said, accept in (
+        (annotated, 'ingress/host: "a\\u202e"', ()),
+        (named, 'ingress/port: "a\\x00"', port),
+    ):
+        ended = run("adopt", "team-a/hosts", "-f", "-", *accept, stdin=json.dumps(found))
+        assert (ended.status, ended.out) == (1, "")
+        assert ended.err.startswith(f"{DEFAULTS}stdin:1: team-a/hosts: {said} {told}: ")
+    ended = run("adopt", "team-a/several-services-refused", "-f", "-", stdin=json.dumps(several))
+    assert ended.status == 1
+    assert f"Service several-services-cart can't be annotated by a command: {said} {told}" in ended.out
+    assert "kubectl annotate" not in ended.out
 
 
 def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:
@@ -275,17 +287,17 @@ class Cluster:
         self.calls: list[str] = []
 
     def run(self, kubectl: Kubectl, *arguments: str) -> str:
-        self.calls.append(" ".join(arguments[:2]))
+        self.calls.append(" ".join(asked(arguments)))
         assert list(kubectl.options) == ["--context=there"]
         if self.stopped and self.calls[-1].startswith(self.stopped):
             raise KeyboardInterrupt
         if arguments[0] == self.failing:
             raise KubectlFailed("Error from server (Conflict): the object has been modified")
-        if arguments[:2] == ("get", "events"):
+        if asked(arguments) == ("get", "events"):
             return self.events.pop(0) if len(self.events) > 1 else self.events[0]
-        if arguments[:2] == ("get", "services,ingresses"):
+        if asked(arguments) == ("get", "services,ingresses"):
             return json.dumps(self.found)
-        return json.dumps(self.after) if arguments[:2] == ("get", "ingresses") else ""
+        return json.dumps(self.after) if asked(arguments) == ("get", "ingresses") else ""
 
 
 @pytest.fixture
@@ -316,12 +328,12 @@ def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(
     assert (ended.status, ended.err) == (0, "")
     *steps, last = ended.out.splitlines()
     lines = (CASE / "steps.sh").read_text().splitlines()
-    printed = [f"$ {line} --context=there" for line in lines if line.startswith("kubectl")]
+    printed = [f"$ {line.replace(' -- ', ' --context=there -- ')}" for line in lines if line.startswith("kubectl")]
     assert (steps, last) == (printed, "team-a/hosts is ingress-manager's.")
     assert cluster.calls == [
         "get services,ingresses",
         *("get events", "annotate service", "get events", "get events"),
-        *("patch ingress", f"wait {plan(CASE).steps[2].command[1]}", "get ingresses"),
+        *("patch ingress", "wait ingress/hosts", "get ingresses"),
     ]
 
 
@@ -350,9 +362,8 @@ def test_without_a_new_event_it_stops_and_says_how_to_go_back(
         ended.err
     )
     assert f"The last Event of Service team-a/hosts: {last}. " in ended.err
-    assert ended.err.endswith(
-        "To go back:\n  kubectl annotate service hosts --namespace=team-a ingress/http- ingress/host- --context=there\n"
-    )
+    back = "kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-"
+    assert ended.err.endswith(f"To go back:\n  {back}\n")
 
 
 def test_the_first_error_ends_it_and_what_was_done_is_told(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
@@ -363,16 +374,16 @@ def test_the_first_error_ends_it_and_what_was_done_is_told(monkeypatch: pytest.M
     assert ended.err == (
         "Error: team-a/hosts: Error from server (Conflict): the object has been modified\n"
         "Done so far:\n"
-        "  kubectl annotate service hosts --namespace=team-a --resource-version=1 ingress/http=true "
-        "'ingress/host=www.hosts.example.com, hosts.example.com' --context=there\n"
+        "  kubectl annotate --namespace=team-a --resource-version=1 --context=there -- service hosts ingress/http=true "
+        "'ingress/host=www.hosts.example.com, hosts.example.com'\n"
         "To go back:\n"
-        "  kubectl annotate service hosts --namespace=team-a ingress/http- ingress/host- --context=there\n"
+        "  kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-\n"
     )
     cluster.failing = "annotate"
     assert applied(monkeypatch, cluster, "--settings", settings).err.endswith("\nNothing of it was done.\n")
     cluster = Cluster("", EVENT)
     cluster.failing = "wait"
-    back = "To go back:\n  ingress-manager release team-a/hosts --apply --context=there\n  kubectl annotate service"
+    back = "To go back:\n  ingress-manager release team-a/hosts --apply --context=there\n  kubectl annotate --namespace"
     assert back in applied(monkeypatch, cluster, "--settings", settings).err
 
 
@@ -415,7 +426,8 @@ def test_what_is_printed_is_for_the_cluster_that_was_looked_at(monkeypatch: pyte
         commands = [line.lstrip("# ") for line in printed.splitlines() if "kubectl " in line or "adopt" in line]
         assert commands
         for command in (each for each in commands if each.startswith(("kubectl", "ingress-manager"))):
-            assert shlex.split(command.removesuffix(" &&"))[-1] == "--context=there"
+            words = shlex.split(command.removesuffix(" &&"))
+            assert words[words.index("--") - 1 if "--" in words else -1] == "--context=there"
 
 
 def test_in_a_pause_metacontrollers_record_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:

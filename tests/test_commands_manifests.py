@@ -134,6 +134,30 @@ def test_what_cannot_be_read_is_told_in_a_sentence_with_its_line(
     assert said(text) == [(line, sentence)], reason
 
 
+@pytest.mark.parametrize(
+    ("metadata", "sentence"),
+    [
+        ("{}", "metadata.name is missing"),
+        ("{name: 7}", "metadata.name: must be text: put it in quotes"),
+        ("{name: shop.a}", 'metadata.name: "shop.a" must be a name of at most 63 lower-case letters, digits and -'),
+        ("{name: shop, namespace: a.b}", 'metadata.namespace: "a.b" must be a namespace\'s name'),
+        ("{name: shop, uid: '1,a=b'}", 'metadata.uid: "1,a=b" must be what the API server has given it'),
+        ("{name: shop, annotations: {a=b: c}}", 'metadata.annotations: "a=b" must be the key of an annotation'),
+        ("{name: shop, uid: A.1_b-c, resourceVersion: '1', annotations: {A.b/C_d: c, e: f}}", ""),
+    ],
+)
+def test_a_service_that_cannot_have_its_name_is_told_and_is_none(metadata: str, sentence: str) -> None:
+    found = read(f"# a comment\napiVersion: v1\nkind: Service\nmetadata: {metadata}\n", "f")
+    assert [each.line for each in found.unreadable] == [4] * bool(sentence)
+    assert all(each.sentence.startswith(f"is no valid Service: {sentence}") for each in found.unreadable)
+    assert len(found.items) == (not sentence)
+
+
+def test_json_stays_json_when_its_first_object_cannot_have_its_name() -> None:
+    found = read('{"apiVersion": "v1", "kind": "Service"}\n{]', "f")
+    assert [each.sentence.partition(":")[0] for each in found.unreadable] == ["is no valid Service", "is not JSON"]
+
+
 def test_a_character_that_json_writes_in_two_halves_is_read() -> None:
     assert objects(read('{"a": "\\ud83d\\ude00"}')) == [{"a": "😀"}]
 

@@ -21,7 +21,7 @@ from hooks.commands.printing import FORMATS, as_yaml, printed
 from hooks.commands.release import release
 from hooks.commands.render import render
 from hooks.commands.services import SERVICE
-from hooks.commands.steps import script
+from hooks.commands.steps import comment, script, shown
 from hooks.commands.uninstall_plan import uninstall_plan
 from hooks.policy import Policy
 from tests import made_up
@@ -81,11 +81,11 @@ def told(text: str) -> None:
         assert 1 <= finding.line <= text.count("\n") + 1
     for form in FORMATS:
         "".join(printed(rendered.objects, form)).encode()
-    "".join(migration.steps).encode()
+    obeyed_by_no_terminal(migration.script())
     for form in reports.FORMATS:
-        for shown in ("".join(reports.findings(audited, form)), "".join(reports.effects(changed, form))):
-            assert shown.replace("\n", "").isprintable()
-            shown.encode()
+        for report in ("".join(reports.findings(audited, form)), "".join(reports.effects(changed, form))):
+            assert report.replace("\n", "").isprintable()
+            report.encode()
     scripts_of(found)
 
 
@@ -98,7 +98,7 @@ def scripts_of(found: Manifests) -> None:
     for made in release(found, found.of_kind(SERVICE)):
         obeyed_by_no_terminal(script(made.steps))
     for line in uninstall_plan(found, keep=True):
-        "".join(line).encode()
+        obeyed_by_no_terminal(comment(line) if isinstance(line, str) else shown(line))
 
 
 def obeyed_by_no_terminal(script: Iterable[str]) -> None:

@@ -13,7 +13,8 @@ import pytest
 from hooks.commands.shell import steps as shell_steps
 from hooks.commands.shell.kubectl import Kubectl, KubectlFailed
 from hooks.commands.uninstall_plan import MOST_NAMES, POLICIES
-from tests.commands import Ended, run
+from hooks.text import one_line
+from tests.commands import Ended, asked, run
 from tests.manifests import REPOSITORY, built, rendered
 from tests.metacontroller import as_created, service
 
@@ -75,12 +76,11 @@ def test_the_ingress_is_released_before_the_annotations_are_taken_off() -> None:
     ended = run("release", "team-a/shop", "-f", "-", stdin=dump(SHOP, made()))
     assert (ended.status, ended.err) == (0, "")
     patch, touch, off = commands(ended.out)
-    assert patch[:5] == ["kubectl", "patch", "ingress", "shop", "--namespace=team-a"]
+    assert (patch[:3], patch[-3:]) == (["kubectl", "patch", "--namespace=team-a"], ["--", "ingress", "shop"])
     assert patches(ended.out) == [RELEASED]
-    assert touch[1:3] == ["annotate", "service"]
-    assert touch[-2:] == ["--overwrite", "ingress-manager/moving=42"]
+    assert touch[-5:] == ["--overwrite", "--", "service", "shop", "ingress-manager/moving=42"]
     assert off == [
-        *("kubectl", "annotate", "service", "shop", "--namespace=team-a"),
+        *("kubectl", "annotate", "--namespace=team-a", "--", "service", "shop"),
         *("ingress/http-", "ingress/host-", "ingress-manager/moving-"),
     ]
     waits = [number for number, line in enumerate(ended.out.splitlines()) if line.startswith("until ")]
@@ -138,7 +138,16 @@ def test_a_release_that_was_broken_off_goes_on() -> None:
     off = service({"ingress/host": "shop.example.com"})
     only = run("release", "team-a/shop", "-f", "-", stdin=dump(off, nobodys(made())))
     assert commands(only.out) == [
-        ["kubectl", "annotate", "service", "shop", "--namespace=team-a", "ingress/host-", "ingress-manager/moving-"]
+        [
+            "kubectl",
+            "annotate",
+            "--namespace=team-a",
+            "--",
+            "service",
+            "shop",
+            "ingress/host-",
+            "ingress-manager/moving-",
+        ]
     ]
 
 
@@ -154,7 +163,7 @@ def test_a_release_that_is_broken_off_again_and_again_changes_the_service_each_t
 
 def test_nothing_to_release_is_told() -> None:
     another = made()
-    another["metadata"]["ownerReferences"][0]["uid"] = "that of an older Service"
+    another["metadata"]["ownerReferences"][0]["uid"] = "that-of-an-older-Service"
     ended = run("release", "team-a/shop", "-f", "-", stdin=dump(service(), another))
     assert ended == (0, "", "team-a/shop: nothing of it is ingress-manager's\n")
 
@@ -165,20 +174,42 @@ def test_whoever_keeps_the_service_in_git_is_told() -> None:
     assert ended.err == "team-a/shop: Flux keeps Service shop: change its annotations in Git as well\n"
 
 
-def test_a_terminal_obeys_nothing_that_a_command_shows() -> None:
-    odd = service({"ingress/http": "true", "ingress/\x1b[31m\x9bred\u202e's": "true"})
-    ended = run("release", "team-a/shop", "-f", "-", stdin=json.dumps(odd))
-    assert ended.status == 0
-    assert ended.out.replace("\n", "").isprintable()
-    [line] = [line for line in ended.out.splitlines() if "red" in line]
-    printed = subprocess.run(
-        ["/bin/bash", "-c", f'kubectl() {{ printf "%s\\n" "$@"; }}; {line}'],
-        env={**os.environ, "LC_ALL": "C.UTF-8"},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert "ingress/\x1b[31m\x9bred\u202e's-" in printed.split("\n"), "bash reads what it was"
+def test_what_no_script_can_hold_is_told_and_nothing_of_its_service_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that takes a release back would hold it."""
+    for value, seen in (("a\x1b[31m.example.com", "a\\x1b[31m.example.com"), ("\0", "\\x00")):
+        odd = service({"ingress/http": "true", "ingress/host": value})
+        told = (
+            f'team-a/shop: ingress/host: "{seen}" holds characters that a person would not see in a command, so none '
+            "is made: take them out, with `kubectl edit`\n"
+        )
+        assert run("release", "team-a/shop", "-f", "-", stdin=json.dumps(odd)) == (1, "", f"stdin:1: {told}")
+        answers = {"services,ingresses": dump(odd, made()), **UNKNOWN}
+        ended, calls = applied(monkeypatch, answers, "release", "team-a/shop", "--apply")
+        assert (ended, {call.split()[0] for call in calls}) == ((1, "", told), {"get"})
+
+
+def test_what_has_no_name_of_an_api_server_is_told_and_becomes_no_command() -> None:
+    """As options of kubectl, some would delete all, or send the user's credentials to somebody else."""
+    names = ["--all", "--server=http://a.example.com", "a; reboot", "a\nreboot", "Shop", "", 7, None]
+    for keep in ("--keep", "--remove"):
+        for kind in ("Ingress", "HTTPRoute"):
+            ended = run("uninstall-plan", keep, "-f", "-", stdin=dump(*(made(kind, name=name) for name in names)))  # type: ignore[arg-type]
+            assert ended.status == 1
+            assert len(commands(ended.out)) == len(uninstalled(keep=True)), "only what was installed is removed"
+            assert [line.partition(": metadata")[0] for line in ended.err.splitlines()] == [
+                f"stdin:1: team-a/{one_line(str(name or ''))}: is no valid {kind}" for name in names
+            ]
+    for field, value in (
+        ("namespace", "--all"),
+        ("uid", "1,b=c"),
+        ("resourceVersion", "1 2"),
+        ("annotations", {"a=b": ""}),
+    ):
+        odd = made()
+        odd["metadata"][field] = value
+        ended = run("release", "team-a/shop", "-f", "-", stdin=dump(SHOP, odd))
+        assert (ended.status, patches(ended.out)) == (1, [])
+        assert f"is no valid Ingress: metadata.{field}: " in ended.err
 
 
 @pytest.mark.parametrize(
@@ -212,11 +243,12 @@ def applied(monkeypatch: pytest.MonkeyPatch, answers: dict[str, str], *arguments
     calls = []
 
     def answer(_: Kubectl, *words: str) -> str:
-        calls.append(" ".join(words[:2]))
-        if words[0] != "get":
+        verb, name = asked(words)
+        calls.append(f"{verb} {name}")
+        if verb != "get":
             return ""
-        if words[1] in answers:
-            return answers[words[1]]
+        if name in answers:
+            return answers[name]
         raise KubectlFailed(answers["error"])
 
     monkeypatch.setattr(Kubectl, "run", answer)
@@ -254,10 +286,10 @@ def test_what_cannot_be_seen_is_not_taken_for_nothing(
 
 
 def uninstalled(*objects: dict[str, Any], keep: bool) -> list[list[str]]:
-    """Return the words of each command of the plan, without kubectl."""
+    """Return the words of each command of the plan, without kubectl and its options."""
     ended = run("uninstall-plan", "--keep" if keep else "--remove", "-f", "-", stdin=dump(*objects))
     assert (ended.status, ended.err) == (0, "")
-    return [words[1:] for words in commands(ended.out)]
+    return [[words[1], *words[words.index("--") + 1 :]] for words in commands(ended.out)]
 
 
 @pytest.mark.parametrize("keep", [True, False])
@@ -268,7 +300,7 @@ def test_what_manages_goes_before_anything_that_it_manages(keep: bool) -> None:
     what = [words[:3] for words in plan[2:4]]
     verb = "patch" if keep else "delete"
     assert what == [[verb, "ingress", "shop"], [verb, "httproute", "shop"]]
-    assert plan[4] == ["annotate", "service", "shop", "--namespace=team-a", "ingress/host-", "ingress/http-"]
+    assert plan[4] == ["annotate", "service", "shop", "ingress/host-", "ingress/http-"]
     assert [
         words[:2] for words in plan if words[0] in {"patch", "delete"} and words[1] in {"ingress", "httproute"}
     ] == [words[:2] for words in plan[2:4]], "nothing that is not ingress-manager's"
@@ -298,7 +330,7 @@ def test_all_that_was_installed_is_removed() -> None:
 def test_metacontroller_stays_where_it_works_for_somebody_else() -> None:
     other = {**OURS, "kind": "CompositeController", "metadata": {"name": "blue"}}
     plan = uninstalled(OURS, other, keep=False)
-    assert ["delete", "namespace", "metacontroller", "--ignore-not-found"] not in plan
+    assert ["delete", "namespace", "metacontroller"] not in plan
     assert not any("crd" in words for words in plan)
     printed = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(OURS, other)).out
     assert "# Metacontroller stays: it also works for CompositeController blue.\n" in printed
@@ -331,6 +363,8 @@ def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         "get decoratorcontrollers.metacontroller.k8s.io",
         "get compositecontrollers.metacontroller.k8s.io",
     ]
-    assert all(words[-1] == "--context=there" for words in commands(ended.out))
+    assert all(words[words.index("--") - 1] == "--context=there" for words in commands(ended.out))
     assert any("crd" in words for words in commands(ended.out)), "there is no other controller"
-    assert "decoratorcontroller" not in {words[2] for words in commands(ended.out)}, "the cluster has no such kind"
+    assert "decoratorcontroller" not in {asked(words[1:])[1] for words in commands(ended.out)}, (
+        "the cluster has no such kind"
+    )

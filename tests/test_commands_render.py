@@ -224,7 +224,11 @@ def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
 
 SERVICES = {"kind": "List", "apiVersion": "v1", "items": [service({"ingress/http": "true"})]}
 VOLUMES = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": "ingress-manager-settings-abc"}}]
-DEPLOYMENT = {"kind": "Deployment", "spec": {"template": {"spec": {"volumes": VOLUMES}}}}
+DEPLOYMENT = {
+    "kind": "Deployment",
+    "metadata": {"name": "ingress-manager"},
+    "spec": {"template": {"spec": {"volumes": VOLUMES}}},
+}
 CONFIGMAP = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"settings.yaml": "class: internal\n"}}
 CLUSTER = {
     "services": SERVICES,
@@ -243,15 +247,15 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(tmp_path: Path, mo
     assert yaml.safe_load(ended.out)["spec"]["ingressClassName"] == "internal"
     there = "--context=there --kubeconfig=mine"
     assert calls.read_text().splitlines() == [
-        f"get services --output=json --all-namespaces {there}",
-        f"get deployment/ingress-manager --output=json --namespace=ingress-manager {there}",
-        f"get configmap/ingress-manager-settings-abc --output=json --namespace=ingress-manager {there}",
+        f"get --output=json --all-namespaces {there} -- services",
+        f"get --output=json --namespace=ingress-manager {there} -- deployment/ingress-manager",
+        f"get --output=json --namespace=ingress-manager {there} -- configmap/ingress-manager-settings-abc",
     ]
 
 
 @pytest.mark.parametrize(
     ("options", "shown"),
-    [((), "get services --output=json"), (("-n", "a"), "get services --output=json --namespace=a")],
+    [((), "get --output=json -- services"), (("-n", "a"), "get --output=json --namespace=a -- services")],
 )
 def test_the_namespace_is_left_to_kubectl(
     options: tuple[str, ...], shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -288,7 +292,7 @@ def test_what_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("printed", ["", "hello", '{"kind": "List", "items": [', "a: 1"])
 def test_a_kubectl_that_prints_something_else_is_told(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(_: Kubectl, *arguments: str) -> str:
-        return printed if arguments[1] == "services" else json.dumps(CLUSTER[arguments[1]])
+        return printed if arguments[-1] == "services" else json.dumps(CLUSTER[arguments[-1]])
 
     monkeypatch.setattr(Kubectl, "run", answer)
     assert run("render") == (2, "", f"Error: kubectl get services has printed no JSON: {quoted(printed)}\n")
@@ -296,7 +300,7 @@ def test_a_kubectl_that_prints_something_else_is_told(printed: str, monkeypatch:
 
 def test_a_kubectl_that_prints_no_object_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(_: Kubectl, *arguments: str) -> str:
-        return json.dumps(SERVICES if arguments[1] == "services" else {"kind": "List", "items": []})
+        return json.dumps(SERVICES if arguments[-1] == "services" else {"kind": "List", "items": []})
 
     monkeypatch.setattr(Kubectl, "run", answer)
     assert "kubectl get deployment/ingress-manager has printed no object" in run("render").err

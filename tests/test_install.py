@@ -138,8 +138,8 @@ def test_the_crds_are_those_of_the_metacontroller_that_is_installed() -> None:
 
 EMPTY = json.dumps({"apiVersion": "v1", "kind": "List", "items": []})
 REMOVED = [
-    "delete decoratorcontroller ingress-manager --ignore-not-found",
-    "delete deployment ingress-manager --namespace=ingress-manager --cascade=foreground --ignore-not-found",
+    "delete --ignore-not-found -- decoratorcontroller ingress-manager",
+    "delete --namespace=ingress-manager --cascade=foreground --ignore-not-found -- deployment ingress-manager",
 ]
 
 
@@ -150,14 +150,14 @@ def test_a_metacontroller_that_was_there_before_stays(machine: Machine, ours: bo
     status, said = machine.run("uninstall")
     assert status == 0, said
     assert machine.writes[:2] == REMOVED
-    assert any(command.startswith("delete namespace metacontroller") for command in machine.writes) is ours
-    assert any(command.startswith("delete crd") for command in machine.writes) is ours
+    assert any(command.endswith(" -- namespace metacontroller") for command in machine.writes) is ours
+    assert any(" -- crd " in command for command in machine.writes) is ours
 
 
 def test_when_a_command_of_the_removal_fails_those_after_it_are_not_run(machine: Machine) -> None:
     machine.answers["get clusterrole"] = (0, "")
     machine.answers["get"] = (0, EMPTY)
-    machine.answers["delete deployment"] = (1, "error: no")
+    machine.answers["delete --namespace=ingress-manager"] = (1, "error: no")
     status, said = machine.run("uninstall")
     assert (status, machine.writes) == (1, REMOVED)
     assert "Run it again" in said

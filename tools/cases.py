@@ -132,7 +132,7 @@ def migrated(case: Path) -> dict[str, str]:
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
     migration = migrate(manifests, settings_in(case / "settings.yaml"))
     found = "".join(f"{finding}\n" for finding in migration.findings)
-    return {"steps.sh": "\n".join(migration.steps), **({"findings.txt": found} if found else {})}
+    return {"steps.sh": migration.script(), **({"findings.txt": found} if found else {})}
 
 
 def adopted(case: Path) -> dict[str, str]:

@@ -6,7 +6,6 @@ an Ingress of a Service that asks for none, and delete it.
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from shlex import quote
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,8 +17,8 @@ from hooks.commands.ingresses import Spec, as_spec
 from hooks.commands.managed import CONTROLLER, DECORATOR, is_made_for, marks, owners
 from hooks.commands.manifests import Item, Manifests
 from hooks.commands.services import SERVICE, as_service
-from hooks.commands.splitting import Line, split
-from hooks.commands.steps import Event, Step, annotate, comment, patch, script, shown, touch
+from hooks.commands.splitting import split
+from hooks.commands.steps import Event, Line, Step, annotate, chained, comment, patch, script, touch, unseen, word
 from hooks.kubernetes import Object
 from hooks.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from hooks.policy import INGRESS, Policy, in_namespace
@@ -95,6 +94,10 @@ def adoption_of(
         raise _NotAdopted([about(item, f"there is no Service {item.label}, so there is nothing to annotate")])
     asked = ask(spec, item.annotations, _typed(as_service(service)), policy)
     refuse_what_cannot_be_said(item, asked, accepted)
+    # What is there before gets into the command that takes the step back.
+    before = {key: service.annotations.get(key) for key in asked.annotations}
+    if wrong := [*unseen(service, asked.annotations), *unseen(service, before)]:
+        raise _NotAdopted(wrong, changes=[change.field for change in asked.changes])
     return Adoption(
         item,
         steps=list(steps(item, service, asked, paused=paused)),
@@ -132,7 +135,8 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
 def without_label(item: Item) -> Iterator[Line]:
     """Yield the command that takes our label off an Ingress, if it has it."""
     if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
-        yield ("kubectl", "label", "ingress", item.name, f"--namespace={item.namespace}", f"{MANAGED_BY_LABEL}-")
+        off = f"{MANAGED_BY_LABEL}-"
+        yield ("kubectl", "label", f"--namespace={item.namespace}", "--", "ingress", item.name, off)
 
 
 def refuse_other_backends(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> None:
@@ -188,7 +192,7 @@ def steps(item: Item, service: Item, asked: Asked, *, paused: bool) -> Iterator[
     yield Step(patch(item, given(item, service, asked)), ("ingress-manager", "release", service.label, "--apply"))
     if not paused:  # else Metacontroller writes its record when the pause ends
         record = f"--for=jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
-        yield Step(("wait", record, f"ingress/{item.name}", f"--namespace={item.namespace}", "--timeout=60s"))
+        yield Step(("wait", record, f"--namespace={item.namespace}", "--timeout=60s", "--", f"ingress/{item.name}"))
     if not asked.annotations:
         yield Step(touch(service, item, event).undo[1:])
 
@@ -236,17 +240,7 @@ def lines(adoption: Adoption, options: Sequence[str] = (), pause: int | None = N
     yield from script(adoption.steps, options=options, pause=pause)
     if not any(step.until for step in adoption.steps):
         yield comment("The next steps need the Ingress and the Service as the cluster has them:")
-        yield f"ingress-manager adopt {quote(adoption.ingress.label)} --apply"
-
-
-def chained(lines: Sequence[Line], options: Sequence[str]) -> Iterator[str]:
-    """Yield lines for a shell, in which no command is run after one that has failed."""
-    last = max((number for number, line in enumerate(lines) if not isinstance(line, str)), default=0)
-    for number, line in enumerate(lines):
-        if isinstance(line, str):
-            yield line
-        else:
-            yield f"{shown(line[1:], options, line[0])}{' &&' if number < last else ''}"
+        yield f"ingress-manager adopt {word(adoption.ingress.label)} --apply"
 
 
 def differs(adoption: Adoption, now: Item) -> Finding | None:

@@ -5,12 +5,12 @@ found is what these two would do, or can't do. What was read is one look: a chan
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from hooks.commands import remedies, steps
+from hooks.commands import remedies
 from hooks.commands.claims import clashes, collisions
 from hooks.commands.drift import differences
 from hooks.commands.findings import Finding
@@ -26,6 +26,7 @@ from hooks.commands.inventory import (
 )
 from hooks.commands.kinds import Kind
 from hooks.commands.manifests import Item
+from hooks.commands.steps import Command
 from hooks.copying import keys_not_copied
 from hooks.decide import Decision, decide
 from hooks.errors import Problem
@@ -47,8 +48,8 @@ class Found:
     """The object that it is about."""
 
     sentence: str
-    command: str = ""
-    """What mends it; empty where no command does."""
+    command: Command = ()
+    """What mends it, as the arguments of kubectl; empty where no command does."""
 
     @property
     def about(self) -> str:
@@ -77,13 +78,8 @@ class Audit:
 
     paused: bool = False
 
-    def on(self, options: Sequence[str]) -> "Audit":
-        """Return the same with commands for the cluster that these options of kubectl name."""
-        found = [
-            replace(each, command=steps.with_options(each.command, options)) if each.command else each
-            for each in self.found
-        ]
-        return replace(self, found=found)
+    options: Sequence[str] = ()
+    """kubectl's options that say which cluster; every command has them."""
 
 
 def audit(items: Iterable[Item], policy: Policy, *, unseen: Collection[str] = (), httproutes: bool = True) -> Audit:
@@ -231,7 +227,7 @@ class Auditor:
             return
         yield Found(Kind.DETACHED, made.item, *self._lacks(made))
 
-    def _lacks(self, made: Made) -> tuple[str, str]:
+    def _lacks(self, made: Made) -> tuple[str, Command]:
         """Return what an object lacks that Metacontroller doesn't take for ours, and the command that mends it."""
         owner = self._owner_of(made)
         if owner:
@@ -279,15 +275,15 @@ class Auditor:
                 sentence = f"{collision.upstream} is the name of Service {other}, too, in ingress-nginx and Traefik"
                 yield Found(Kind.UPSTREAM_COLLISION, service.item, sentence, remedies.edit(service.item))
 
-    def _of_another_host(self, made: Made) -> str:
+    def _of_another_host(self, made: Made) -> Command:
         owner = self._owner_of(made)
         return remedies.other_host(owner.item) if owner else remedies.edit(made.item)
 
     # What all of them need.
 
-    def _undone(self, sentence: str) -> tuple[str, str]:
+    def _undone(self, sentence: str) -> tuple[str, Command]:
         """Return a sentence about what Metacontroller has not done, and the command that makes it do so."""
-        return (f"{sentence}, because of the pause", "") if self._paused else (sentence, remedies.SYNC_ALL)
+        return (f"{sentence}, because of the pause", ()) if self._paused else (sentence, remedies.SYNC_ALL)
 
     def _in_namespace(self, namespace: str) -> NamespacePolicy:
         found = self._namespaces.get(namespace)

@@ -37,8 +37,8 @@ def about(item: Item, sentence: str, *field: str | int, reason: str = "") -> Fin
 
 
 def about_file(unreadable: Unreadable) -> Finding:
-    """Return the finding that says why a document can't be read."""
-    return Finding(unreadable.sentence, unreadable.file, unreadable.line)
+    """Return the finding that says why a document or an object can't be read."""
+    return Finding(unreadable.sentence, unreadable.file, unreadable.line, unreadable.about)
 
 
 def about_refusal(item: Item, refused: Refused) -> Iterator[Finding]:

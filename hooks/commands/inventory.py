@@ -10,7 +10,7 @@ from hooks.commands import ingresses, managed
 from hooks.commands.findings import Finding
 from hooks.commands.managed import CONTROLLER, DECORATOR
 from hooks.commands.manifests import Item
-from hooks.commands.services import SERVICE, as_service, invalid, wrong_name
+from hooks.commands.services import SERVICE, as_service, invalid
 from hooks.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service
 from hooks.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 
@@ -137,8 +137,6 @@ def as_made(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> Ma
         typed = msgspec.convert(item.object, type_)
     except msgspec.ValidationError as error:
         return invalid(item, item.kind, str(error)) if is_marked or is_labelled else None
-    if found := wrong_name(item, kind):
-        return found if is_marked or is_labelled else None
     return Made(kind, item, typed, owner, is_marked, is_labelled)
 
 

@@ -4,13 +4,14 @@ YAML is read as kubectl reads it (sigs.k8s.io/yaml): documents are separated by 
 have the types of YAML 1.1, but for dates and numbers in base 60, which stay text. So `yes` and `010` without quotes are
 true and 8, and can't be the value of an annotation. A key that is stated twice is refused; kubectl would take the last.
 
-A document that can't be read doesn't keep the others from being read.
+A document that can't be read doesn't keep the others from being read. Nor does an object that can't have its name: a
+command would take it for something else.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import yaml
 
 from hooks.commands.lines import JsonLines, Path, YamlLines
+from hooks.commands.naming import misnamed
 from hooks.kubernetes import Object
 
 DEEPEST = 1000
@@ -34,11 +36,13 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why a document can't be read, or a file from there on."""
+    """Why a document or an object can't be read, or a file from there on."""
 
     file: str
     line: int
     sentence: str
+    about: str = ""
+    """The object, as namespace/name; empty when it is about the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,15 @@ class Manifests:
     items: list[Item] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
 
+    def take(self, items: Iterable[Item]) -> None:
+        """Add the items, but for those that can't have their names: nothing of them becomes a command."""
+        for item in items:
+            if wrong := misnamed(item.kind, item.metadata, item.namespace):
+                line = item.line(*wrong.path)
+                self.unreadable.append(Unreadable(item.origin.file, line, wrong.sentence, item.label))
+            else:
+                self.items.append(item)
+
     def extend(self, others: "Manifests") -> None:
         """Add what was read elsewhere."""
         self.items.extend(others.items)
@@ -142,7 +155,7 @@ def read(text: str, file: str = "", namespace: str = "default") -> Manifests:
     start = _skip(text, 0)
     if text.startswith("{", start):
         # What breaks off at the end of the text is JSON. What is wrong before may be YAML, which has braces, too.
-        if _read_json(text, start, file, namespace, found) or found.items:
+        if _read_json(text, start, file, namespace, found):
             return found
         found = Manifests()
     _read_yaml(text, file, namespace, found)
@@ -181,6 +194,7 @@ def _opened(value: Any, origin: Origin, opened: set[int], path: Path = ()) -> It
 
 def _read_json(text: str, start: int, file: str, namespace: str, found: Manifests) -> bool:
     """Read values that follow each other. Return False when the first can't be read for what is within the text."""
+    first = start
     decoder = json.JSONDecoder(object_pairs_hook=_unique_pairs)
     ends: list[int] = []
     while start < len(text):
@@ -190,7 +204,7 @@ def _read_json(text: str, start: int, file: str, namespace: str, found: Manifest
                 json.dumps(value, ensure_ascii=False).encode()
         except json.JSONDecodeError as error:
             found.unreadable.append(Unreadable(file, error.lineno, f"is not JSON: {error.msg}"))
-            return error.pos >= len(text.rstrip())
+            return start > first or error.pos >= len(text.rstrip())
         except _NotReadable as error:
             found.unreadable.append(Unreadable(file, 1 + text.count("\n", 0, start), error.sentence))
             return True
@@ -204,7 +218,7 @@ def _read_json(text: str, start: int, file: str, namespace: str, found: Manifest
             line = 1 + text.count("\n", 0, start)
             found.unreadable.append(Unreadable(file, line, "holds a value that can't be read"))
             return True
-        found.items.extend(_opened(value, Origin(file, namespace, 1, JsonLines(text, start, ends)), set()))
+        found.take(_opened(value, Origin(file, namespace, 1, JsonLines(text, start, ends)), set()))
         start = _skip(text, end)
     return True
 
@@ -290,7 +304,7 @@ def _read_yaml(text: str, file: str, namespace: str, found: Manifests) -> None:
         document = text[start:end]
         try:
             origin = Origin(file, namespace, line, YamlLines(document))
-            found.items.extend([*_opened(_load(document), origin, set())])
+            found.take([*_opened(_load(document), origin, set())])
         except _NotReadable as error:
             found.unreadable.append(Unreadable(file, line + error.line, error.sentence))
         line += document.count("\n")

@@ -5,7 +5,6 @@ The tables of what becomes what are those of each controller: hooks.commands.exp
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from textwrap import indent
 from typing import Any
 
 import msgspec
@@ -20,13 +19,12 @@ from hooks.commands.ingresses import INGRESS, Spec, as_spec
 from hooks.commands.manifests import Item, Manifests, read
 from hooks.commands.printing import as_yaml
 from hooks.commands.services import SERVICE, as_service
-from hooks.commands.steps import shown
+from hooks.commands.steps import Line, annotate, chained, comment, shown, unseen
 from hooks.commands.wishes import wishes
 from hooks.copying import OLD_CLASS
 from hooks.decide import decide
 from hooks.kubernetes import NOTHING, Service
 from hooks.policy import Policy, in_namespace
-from hooks.text import one_line
 
 CONTROLLERS = (exposecontroller.CONTROLLER, xposer.CONTROLLER)
 CONFIGMAPS = tuple(controller.configmap for controller in CONTROLLERS)
@@ -44,12 +42,16 @@ UNKNOWN_HOST = (
 class Migration:
     """The steps, as a script for a shell, and what has no counterpart."""
 
-    steps: list[str] = field(default_factory=list)
-    """Commands, and comments that say what they are for."""
+    steps: list[list[Line]] = field(default_factory=list)
+    """Commands, and comments that say what they are for, by what belongs together."""
 
     findings: list[Finding] = field(default_factory=list)
     options: Sequence[str] = ()
     """kubectl's options that say which cluster; every command has them."""
+
+    def script(self) -> str:
+        """Return the steps as they are printed."""
+        return "\n".join("".join(f"{line}\n" for line in chained(lines, self.options)) for lines in self.steps)
 
 
 def migrate(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -> Migration:
@@ -74,24 +76,21 @@ def migrate(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -
     return migration
 
 
-def stopping(controller: str, options: Sequence[str]) -> str:
-    """Return the comment that says what to do first."""
-    command = shown(("scale", f"deployment/{controller.lower()}", "--replicas=0", "--namespace=NAMESPACE"), options)
-    return (
-        f"# First stop {controller}: it would take its Ingresses away with its annotations. For example:\n"
-        f"#   {one_line(command)}\n"
-    )
-
-
-def tidying(controller: str, services: Iterable[tuple[Item, Exposed]], options: Sequence[str]) -> Iterator[str]:
-    """Yield the comment that says what can go at the end, if there is anything."""
-    lines = [
-        f"#   {one_line(annotate(item, [f'{key}-' for key in made.read], options))}\n"
-        for item, made in services
-        if made.read
+def stopping(controller: str, options: Sequence[str]) -> list[Line]:
+    """Return the comments that say what to do first."""
+    command = ("scale", "--replicas=0", "--namespace=NAMESPACE", "--", f"deployment/{controller.lower()}")
+    return [
+        comment(f"First stop {controller}: it would take its Ingresses away with its annotations. For example:"),
+        comment(f"  {shown(command, options)}"),
     ]
-    if lines:
-        yield "".join([f"# When all is well, what only {controller} has read can go:\n", *lines])
+
+
+def tidying(controller: str, services: Iterable[tuple[Item, Exposed]], options: Sequence[str]) -> Iterator[list[Line]]:
+    """Yield the comments that say what can go at the end, if there is anything."""
+    commands = [annotate(item, dict.fromkeys(made.read), version=False) for item, made in services if made.read]
+    if commands:
+        head = comment(f"When all is well, what only {controller} has read can go:")
+        yield [head, *(comment(f"  {shown(command, options)}") for command in commands)]
 
 
 def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, Item], migration: Migration) -> bool:
@@ -126,42 +125,41 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
     if refused:
         migration.findings.extend(about_refusal(item, refused))
         return False
-    words = [f"{key}={value}" for key, value in wanted.items()]
-    migration.steps.append(f"{annotate(item, words, migration.options)}\n")
+    if wrong := list(unseen(item, wanted)):
+        migration.findings.extend(wrong)
+        return False
+    migration.steps.append([("kubectl", *annotate(item, wanted, version=False))])
     old = ingresses.get(f"{item.namespace}/{made.ingress}")
     if old and made.ingress == item.name:
-        migration.steps.append(adopting(old, annotated, policy, migration.options))
+        migration.steps.append(adopting(old, annotated, policy))
     elif old:
-        migration.steps.append(replacing(item, made, migration.options))
+        migration.steps.append(replacing(item, old))
     return True
 
 
-def annotate(item: Item, changes: Iterable[str], options: Sequence[str]) -> str:
-    """Return the command that changes annotations of a Service."""
-    return shown(("annotate", "service", item.name, f"--namespace={item.namespace}", *changes), options)
-
-
-def adopting(ingress: Item, service: Service, policy: Policy, options: Sequence[str]) -> str:
+def adopting(ingress: Item, service: Service, policy: Policy) -> list[Line]:
     """Return the step for an Ingress that the other controller has left, with what will be different in it."""
     spec = as_spec(ingress)
     changes: tuple[Change, ...] = ()
     if isinstance(spec, Spec) and spec.routes(ingress.name):
         changes = ask(spec, ingress.annotations, service, policy).changes
-    told = "".join(f"# {one_line(f'{change.field}: {change.sentence}')}\n" for change in changes)
+    told = [comment(f"{change.field}: {change.sentence}") for change in changes]
     accepted = [f"--accept-changes={field}" for field in dict.fromkeys(change.field for change in changes)]
-    return f"{told}{shown(('adopt', ingress.label, *accepted, '--apply'), options, 'ingress-manager')}\n"
+    return [*told, ("ingress-manager", "adopt", ingress.label, *accepted, "--apply")]
 
 
-def replacing(item: Item, made: Exposed, options: Sequence[str]) -> str:
+def replacing(item: Item, old: Item) -> list[Line]:
     """Return the steps for an Ingress that the other controller has left, and that has another name."""
     namespace = f"--namespace={item.namespace}"
-    return (
-        f"# Its Ingress is called {one_line(made.ingress)}, the new one {one_line(item.name)}.\n"
-        "# Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:\n"
-        "# then delete the old one first.\n"
-        f"{shown(('wait', '--for=create', 'ingress', item.name, namespace, '--timeout=60s'), options)} &&\n"
-        f"{shown(('delete', 'ingress', made.ingress, namespace), options)}\n"
-    )
+    return [
+        comment(f"Its Ingress is called {old.name}, the new one {item.name}."),
+        comment(
+            "Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:"
+        ),
+        comment("then delete the old one first."),
+        ("kubectl", "wait", "--for=create", namespace, "--timeout=60s", "--", "ingress", item.name),
+        ("kubectl", "delete", namespace, "--", "ingress", old.name),
+    ]
 
 
 def copied(annotations: Mapping[str, str]) -> dict[str, str]:
@@ -202,8 +200,9 @@ class Configs:
         self._found[controller.name, item.namespace] = config
         migration.findings.extend(about(item, sentence, "data") for sentence in controller.lost_settings(config))
         if stated := controller.our_settings(config):
-            shown = indent(as_yaml(stated), "#   ")
-            migration.steps.append(f"# Settings that say what the ConfigMap {item.label} says:\n{shown}")
+            settings = as_yaml(stated).removesuffix("\n").split("\n")
+            head = comment(f"Settings that say what the ConfigMap {item.label} says:")
+            migration.steps.append([head, *(comment(f"  {line}") for line in settings)])
 
 
 def config_of(configmap: Item, key: str) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 from hooks.annotations import HTTP, PREFIX
 from hooks.commands.deployers import about_service
+from hooks.commands.findings import Finding
 from hooks.commands.ingresses import INGRESS
 from hooks.commands.managed import HTTPROUTE, is_made_for, without_marks
 from hooks.commands.manifests import Item, Manifests
-from hooks.commands.steps import MOVING, Event, Step, annotate, patch, touch
+from hooks.commands.steps import MOVING, Event, Step, annotate, patch, touch, unseen
 
 
 @dataclass(slots=True)
@@ -21,7 +22,10 @@ class Release:
 
     service: Item
     steps: list[Step] = field(default_factory=list)
-    """Empty when nothing of it is ingress-manager's."""
+    """Empty when it can't be released, or nothing of it is ingress-manager's."""
+
+    findings: list[Finding] = field(default_factory=list)
+    """Why it can't be released."""
 
     notes: list[str] = field(default_factory=list)
     """What is worth knowing."""
@@ -34,6 +38,12 @@ def release(manifests: Manifests, wanted: Iterable[Item]) -> Iterator[Release]:
     """Yield what is to be done with each of the Services that are `wanted`."""
     objects = list(manifests.of_kind(INGRESS, HTTPROUTE))
     for service in wanted:
+        off = taken_off(service)
+        # What is there before gets into the command that takes the step back.
+        back = {key: service.annotations.get(key) for key in off}
+        if wrong := list(unseen(service, back)):
+            yield Release(service, findings=wrong)
+            continue
         made = Release(service, kept=[item for item in objects if is_made_for(item, service)])
         asks = service.annotations.get(HTTP.key, "false") != "false"
         in_the_way = [item for item in objects if item.label == service.label and item not in made.kept]
@@ -42,8 +52,7 @@ def release(manifests: Manifests, wanted: Iterable[Item]) -> Iterator[Release]:
         if asks:
             # Once Metacontroller reports that the name is taken, it no longer takes the object for its own.
             made.steps.extend(touch(service, item, taken(service, item)) for item in (*made.kept, *in_the_way))
-        if off := taken_off(service):
-            back = {key: service.annotations.get(key) for key in off}
+        if off:
             made.steps.append(
                 Step(annotate(service, off, version=False), ("kubectl", *annotate(service, back, version=False)))
             )

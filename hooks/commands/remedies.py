@@ -1,4 +1,7 @@
-"""Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in."""
+"""Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in.
+
+Each is returned as the arguments of kubectl.
+"""
 
 from collections.abc import Iterable
 
@@ -7,14 +10,15 @@ from hooks.commands import managed, steps
 from hooks.commands.inventory import Listed, Made
 from hooks.commands.managed import CONTROLLER, DECORATOR
 from hooks.commands.manifests import Item
+from hooks.commands.steps import Command
 from hooks.errors import Problem, Reason, Refused
 from hooks.outputs.metadata import MANAGED_BY_LABEL
 from hooks.text import nearest
 
-SYNC_ALL = "kubectl rollout restart deployment metacontroller --namespace=metacontroller"
+SYNC_ALL: Command = ("rollout", "restart", "--namespace=metacontroller", "--", "deployment", "metacontroller")
 """Metacontroller syncs every Service when it starts."""
 
-INSTALL_HTTPROUTES = "kubectl apply --kustomize=metacontroller/httproute/"
+INSTALL_HTTPROUTES: Command = ("apply", "--kustomize=metacontroller/httproute/")
 
 TAKEN_OFF = {
     Reason.ANNOTATION_NOT_ALLOWED,
@@ -24,50 +28,50 @@ TAKEN_OFF = {
 """Reasons for which the annotation can go; for others it needs another value."""
 
 
-def annotate(item: Item, changes: Iterable[str]) -> str:
+def annotate(item: Item, changes: Iterable[str]) -> Command:
     """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off."""
     words = list(changes)
     replaces = ["--overwrite"] if any(not word.endswith("-") for word in words) else []
-    return _kubectl("annotate", item, *replaces, *words)
+    return (*_kubectl("annotate", item, *replaces), *words)
 
 
-def opt_out(item: Item) -> str:
+def opt_out(item: Item) -> Command:
     """Return the command after which a Service asks for nothing."""
     return annotate(item, [f"{HTTP.key}-"])
 
 
-def edit(item: Item) -> str:
+def edit(item: Item) -> Command:
     """Return the command that opens an object in an editor."""
     return _kubectl("edit", item)
 
 
-def delete(item: Item) -> str:
+def delete(item: Item) -> Command:
     """Return the command that deletes an object."""
     return _kubectl("delete", item)
 
 
-def let_go(item: Item) -> str:
+def let_go(item: Item) -> Command:
     """Return the command that takes off the finalizers that hold an object."""
     return _kubectl("patch", item, "--type=merge", '--patch={"metadata": {"finalizers": null}}')
 
 
-def attach(made: Made, service: Listed) -> str:
+def attach(made: Made, service: Listed) -> Command:
     """Return the command after which Metacontroller takes an object for the one that it made for a Service."""
     if made.owner_uid == service.service.metadata.uid:
         return annotate(made.item, [f"{DECORATOR}={CONTROLLER}"])
     marks = managed.marks(made.item, service.item)
     # What it was when it was read may be long ago, and its controller writes its status.
     del marks["resourceVersion"]
-    return steps.shown(steps.patch(made.item, {"metadata": marks}))
+    return steps.patch(made.item, {"metadata": marks})
 
 
-def disown(item: Item) -> str:
+def disown(item: Item) -> Command:
     """Return the command after which an object doesn't say any more that it is ours."""
     off = {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}
-    return steps.shown(steps.patch(item, {"metadata": off}))
+    return steps.patch(item, {"metadata": off})
 
 
-def correct(item: Item, refused: Refused) -> str:
+def correct(item: Item, refused: Refused) -> Command:
     """Return the command with which a Service is corrected, as far as it can be known."""
     words: dict[str, str] = {}
     for problem in refused.problems:
@@ -97,11 +101,11 @@ def _correction(item: Item, problem: Problem) -> dict[str, str]:
     return {key: f"{key}=VALUE"}
 
 
-def other_host(item: Item) -> str:
+def other_host(item: Item) -> Command:
     """Return the command that gives a Service another host."""
     return edit(item) if "ingress/routes" in item.annotations else annotate(item, ["ingress/host=HOST"])
 
 
-def _kubectl(verb: str, item: Item, *more: str) -> str:
+def _kubectl(verb: str, item: Item, *options: str) -> Command:
     kind = str(item.object.get("kind", "")).lower()
-    return steps.shown((verb, kind, item.name, f"--namespace={item.namespace}", *more))
+    return (verb, f"--namespace={item.namespace}", *options, "--", kind, item.name)

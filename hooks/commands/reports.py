@@ -9,6 +9,7 @@ import msgspec
 from hooks.commands.audit import Audit, Found
 from hooks.commands.kinds import KINDS, Effect, Kind, Severity
 from hooks.commands.preview import Affected, Preview
+from hooks.commands.steps import shown
 from hooks.text import one_line
 
 FORMATS = ("table", "json", "markdown")
@@ -33,7 +34,7 @@ def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint =
     if form == "json":
         yield _json(
             {
-                "findings": [_as_json(found) for found in audit.found],
+                "findings": [_as_json(found, _command(found, audit)) for found in audit.found],
                 "kinds": _tally(audit),
                 "objects": audit.counts,
                 "paused": audit.paused,
@@ -46,7 +47,7 @@ def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint =
             yield from ("\n| kind | object | what | what to do |\n", "|---|---|---|---|\n")
         for found in audit.found:
             cells = (found.kind, found.about, found.sentence)
-            yield f"| {' | '.join(map(_cell, cells))} | {_code(found.command)} |\n"
+            yield f"| {' | '.join(map(_cell, cells))} | {_code(_command(found, audit))} |\n"
     else:
         yield from _table(audit, paint)
         yield f"{_summary(audit)}\n"
@@ -59,13 +60,18 @@ def _table(audit: Audit, paint: Paint) -> Iterator[str]:
     for found in audit.found:
         kind = paint(found.kind.ljust(width), KINDS[found.kind].severity)
         yield f"{kind}  {one_line(found.about).ljust(min(long, 60))}  {one_line(found.sentence)}\n"
-        if found.command:
-            yield f"{INDENT}{paint(one_line(found.command), 'command')}\n"
+        if command := _command(found, audit):
+            yield f"{INDENT}{paint(one_line(command), 'command')}\n"
     if audit.found:
         yield "\n"
 
 
-def _as_json(found: Found) -> dict[str, Any]:
+def _command(found: Found, audit: Audit) -> str:
+    """Return what mends it as a line for a shell; empty where no command does."""
+    return shown(found.command, audit.options) if found.command else ""
+
+
+def _as_json(found: Found, command: str) -> dict[str, Any]:
     row = KINDS[found.kind]
     place = {"file": found.item.origin.file, "line": found.item.line()} if found.item.origin.file else {}
     return {
@@ -77,7 +83,7 @@ def _as_json(found: Found) -> dict[str, Any]:
             "name": found.item.name,
         },
         "sentence": found.sentence,
-        "command": found.command or None,
+        "command": command or None,
         **place,
     }
 

@@ -9,9 +9,7 @@ import msgspec
 
 from hooks.commands.findings import Finding, about
 from hooks.commands.manifests import Item
-from hooks.errors import Problem
 from hooks.kubernetes import Service
-from hooks.syntax import check_name, check_namespace
 from hooks.text import quoted
 
 SERVICE = "v1/Service"
@@ -27,24 +25,9 @@ def as_service(item: Item) -> Service | Finding:
             return about(item, f"{key}: must be text: put the value in quotes", "metadata", "annotations", key)
     metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
     try:
-        service = msgspec.convert({**item.object, "metadata": metadata}, Service)
+        return msgspec.convert({**item.object, "metadata": metadata}, Service)
     except msgspec.ValidationError as error:
         return invalid(item, SERVICE, str(error))
-    return wrong_name(item, "Service") or service
-
-
-def wrong_name(item: Item, called: str) -> Finding | None:
-    """Return why an object can't have its name or its namespace, None if it can.
-
-    No API server takes it. And in a command, a name such as --all would be an option.
-    """
-    for field, text, check in (("name", item.name, check_name), ("namespace", item.namespace, check_namespace)):
-        try:
-            check(text)
-        except Problem as problem:
-            sentence = f"is no valid {called}: metadata.{field}: {quoted(text)} {problem.sentence}"
-            return about(item, sentence, "metadata", field)
-    return None
 
 
 def invalid(item: Item, kind: str, said: str) -> Finding:

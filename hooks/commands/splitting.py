@@ -12,12 +12,9 @@ from hooks.commands.findings import Finding
 from hooks.commands.ingresses import Spec
 from hooks.commands.manifests import Item
 from hooks.commands.services import as_service
-from hooks.commands.steps import annotate, patch
+from hooks.commands.steps import Line, annotate, patch, unseen
 from hooks.policy import Policy
 from hooks.text import listed
-
-Line = str | tuple[str, ...]
-"""A comment, or a command: its program and its arguments."""
 
 WEBHOOK = "# ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has."
 
@@ -44,7 +41,7 @@ def split(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) 
         yield without_others(item, spec)
         yield ("ingress-manager", "adopt", item.label, "--apply")
     else:
-        yield ("kubectl", "delete", "ingress", item.name, f"--namespace={item.namespace}")
+        yield ("kubectl", "delete", f"--namespace={item.namespace}", "--", "ingress", item.name)
 
 
 class _Left(Exception):  # noqa: N818 - it is caught where it is raised for
@@ -62,11 +59,14 @@ def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item],
     asked = ask(spec, item.annotations, service, policy)
     if asked.decision.refused:
         raise _Left(f"Service {name} can't have one: {asked.decision.refused.line()}")
+    if wrong := list(unseen(found, asked.annotations)):
+        raise _Left(f"Service {name} can't be annotated by a command: {wrong[0].sentence}")
     if left := left_behind(item.annotations, asked):
         yield f"# Ingress {name} lacks {listed(left)}"
     yield from (f"# Ingress {name} differs: {change.field}: {change.sentence}" for change in asked.changes)
     yield ("kubectl", *annotate(found, asked.annotations, version=False))
-    yield ("kubectl", "wait", "--for=create", f"ingress/{name}", f"--namespace={item.namespace}", "--timeout=60s")
+    namespace = f"--namespace={item.namespace}"
+    yield ("kubectl", "wait", "--for=create", namespace, "--timeout=60s", "--", f"ingress/{name}")
 
 
 def without_others(item: Item, spec: Spec) -> Line:

@@ -4,16 +4,25 @@ Some have to wait until Metacontroller has seen what they did. It knows Services
 which can lag. While it sees an Ingress that is ours and a Service that asks for none, it deletes the Ingress. An Event
 proves that it has seen a change: when a Service asks for an Ingress whose name is taken, Metacontroller tries to create
 it, and the policy name-taken denies that.
+
+In every command, `--` stands before the names: nothing behind it is an option of kubectl.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import Any
 
+from hooks.commands.findings import Finding, about
 from hooks.commands.manifests import Item
-from hooks.text import one_line
+from hooks.text import is_seen, one_line, quoted
+
+Command = tuple[str, ...]
+"""The arguments of a program."""
+
+Line = str | Command
+"""A line of a script: a comment that begins with #, or a command with its program."""
 
 MOVING = "ingress-manager/moving"
 """An annotation of a Service that says nothing to anybody. The last step takes it off."""
@@ -36,10 +45,10 @@ class Event:
         return f"{self.taken} is in the way"
 
     @property
-    def command(self) -> tuple[str, ...]:
+    def command(self) -> Command:
         """Return the arguments with which kubectl prints the Events on the Service."""
-        about = f"involvedObject.uid={self.service.metadata.get('uid')},reason=SyncError"
-        return ("get", "events", f"--namespace={self.service.namespace}", f"--field-selector={about}", FORMAT)
+        these = f"involvedObject.uid={self.service.metadata.get('uid')},reason=SyncError"
+        return ("get", f"--namespace={self.service.namespace}", f"--field-selector={these}", FORMAT, "--", "events")
 
     def lines(self, printed: str) -> list[str]:
         """Return the lines of what kubectl prints that tell of it."""
@@ -50,36 +59,37 @@ class Event:
 class Step:
     """One command."""
 
-    command: tuple[str, ...]
+    command: Command
     """The arguments of kubectl."""
 
-    undo: tuple[str, ...] = ()
+    undo: Command = ()
     """The command that takes it back, with its program; empty when nothing has to be."""
 
     until: Event | None = None
     """What has to be reported, after the command was run, before the next step is taken."""
 
 
-def patch(item: Item, change: dict[str, Any]) -> tuple[str, ...]:
+def patch(item: Item, change: dict[str, Any]) -> Command:
     """Return the arguments that merge a change into an Ingress or an HTTPRoute.
 
     When `change` has the metadata.resourceVersion, and the object has been changed since, the API server refuses it.
     """
     kind = "ingress" if item.kind.endswith("Ingress") else "httproute"
-    words = ("patch", kind, item.name, f"--namespace={item.namespace}", "--type=merge")
-    return (*words, f"--patch={json.dumps(change)}")
+    words = ("patch", f"--namespace={item.namespace}", "--type=merge", f"--patch={json.dumps(change)}")
+    return (*words, "--", kind, item.name)
 
 
-def annotate(service: Item, changes: dict[str, str | None], *, version: bool = True) -> tuple[str, ...]:
+def annotate(service: Item, changes: Mapping[str, str | None], *, version: bool = True) -> Command:
     """Return the arguments that set annotations of a Service, or take off those whose value is None.
 
     With `version`, the API server refuses it when the Service has been changed since it was read.
     """
-    words = ["annotate", "service", service.name, f"--namespace={service.namespace}"]
+    words = ["annotate", f"--namespace={service.namespace}"]
     if version and (stated := service.metadata.get("resourceVersion")):
         words.append(f"--resource-version={stated}")
     if any(service.annotations.get(key, value) != value for key, value in changes.items() if value is not None):
         words.append("--overwrite")
+    words += ("--", "service", service.name)
     return (*words, *(f"{key}-" if value is None else f"{key}={value}" for key, value in changes.items()))
 
 
@@ -88,37 +98,58 @@ def touch(service: Item, item: Item, event: Event | None) -> Step:
 
     The value is another one each time that it is done, or it would be no change.
     """
-    words = ("annotate", "service", service.name, f"--namespace={service.namespace}", "--overwrite")
+    words = ("annotate", f"--namespace={service.namespace}", "--overwrite", "--", "service", service.name)
     versions = [each.metadata.get("resourceVersion") for each in (service, item)]
     value = ".".join(str(version) for version in versions if version)
     return Step((*words, f"{MOVING}={value}"), ("kubectl", *annotate(service, {MOVING: None}, version=False)), event)
 
 
+def with_options(command: Iterable[str], options: Sequence[str]) -> Command:
+    """Return a command with `options` of kubectl, which say which cluster: before the `--`, if there is one."""
+    words = list(command)
+    place = words.index("--") if "--" in words else len(words)
+    return (*words[:place], *options, *words[place:])
+
+
 def shown(command: Iterable[str], options: Sequence[str] = (), program: str = "kubectl") -> str:
     """Return the arguments of kubectl as one line for a shell; `options` of kubectl say which cluster."""
-    return " ".join(map(word, (program, *command, *options)))
-
-
-def with_options(command: str, options: Sequence[str]) -> str:
-    """Return a line for a shell with `options` of kubectl behind it."""
-    return " ".join((command, *map(word, options)))
+    return " ".join(map(word, (program, *with_options(command, options))))
 
 
 def word(text: str) -> str:
-    """Return a text as one word for a shell.
+    """Return a text as one word for any POSIX shell. Raises ValueError for one that a person would not see as it is.
 
-    What a terminal would obey is written as an escape, in quotes that bash, zsh and POSIX of 2024 know.
+    No shell could carry NUL, nor half of a character. Others would need quotes that not every shell knows.
     """
-    if all(character.isprintable() or character in "\n\t" for character in text):
-        return quote(text)
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    seen = "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped)
-    return f"$'{seen}'"
+    if not is_seen(text):
+        raise ValueError(f"{quoted(text)} can't be a word of a script")
+    return quote(text)
+
+
+def unseen(item: Item, annotations: Mapping[str, str | None]) -> Iterator[Finding]:
+    """Yield a finding for each value of an annotation that can't stand in a script."""
+    for key, value in annotations.items():
+        if value is not None and not is_seen(value):
+            sentence = (
+                f"{key}: {quoted(value)} holds characters that a person would not see in a command, so none is made: "
+                "take them out, with `kubectl edit`"
+            )
+            yield about(item, sentence, "metadata", "annotations", key)
 
 
 def comment(text: str) -> str:
     """Return a line of a script that does nothing, whatever the text is."""
     return one_line(f"# {text}")
+
+
+def chained(lines: Sequence[Line], options: Sequence[str]) -> Iterator[str]:
+    """Yield lines for a shell, in which no command is run after one that has failed."""
+    last = max((number for number, line in enumerate(lines) if not isinstance(line, str)), default=0)
+    for number, line in enumerate(lines):
+        if isinstance(line, str):
+            yield one_line(line)
+        else:
+            yield f"{shown(line[1:], options, line[0])}{' &&' if number < last else ''}"
 
 
 def script(steps: Iterable[Step], *, options: Sequence[str] = (), pause: int | None = None) -> Iterator[str]:
@@ -133,7 +164,7 @@ def script(steps: Iterable[Step], *, options: Sequence[str] = (), pause: int | N
     for step in taken:
         event = step.until if pause is None else None
         if event:
-            yield f"seen() {{ {shown(event.command, options)} | grep -F {quote(event.text)}; }}"
+            yield f"seen() {{ {shown(event.command, options)} | grep -F {word(event.text)}; }}"
             yield "before=$(seen || true)"
         yield shown(step.command, options)
         if event:

@@ -12,7 +12,7 @@ from hooks.commands.ingresses import INGRESS
 from hooks.commands.managed import CONTROLLER, HTTPROUTE, is_managed, without_marks
 from hooks.commands.manifests import Item, Manifests
 from hooks.commands.services import SERVICE
-from hooks.commands.steps import patch
+from hooks.commands.steps import Command, patch
 
 DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"
 COMPOSITES = "metacontroller.k8s.io/v1alpha1/CompositeController"
@@ -29,8 +29,6 @@ POLICIES = (
 MOST_NAMES = 100
 """Objects of one command: a command line has an end."""
 
-Command = tuple[str, ...]
-
 
 def uninstall_plan(
     manifests: Manifests, *, keep: bool, keep_metacontroller: bool = False, has_controllers: bool | None = None
@@ -46,19 +44,22 @@ def uninstall_plan(
     asking = [item for item in manifests.of_kind(SERVICE) if any(key.startswith(PREFIX) for key in item.annotations)]
     yield "Stop ingress-manager. What it has made is served on."
     if has_controllers is not False:
-        yield ("delete", "decoratorcontroller", CONTROLLER, "--ignore-not-found")
-    yield ("delete", "deployment", DEPLOYMENT, f"--namespace={NAMESPACE}", "--cascade=foreground", "--ignore-not-found")
+        yield delete("decoratorcontroller", CONTROLLER)
+    yield delete("deployment", DEPLOYMENT, options=(f"--namespace={NAMESPACE}", "--cascade=foreground"))
     if made and keep:
         yield f"Release what it has made, {len(made)} in all: it stays, also when its Service is deleted."
         yield from (patch(item, {"metadata": without_marks(item)}) for item in made)
     elif made:
         yield f"Remove what it has made, {len(made)} in all: from here on, nothing serves the Services."
         for kind, items in (("ingress", of_kind(made, INGRESS)), ("httproute", of_kind(made, HTTPROUTE))):
-            yield from each_namespace(items, ("delete", kind), ("--ignore-not-found",))
+            for namespace, names in each_namespace(items):
+                yield delete(kind, *names, options=(f"--namespace={namespace}",))
     if asking:
         yield "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
         keys = sorted({key for item in asking for key in item.annotations if key.startswith(PREFIX)})
-        yield from each_namespace(asking, ("annotate", "service"), tuple(f"{key}-" for key in keys))
+        off = [f"{key}-" for key in keys]
+        for namespace, names in each_namespace(asking):
+            yield ("annotate", f"--namespace={namespace}", "--", "service", *names, *off)
     yield from the_rest(manifests, keep_metacontroller=keep_metacontroller, looked=has_controllers is not None)
 
 
@@ -67,23 +68,28 @@ def of_kind(items: Iterable[Item], kind: str) -> list[Item]:
     return [item for item in items if item.kind == kind]
 
 
-def each_namespace(items: Iterable[Item], verb: Command, options: Command) -> Iterator[Command]:
-    """Yield the commands that do the same to all items: one for each namespace, or more for very many."""
+def delete(kind: str, *names: str, options: Command = ()) -> Command:
+    """Return the arguments that delete what is there of some objects."""
+    return ("delete", *options, "--ignore-not-found", "--", kind, *names)
+
+
+def each_namespace(items: Iterable[Item]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the namespaces and the names in each, not too many at once: a namespace with very many comes again."""
     names: dict[str, list[str]] = {}
     for item in items:
         names.setdefault(item.namespace, []).append(item.name)
     for namespace, of_one in names.items():
         for start in range(0, len(of_one), MOST_NAMES):
-            yield (*verb, *of_one[start : start + MOST_NAMES], f"--namespace={namespace}", *options)
+            yield namespace, of_one[start : start + MOST_NAMES]
 
 
 def the_rest(manifests: Manifests, *, keep_metacontroller: bool, looked: bool) -> Iterator[str | Command]:
     """Yield the commands that remove what was installed."""
     yield "Remove the admission policies, the rights, and the hook's namespace."
     kinds = "validatingadmissionpolicybinding,validatingadmissionpolicy"
-    yield ("delete", kinds, *POLICIES, "--ignore-not-found")
-    yield ("delete", "clusterrolebinding,clusterrole", CONTROLLER, "--ignore-not-found")
-    yield ("delete", "namespace", NAMESPACE, "--ignore-not-found")
+    yield delete(kinds, *POLICIES)
+    yield delete("clusterrolebinding,clusterrole", CONTROLLER)
+    yield delete("namespace", NAMESPACE)
     if keep_metacontroller:
         yield "Metacontroller stays, as --keep-metacontroller asks for."
         return
@@ -96,8 +102,8 @@ def the_rest(manifests: Manifests, *, keep_metacontroller: bool, looked: bool) -
         yield f"Metacontroller stays: it also works for {', '.join(others)}."
         return
     yield "Remove Metacontroller. It works for nobody else."
-    yield ("delete", "namespace", "metacontroller", "--ignore-not-found")
+    yield delete("namespace", "metacontroller")
     crds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
-    yield ("delete", "crd", *(f"{name}.metacontroller.k8s.io" for name in crds), "--ignore-not-found")
+    yield delete("crd", *(f"{name}.metacontroller.k8s.io" for name in crds))
     # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
-    yield ("delete", "clusterrolebinding,clusterrole", "ingress-manager-metacontroller", "--ignore-not-found")
+    yield delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller")

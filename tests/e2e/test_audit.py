@@ -22,6 +22,7 @@ from devcluster.errors import NotReady
 from devcluster.story import Stage
 from hooks.commands.kinds import Kind
 from hooks.commands.remedies import SYNC_ALL
+from hooks.commands.steps import shown
 from hooks.standing import LAST_APPLIED
 from tests.e2e.test_commands import run
 
@@ -81,7 +82,7 @@ class Scene:
             ["/bin/sh", "-c", command], env=environment, capture_output=True, text=True, check=False, timeout=60
         )
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
-        if command == SYNC_ALL:
+        if command == shown(SYNC_ALL):
             # There are no pods here: what the command would restart is started by hand.
             self.engine(runs=True)
 

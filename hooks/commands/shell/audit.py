@@ -135,7 +135,7 @@ def print_findings(source: Source, seen: Seen, output: str, only: Collection[str
     if policy.paused:
         note("The settings pause ingress-manager: nothing changes until `paused` is false, but for what is forbidden.")
     audited = audit_of(seen.manifests.items, policy, unseen=seen.unseen, httproutes=seen.httproutes)
-    audited = audited.on(source.kubectl.options)
+    audited.options = source.kubectl.options
     if only:
         audited.found = [found for found in audited.found if found.kind in only]
     for text in findings(audited, output, seen.unseen.values(), paint):

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import click
 
+from hooks.commands.findings import about_file
 from hooks.commands.manifests import Item, Manifests, read
 from hooks.commands.shell.console import waiting
+from hooks.commands.steps import with_options
 from hooks.text import one_line, quoted
 
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
@@ -40,7 +42,7 @@ class Kubectl:
             raise KubectlFailed("kubectl is not on PATH; -f FILE reads files instead")
         with waiting(f"running kubectl {' '.join(arguments)}"):
             ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
-                [program, *arguments, *self.options],
+                [program, *with_options(arguments, self.options)],
                 capture_output=True,
                 encoding="utf-8",
                 errors="replace",
@@ -53,10 +55,13 @@ class Kubectl:
 
     def get(self, resources: str, *arguments: str) -> Manifests:
         """Return the objects of some kinds, such as "services,ingresses". Raises KubectlFailed."""
-        printed = self.run("get", resources, "--output=json", *arguments)
+        printed = self.run("get", "--output=json", *arguments, "--", resources)
         found = read(printed)
-        if found.unreadable or not printed.lstrip().startswith("{"):
+        wrong = [each for each in found.unreadable if each.about]
+        if len(wrong) < len(found.unreadable) or not printed.lstrip().startswith("{"):
             raise KubectlFailed(f"kubectl get {resources} has printed no JSON: {quoted(printed)}")
+        if wrong:
+            raise KubectlFailed(f"kubectl get {resources} has printed what no API server has: {about_file(wrong[0])}")
         return found
 
     def get_one(self, resource: str, *arguments: str) -> Item:

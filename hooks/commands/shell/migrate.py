@@ -31,7 +31,7 @@ def migrate(context: click.Context, source: Source) -> None:
     if not source.files:
         manifests.extend(configmaps(source))
     migration = migration_of(manifests, source.policy(), source.kubectl.options)
-    click.echo("\n".join(migration.steps), nl=False)
+    click.echo(migration.script(), nl=False)
     wrong = show(map(about_file, manifests.unreadable)) + show(migration.findings)
     context.exit(1 if wrong else 0)
 

@@ -17,6 +17,7 @@ from hooks.commands.shell.files import read_files
 from hooks.commands.shell.kubectl import Kubectl, KubectlFailed
 from hooks.errors import SettingsError
 from hooks.policy import Policy
+from hooks.text import is_seen, quoted
 
 Options = tuple[Callable[[Any], Any], ...]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -132,6 +133,13 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
     )
 
 
+def seen(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """Return the value of an option that gets into commands. Raises click.BadParameter when no script can hold it."""
+    if value is not None and not is_seen(value):
+        raise click.BadParameter(f"{quoted(value)} holds characters that a person would not see in a command")
+    return value
+
+
 FILES: Options = (
     click.option(
         "-f",
@@ -150,8 +158,8 @@ ONE_NAMESPACE: Options = (
 )
 ALL_NAMESPACES: Options = (click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster."),)
 CLUSTER: Options = (
-    click.option("--context", metavar="NAME", help="The context of the kubeconfig, as kubectl has it."),
-    click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as kubectl has it."),
+    click.option("--context", metavar="NAME", callback=seen, help="The context of the kubeconfig, as kubectl has it."),
+    click.option("--kubeconfig", metavar="FILE", callback=seen, help="The kubeconfig, as kubectl has it."),
 )
 SETTINGS: Options = (settings_option("those of the cluster, else the defaults"),)
 

@@ -28,7 +28,8 @@ def release(
 
     The Ingress, and the HTTPRoutes, are served all the time. Then the Service's ingress/… annotations are taken off.
 
-    Exit status: 0 when all is well, 1 when a part of a file can't be read, 2 for wrong use or when kubectl has failed.
+    Exit status: 0 when all is well, 1 when a Service can't be released or a part of a file can't be read, 2 for wrong
+    use or when kubectl has failed.
 
     \b
     Examples:
@@ -44,6 +45,7 @@ def release(
             manifests.extend(source.kubectl.get_if_known(HTTPROUTES, f"--namespace={namespace}") or Manifests())
     wrong = show(map(about_file, manifests.unreadable))
     for made in releases_of(manifests, wanted):
+        wrong += show(made.findings)
         for sentence in made.notes:
             note(sentence)
         if apply and made.steps:

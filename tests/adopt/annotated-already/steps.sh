@@ -1,10 +1,10 @@
 # team-a/annotated-already
 (set -e
-seen() { kubectl get events --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' | grep -F 'Ingress team-a/annotated-already is in the way'; }
+seen() { kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events | grep -F 'Ingress team-a/annotated-already is in the way'; }
 before=$(seen || true)
-kubectl annotate service annotated-already --namespace=team-a --overwrite ingress-manager/moving=1.2
+kubectl annotate --namespace=team-a --overwrite -- service annotated-already ingress-manager/moving=1.2
 until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done
-kubectl patch ingress annotated-already --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "annotated-already", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}}'
-kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' ingress/annotated-already --namespace=team-a --timeout=60s
-kubectl annotate service annotated-already --namespace=team-a ingress-manager/moving-
+kubectl patch --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "annotated-already", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}}' -- ingress annotated-already
+kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' --namespace=team-a --timeout=60s -- ingress/annotated-already
+kubectl annotate --namespace=team-a -- service annotated-already ingress-manager/moving-
 )

@@ -1,9 +1,9 @@
 # team-a/annotations-that-stay
 (set -e
-seen() { kubectl get events --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' | grep -F 'Ingress team-a/annotations-that-stay is in the way'; }
+seen() { kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events | grep -F 'Ingress team-a/annotations-that-stay is in the way'; }
 before=$(seen || true)
-kubectl annotate service annotations-that-stay --namespace=team-a --resource-version=1 ingress/http=true ingress/host=annotations-that-stay.example.com ingress/tls-secret=made-by-cert-manager
+kubectl annotate --namespace=team-a --resource-version=1 -- service annotations-that-stay ingress/http=true ingress/host=annotations-that-stay.example.com ingress/tls-secret=made-by-cert-manager
 until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done
-kubectl patch ingress annotations-that-stay --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "annotations-that-stay", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}}'
-kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' ingress/annotations-that-stay --namespace=team-a --timeout=60s
+kubectl patch --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "annotations-that-stay", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}}' -- ingress annotations-that-stay
+kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' --namespace=team-a --timeout=60s -- ingress/annotations-that-stay
 )

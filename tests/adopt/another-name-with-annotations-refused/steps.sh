@@ -1,6 +1,6 @@
 # team-a/another-name-with-annotations-refused can't be adopted as it is. Instead:
 #   # ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has.
 #   # Ingress name-with-annotations lacks cert-manager.io/cluster-issuer
-#   kubectl annotate service name-with-annotations --namespace=team-a ingress/http=true ingress/host=another-name-with-annotations-refused.example.com &&
-#   kubectl wait --for=create ingress/name-with-annotations --namespace=team-a --timeout=60s &&
-#   kubectl delete ingress another-name-with-annotations-refused --namespace=team-a
+#   kubectl annotate --namespace=team-a -- service name-with-annotations ingress/http=true ingress/host=another-name-with-annotations-refused.example.com &&
+#   kubectl wait --for=create --namespace=team-a --timeout=60s -- ingress/name-with-annotations &&
+#   kubectl delete --namespace=team-a -- ingress another-name-with-annotations-refused

@@ -1,9 +1,9 @@
 # team-a/default-backend-accepted
 (set -e
-seen() { kubectl get events --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' | grep -F 'Ingress team-a/default-backend-accepted is in the way'; }
+seen() { kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events | grep -F 'Ingress team-a/default-backend-accepted is in the way'; }
 before=$(seen || true)
-kubectl annotate service default-backend-accepted --namespace=team-a --resource-version=1 ingress/http=true ingress/host=default-backend-accepted.example.com
+kubectl annotate --namespace=team-a --resource-version=1 -- service default-backend-accepted ingress/http=true ingress/host=default-backend-accepted.example.com
 until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done
-kubectl patch ingress default-backend-accepted --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "default-backend-accepted", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}, "spec": {"defaultBackend": null}}'
-kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' ingress/default-backend-accepted --namespace=team-a --timeout=60s
+kubectl patch --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "default-backend-accepted", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}, "spec": {"defaultBackend": null}}' -- ingress default-backend-accepted
+kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' --namespace=team-a --timeout=60s -- ingress/default-backend-accepted
 )

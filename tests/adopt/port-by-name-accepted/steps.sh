@@ -1,9 +1,9 @@
 # team-a/port-by-name-accepted
 (set -e
-seen() { kubectl get events --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' | grep -F 'Ingress team-a/port-by-name-accepted is in the way'; }
+seen() { kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events | grep -F 'Ingress team-a/port-by-name-accepted is in the way'; }
 before=$(seen || true)
-kubectl annotate service port-by-name-accepted --namespace=team-a --resource-version=1 ingress/http=true ingress/host=port-by-name-accepted.example.com
+kubectl annotate --namespace=team-a --resource-version=1 -- service port-by-name-accepted ingress/http=true ingress/host=port-by-name-accepted.example.com
 until now=$(seen) && [ "$now" != "$before" ]; do sleep 1; done
-kubectl patch ingress port-by-name-accepted --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "port-by-name-accepted", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}, "spec": {"rules": [{"host": "port-by-name-accepted.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "port-by-name-accepted", "port": {"number": 80}}}}]}}]}}'
-kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' ingress/port-by-name-accepted --namespace=team-a --timeout=60s
+kubectl patch --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "port-by-name-accepted", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}, "spec": {"rules": [{"host": "port-by-name-accepted.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "port-by-name-accepted", "port": {"number": 80}}}}]}}]}}' -- ingress port-by-name-accepted
+kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' --namespace=team-a --timeout=60s -- ingress/port-by-name-accepted
 )

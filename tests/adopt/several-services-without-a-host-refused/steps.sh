@@ -1,7 +1,7 @@
 # team-a/several-services-without-a-host-refused can't be adopted as it is. Instead:
 #   # ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has.
-#   kubectl annotate service lost-a --namespace=team-a ingress/http=true ingress/host=lost.example.com &&
-#   kubectl wait --for=create ingress/lost-a --namespace=team-a --timeout=60s
+#   kubectl annotate --namespace=team-a -- service lost-a ingress/http=true ingress/host=lost.example.com &&
+#   kubectl wait --for=create --namespace=team-a --timeout=60s -- ingress/lost-a
 #   # There is no Service lost-gone that could be annotated.
 #   # Service lost-regex can't have one: ingress/path: "/re(gex" must not hold * ( ) or +, which are a wildcard or a regular expression to some controllers
 #   # A rule without a host leads to Service lost-b, and no annotation can ask for that.

@@ -4,12 +4,12 @@
 #     secret: "{service}-cert"
 
 # First stop exposecontroller: it would take its Ingresses away with its annotations. For example:
-#   kubectl scale deployment/exposecontroller --replicas=0 --namespace=NAMESPACE
+#   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/exposecontroller
 
-kubectl annotate service of-exposecontroller --namespace=team-a ingress/http=true ingress/host=shop.example.org
+kubectl annotate --namespace=team-a -- service of-exposecontroller ingress/http=true ingress/host=shop.example.org
 
 # When all is well, what only exposecontroller has read can go:
-#   kubectl annotate service of-exposecontroller --namespace=team-a fabric8.io/exposeUrl-
+#   kubectl annotate --namespace=team-a -- service of-exposecontroller fabric8.io/exposeUrl-
 
 # First stop Xposer: it would take its Ingresses away with its annotations. For example:
-#   kubectl scale deployment/xposer --replicas=0 --namespace=NAMESPACE
+#   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/xposer

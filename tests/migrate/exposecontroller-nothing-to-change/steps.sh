@@ -7,12 +7,12 @@
 #       kubernetes.io/tls-acme: "true"
 
 # First stop exposecontroller: it would take its Ingresses away with its annotations. For example:
-#   kubectl scale deployment/exposecontroller --replicas=0 --namespace=NAMESPACE
+#   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/exposecontroller
 
-kubectl annotate service shop --namespace=team-a ingress/http=true
+kubectl annotate --namespace=team-a -- service shop ingress/http=true
 
-kubectl annotate service named --namespace=team-a ingress/http=true ingress/host=store-team-a.apps.example.com ingress/tls=false
+kubectl annotate --namespace=team-a -- service named ingress/http=true ingress/host=store-team-a.apps.example.com ingress/tls=false
 
 # When all is well, what only exposecontroller has read can go:
-#   kubectl annotate service shop --namespace=team-a fabric8.io/expose-
-#   kubectl annotate service named --namespace=team-a fabric8.io/expose- fabric8.io/host.name- jenkins-x.io/skip.tls-
+#   kubectl annotate --namespace=team-a -- service shop fabric8.io/expose-
+#   kubectl annotate --namespace=team-a -- service named fabric8.io/expose- fabric8.io/host.name- jenkins-x.io/skip.tls-

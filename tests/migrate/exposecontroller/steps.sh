@@ -8,23 +8,23 @@
 #       kubernetes.io/tls-acme: "true"
 
 # First stop exposecontroller: it would take its Ingresses away with its annotations. For example:
-#   kubectl scale deployment/exposecontroller --replicas=0 --namespace=NAMESPACE
+#   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/exposecontroller
 
-kubectl annotate service shop --namespace=team-a ingress/http=true ingress/host=shop.team-a.apps.example.com ingress/path=/shop ingress/port=8080 ingress/tls-secret=tls-shop nginx.ingress.kubernetes.io/proxy-read-timeout=300
+kubectl annotate --namespace=team-a -- service shop ingress/http=true ingress/host=shop.team-a.apps.example.com ingress/path=/shop ingress/port=8080 ingress/tls-secret=tls-shop nginx.ingress.kubernetes.io/proxy-read-timeout=300
 
 ingress-manager adopt team-a/shop --apply
 
-kubectl annotate service release-admin --namespace=team-a ingress/http=true ingress/host=admin.team-a.internal.example.com
+kubectl annotate --namespace=team-a -- service release-admin ingress/http=true ingress/host=admin.team-a.internal.example.com
 
 # Its Ingress is called admin, the new one release-admin.
 # Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:
 # then delete the old one first.
-kubectl wait --for=create ingress release-admin --namespace=team-a --timeout=60s &&
-kubectl delete ingress admin --namespace=team-a
+kubectl wait --for=create --namespace=team-a --timeout=60s -- ingress release-admin &&
+kubectl delete --namespace=team-a -- ingress admin
 
-kubectl annotate service by-path --namespace=team-a ingress/http=true ingress/host=apps.example.com ingress/path=/team-a/by-path/ ingress/tls-secret=tls-by-path
+kubectl annotate --namespace=team-a -- service by-path ingress/http=true ingress/host=apps.example.com ingress/path=/team-a/by-path/ ingress/tls-secret=tls-by-path
 
 # When all is well, what only exposecontroller has read can go:
-#   kubectl annotate service shop --namespace=team-a fabric8.io/expose- fabric8.io/exposeUrl- fabric8.io/ingress.path- fabric8.io/exposePort- fabric8.io/ingress.annotations-
-#   kubectl annotate service release-admin --namespace=team-a fabric8.io/use.internal.domain- fabric8.io/exposeHostNameAs- jenkins-x.io/skip.tls-
-#   kubectl annotate service by-path --namespace=team-a fabric8.io/expose- fabric8.io/path.mode-
+#   kubectl annotate --namespace=team-a -- service shop fabric8.io/expose- fabric8.io/exposeUrl- fabric8.io/ingress.path- fabric8.io/exposePort- fabric8.io/ingress.annotations-
+#   kubectl annotate --namespace=team-a -- service release-admin fabric8.io/use.internal.domain- fabric8.io/exposeHostNameAs- jenkins-x.io/skip.tls-
+#   kubectl annotate --namespace=team-a -- service by-path fabric8.io/expose- fabric8.io/path.mode-

@@ -5,12 +5,12 @@
 #     secret: "{service}"
 
 # First stop Xposer: it would take its Ingresses away with its annotations. For example:
-#   kubectl scale deployment/xposer --replicas=0 --namespace=NAMESPACE
+#   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/xposer
 
-kubectl annotate service shop --namespace=team-a ingress/http=true ingress/host=shop.example.org ingress/path=/shop ingress/tls-secret=shop-certificate
+kubectl annotate --namespace=team-a -- service shop ingress/http=true ingress/host=shop.example.org ingress/path=/shop ingress/tls-secret=shop-certificate
 
-kubectl annotate service blog --namespace=team-a ingress/http=true ingress/host=blog.example.org ingress/path=/unused ingress/tls-secret=blog nginx.ingress.kubernetes.io/ssl-redirect=true
+kubectl annotate --namespace=team-a -- service blog ingress/http=true ingress/host=blog.example.org ingress/path=/unused ingress/tls-secret=blog nginx.ingress.kubernetes.io/ssl-redirect=true
 
 # When all is well, what only Xposer has read can go:
-#   kubectl annotate service shop --namespace=team-a config.xposer.stakater.com/IngressURLPath- config.xposer.stakater.com/TLSSecretNameTemplate-
-#   kubectl annotate service blog --namespace=team-a xposer.stakater.com/annotations-
+#   kubectl annotate --namespace=team-a -- service shop config.xposer.stakater.com/IngressURLPath- config.xposer.stakater.com/TLSSecretNameTemplate-
+#   kubectl annotate --namespace=team-a -- service blog xposer.stakater.com/annotations-

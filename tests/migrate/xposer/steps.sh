@@ -2,11 +2,11 @@
 #   host: "{service}.{namespace}.example.com"
 
 # First stop Xposer: it would take its Ingresses away with its annotations. For example:
-#   kubectl scale deployment/xposer --replicas=0 --namespace=NAMESPACE
+#   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/xposer
 
-kubectl annotate service shop --namespace=team-a ingress/http=true ingress/host=shop.example.org ingress/path=/store ingress/port=8443 ingress/class=internal ingress/tls-secret=shop-team-a-cert
+kubectl annotate --namespace=team-a -- service shop ingress/http=true ingress/host=shop.example.org ingress/path=/store ingress/port=8443 ingress/class=internal ingress/tls-secret=shop-team-a-cert
 
-kubectl annotate service plain --namespace=team-b ingress/http=true ingress/host=plain.team-b.example.com
+kubectl annotate --namespace=team-b -- service plain ingress/http=true ingress/host=plain.team-b.example.com
 
 # When all is well, what only Xposer has read can go:
-#   kubectl annotate service shop --namespace=team-a config.xposer.stakater.com/IngressNameTemplate- config.xposer.stakater.com/IngressURLTemplate- config.xposer.stakater.com/Domain- config.xposer.stakater.com/TLS- config.xposer.stakater.com/DefaultBackend- xposer.stakater.com/annotations-
+#   kubectl annotate --namespace=team-a -- service shop config.xposer.stakater.com/IngressNameTemplate- config.xposer.stakater.com/IngressURLTemplate- config.xposer.stakater.com/Domain- config.xposer.stakater.com/TLS- config.xposer.stakater.com/DefaultBackend- xposer.stakater.com/annotations-
