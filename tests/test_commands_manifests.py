@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from devcluster.programs import find_kubectl
-from hooks.commands.manifests import DEEPEST, Manifests, Unreadable, read
+from hooks.commands.manifests import DEEPEST, DEEPEST_YAML, Manifests, Unreadable, read
 
 SERVICE = """\
 apiVersion: v1
@@ -126,6 +126,8 @@ LISTED = "a: &a {kind: List, items: []}\nkind: List\nitems: [*a, *a]\n"
         ("Lists that make each other endless", LISTED, 1, "holds one List in several places"),
         ("a number that no computer needs", f'{{"a": {"1" * 5000}}}', 1, "holds a value that can't be read"),
         ("JSON that is nested too deeply", '{"a": ' * 100_000, 1, "is nested too deeply"),
+        ("JSON that commands can't go through", '{"a": ' * DEEPEST + "[]" + "}" * DEEPEST, 1, "is nested too deeply"),
+        ("the same in YAML", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_told_in_a_sentence_with_its_line(
@@ -168,9 +170,17 @@ def test_a_document_that_cannot_be_read_keeps_no_other_from_being_read() -> None
     assert found.unreadable == [Unreadable("f", 3, "is not YAML: did not find expected node content")]
 
 
+def test_as_many_levels_as_commands_can_go_through_are_read() -> None:
+    for text in (
+        '{"a": ' * (DEEPEST - 1) + "[]" + "}" * (DEEPEST - 1),
+        "a: " + "[" * (DEEPEST - 1) + "]" * (DEEPEST - 1),
+    ):
+        assert len(read(text, "f").items) == 1
+
+
 def test_many_brackets_that_are_not_nested_are_read() -> None:
-    flat = ["[]"] * DEEPEST
-    assert objects(read(f"a: [{', '.join(flat)}]\n", "f")) == [{"a": [[]] * DEEPEST}]
+    flat = ["[]"] * DEEPEST_YAML
+    assert objects(read(f"a: [{', '.join(flat)}]\n", "f")) == [{"a": [[]] * DEEPEST_YAML}]
     assert said(f"a: [{', '.join(flat)}\n") == [(1, "is not YAML: did not find expected ',' or ']'")]
 
 

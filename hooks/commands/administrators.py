@@ -3,7 +3,11 @@
 kustomize ends its name with a hash of its content, so that only the Deployment says which one holds.
 """
 
+import msgspec
+
 from hooks.commands.manifests import Item
+from hooks.errors import Problem
+from hooks.syntax import check_name
 
 NAMESPACE = "ingress-manager"
 DEPLOYMENT = "ingress-manager"
@@ -11,13 +15,39 @@ VOLUME = "settings"
 KEY = "settings.yaml"
 
 
+class _ConfigMap(msgspec.Struct):
+    name: str
+
+
+class _Volume(msgspec.Struct, rename="camel"):
+    name: str
+    config_map: _ConfigMap | None = None
+
+
+class _Pod(msgspec.Struct):
+    volumes: list[_Volume] | None = None
+
+
+class _Template(msgspec.Struct):
+    spec: _Pod
+
+
+class _Spec(msgspec.Struct):
+    template: _Template
+
+
+class _Deployment(msgspec.Struct):
+    spec: _Spec
+
+
 def configmap_of(deployment: Item) -> str | None:
     """Return the name of the ConfigMap that a Deployment of the hook has its settings from, None if from none."""
-    pod = deployment.object.get("spec", {}).get("template", {}).get("spec", {})
-    for volume in pod.get("volumes") or ():
-        if volume.get("name") == VOLUME and "configMap" in volume:
-            return str(volume["configMap"]["name"])
-    return None
+    try:
+        volumes = msgspec.convert(deployment.object, _Deployment).spec.template.spec.volumes or ()
+        names = [each.config_map.name for each in volumes if each.name == VOLUME and each.config_map]
+        return check_name(names[0]) if names else None
+    except (msgspec.ValidationError, Problem):
+        return None  # no API server has it
 
 
 def text_of(configmap: Item) -> str | None:

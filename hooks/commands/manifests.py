@@ -22,14 +22,17 @@ from hooks.commands.lines import JsonLines, Path, YamlLines
 from hooks.commands.naming import misnamed
 from hooks.kubernetes import Object
 
-DEEPEST = 1000
-"""Levels of nesting. libyaml would take more, and exhaust the stack of the process with some 50,000."""
+DEEPEST = 200
+"""Levels of nesting. No object of Kubernetes has so many, and what commands do with an object takes frames for each."""
+
+DEEPEST_YAML = 1000
+"""Levels that libyaml is given to read. It would take more, and exhaust the stack of the process with some 50,000."""
 
 MOST_MERGED = 100_000
 """Fields that merge keys put in, in all of a document; and values that aliases put in."""
 
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
-_DEEP_INDENT = re.compile(rf"^[ ?-]{{{DEEPEST}}}", re.MULTILINE)
+_DEEP_INDENT = re.compile(rf"^[ ?-]{{{DEEPEST_YAML}}}", re.MULTILINE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -189,6 +192,17 @@ def _opened(value: Any, origin: Origin, opened: set[int], path: Path = ()) -> It
             yield from _opened({**implied, **member}, origin, opened, (*path, "items", number))
 
 
+def _refuse_levels(value: Any) -> None:
+    """Raise _NotReadable for a value that is nested too deeply for what is done with it."""
+    level: list[dict[str, Any] | list[Any]] = [value] if isinstance(value, dict | list) else []
+    for _ in range(DEEPEST):
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for members in inside for each in members if isinstance(each, dict | list)]
+        if not level:
+            return
+    raise _NotReadable("is nested too deeply", 0)
+
+
 # JSON
 
 
@@ -200,6 +214,7 @@ def _read_json(text: str, start: int, file: str, namespace: str, found: Manifest
     while start < len(text):
         try:
             value, end = decoder.raw_decode(text, start)
+            _refuse_levels(value)
             if _SURROGATE.search(text, start, end):
                 json.dumps(value, ensure_ascii=False).encode()
         except json.JSONDecodeError as error:
@@ -326,6 +341,7 @@ def _load(document: str) -> Any:
         raise _NotReadable("holds a value that can't be read", 0) from error
     if "&" in document:
         _refuse_endless(value, len(document) + MOST_MERGED)
+    _refuse_levels(value)
     return value
 
 
@@ -357,13 +373,13 @@ def _refuse_depth(document: str) -> None:
 
     Only what could be is counted: a level takes a bracket, or two characters of indentation.
     """
-    if document.count("[") + document.count("{") < DEEPEST and not _DEEP_INDENT.search(document):
+    if document.count("[") + document.count("{") < DEEPEST_YAML and not _DEEP_INDENT.search(document):
         return
     depth = 0
     try:
         for event in yaml.parse(document, yaml.CSafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > DEEPEST:
+            if depth > DEEPEST_YAML:
                 raise _NotReadable("is nested too deeply", 0)
     except yaml.YAMLError:
         return  # reading it says what is wrong

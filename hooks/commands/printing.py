@@ -1,5 +1,6 @@
 """Printing: objects as text that kubectl reads, and as names."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,7 +9,7 @@ import msgspec
 import yaml
 
 from hooks.kubernetes import Object
-from hooks.text import one_line
+from hooks.text import is_seen, one_line
 
 FORMATS = ("yaml", "json", "name")
 
@@ -26,7 +27,7 @@ class _Dumper(yaml.CSafeDumper):
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         """Return a text in the style that a person would choose."""
-        style = None if _PLAIN.fullmatch(text) else "|" if "\n" in text else '"'
+        style = None if _PLAIN.fullmatch(text) else "|" if "\n" in text and is_seen(text) else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
@@ -37,21 +38,29 @@ def printed(objects: Iterable[Object], form: str) -> Iterator[str]:
     """Yield the text of the objects, in pieces, as kubectl has it: a YAML stream, a List as JSON, or a name a line."""
     if form == "json":
         listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
-        yield msgspec.json.format(msgspec.json.encode(listed), indent=4).decode() + "\n"
+        yield as_json(listed, indent=4)
     elif form == "name":
         yield from (f"{one_line(name_of(made))}\n" for made in objects)
     else:
         yield _dumped(objects)
 
 
+def as_json(value: Any, indent: int = 2) -> str:
+    """Return a plain value as JSON that a terminal obeys nothing of."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+    # What isn't printable stands in text alone, in which it may be escaped.
+    return (text if is_seen(text) else "".join(c if is_seen(c) else json.dumps(c)[1:-1] for c in text)) + "\n"
+
+
 def as_yaml(value: Any) -> str:
-    """Return a plain value as block-style YAML, keys in their order."""
+    """Return a plain value as block-style YAML, keys in their order, that a terminal obeys nothing of."""
     return _dumped([value])
 
 
 def _dumped(values: Iterable[Any]) -> str:
     text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
-    return text
+    # What isn't printable stands in double quotes alone, in which it may be escaped.
+    return text if is_seen(text) else "".join(c if is_seen(c) else f"\\U{ord(c):08x}" for c in text)
 
 
 def name_of(made: Object) -> str:

@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from hooks.commands.audit import Audit, Found
 from hooks.commands.kinds import KINDS, Effect, Kind, Severity
 from hooks.commands.preview import Affected, Preview
+from hooks.commands.printing import as_json
 from hooks.commands.steps import shown
 from hooks.text import one_line
 
@@ -32,7 +31,7 @@ def plain(text: str, role: str) -> str:  # noqa: ARG001 - it is a Paint
 def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint = plain) -> Iterator[str]:
     """Yield the report of an audit, in pieces. `unseen` says what could not be looked at."""
     if form == "json":
-        yield _json(
+        yield as_json(
             {
                 "findings": [_as_json(found, _command(found, audit)) for found in audit.found],
                 "kinds": _tally(audit),
@@ -112,7 +111,7 @@ def _summary(audit: Audit) -> str:
 def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
     """Yield the report of what other settings would do, in pieces."""
     if form == "json":
-        yield _json(
+        yield as_json(
             {
                 "changes": [_change_as_json(affected) for affected in preview.affected],
                 "namespaces": {
@@ -195,10 +194,6 @@ def _role_of(line: str) -> str:
 
 
 # What both need.
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
 def _many(count: int, thing: str) -> str:

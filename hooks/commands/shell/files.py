@@ -8,6 +8,7 @@ import click
 
 from hooks.commands.manifests import Manifests, Unreadable, read
 from hooks.commands.shell.console import waiting
+from hooks.text import one_line
 
 SUFFIXES = (".json", ".yaml", ".yml")
 STANDARD_INPUT = "-"
@@ -22,7 +23,8 @@ def read_files(paths: Iterable[str], namespace: str, *, recursive: bool = False)
                 found.extend(_decoded(sys.stdin.buffer.read(), "stdin", namespace))
                 continue
             for file in _files(Path(path), recursive=recursive):
-                found.extend(_decoded(_content(file), str(file), namespace))
+                # A name may hold what a terminal obeys, or bytes that are no text.
+                found.extend(_decoded(_content(file), one_line(str(file)), namespace))
     return found
 
 
@@ -41,7 +43,7 @@ def _content(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise click.UsageError(f"{file} can't be read: {error.strerror}") from error
+        raise click.UsageError(f"{one_line(str(file))} can't be read: {error.strerror}") from error
 
 
 def _decoded(content: bytes, file: str, namespace: str) -> Manifests:

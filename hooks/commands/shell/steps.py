@@ -8,6 +8,7 @@ import click
 from hooks.commands.shell.console import waiting
 from hooks.commands.shell.kubectl import Kubectl, KubectlFailed
 from hooks.commands.steps import Event, Step, shown
+from hooks.text import one_line
 
 PAUSE = 10
 """Seconds that are waited in the place of an Event, with --without-event."""
@@ -69,7 +70,7 @@ def _wait(kubectl: Kubectl, event: Event, before: list[str]) -> None:
             return
         if time.monotonic() > deadline:
             # A refusal ends with a line break.
-            last = printed.rstrip().splitlines()[-1].partition(" ")[2] if printed.strip() else "none"
+            last = one_line(printed.rstrip().splitlines()[-1].partition(" ")[2]) if printed.strip() else "none"
             raise KubectlFailed(
                 f"Metacontroller has not reported within {PATIENCE:g} s that {event.text}. The last Event of Service "
                 f"{event.service.label}: {last}. Where the settings pause ingress-manager, or the policy "
