@@ -23,7 +23,7 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
 from hooks import logs, metacontroller, settings
-from hooks.attempts import Attempts
+from hooks.attempts import NEW_SECONDS, Attempts
 from hooks.errors import Problem, Refused
 from hooks.kubernetes import Service
 from hooks.metacontroller import Answer
@@ -85,7 +85,7 @@ class Sync:
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a bug, and the next request is answered
             self.metrics.count_answer(500)
             return self.bug(error)
-        answer = self.held_back(answer)
+        answer = self.held_back(answer, body)
         self.metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
         if answer.forbidden is not None:
             self.metrics.count_removal(answer.forbidden.reason)
@@ -98,11 +98,13 @@ class Sync:
             headers["Retry-After"] = str(answer.refused.retry_after)
         return Reply(answer.status, headers, answer.body)
 
-    def held_back(self, answer: Answer) -> Answer:
+    def held_back(self, answer: Answer, body: bytes) -> Answer:
         """Return the answer, or a refusal with the same reasons after which Metacontroller asks again later."""
         if answer.status != 422 or answer.refused is None or answer.service is None:
             return answer
-        seconds = self.attempts.later(answer.service, monotonic())
+        changed = metacontroller.changed(body)
+        is_new = changed is not None and (datetime.now(UTC) - changed).total_seconds() < NEW_SECONDS
+        seconds = self.attempts.later(answer.service, monotonic(), is_new=is_new)
         if seconds is None:
             return answer
         refused = Refused(429, answer.refused.problems, more=answer.refused.more, retry_after=seconds)

@@ -9,7 +9,8 @@ attempt waits outside of that queue. So:
   is 429, every five minutes or so: by then, changed settings reach every other Service, too.
 - Few refusals are under way at a time. One is so until Metacontroller asks for the same version again, which says that
   it has left the queue, or for a second. When there is no room, the answer is 429, for half a minute or so.
-- The last of the room is for a mistake that is new, in a namespace in which little was told lately.
+- The last of the room is for a mistake that was made just now, in a namespace in which little was told lately. That is
+  what somebody waits for; thousands that new settings refuse are older.
 
 All of it is in memory. What another replica knows, or the process before, is told once more.
 
@@ -28,6 +29,9 @@ ROOM = 4
 takes in."""
 
 UNDER_WAY_SECONDS = 1.0
+
+NEW_SECONDS = 60
+"""How long ago a Service was changed that was changed just now: longer than LATER_SECONDS."""
 
 MUCH = 10
 """Refusals told lately, from which on a namespace leaves the last of the room to others."""
@@ -51,9 +55,8 @@ class Attempts:
     """Remembers which refusals were told. `now` is always in seconds, by a clock that never goes back."""
 
     def __init__(self) -> None:
-        self._told: OrderedDict[str, tuple[str, float | None]] = OrderedDict()
-        """By the uid of a Service, which version is refused, and when that was told (None: not yet); the last one at
-        the end."""
+        self._told: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        """By the uid of a Service, which version was told, and when; the last one at the end."""
 
         self._under_way: dict[tuple[str, str], float] = {}
         """By uid and version, when it was told."""
@@ -61,20 +64,21 @@ class Attempts:
         self._lately: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """By namespace, how much was told until when; the last one at the end."""
 
-    def later(self, service: Service, now: float) -> int | None:
-        """Return after how many seconds Metacontroller is to ask again; None: the refusal is to be told, and counts."""
+    def later(self, service: Service, now: float, *, is_new: bool) -> int | None:
+        """Return after how many seconds Metacontroller is to ask again; None: the refusal is to be told, and counts.
+
+        `is_new` says that the Service was changed just now.
+        """
         if not service.metadata.resource_version:
             return None  # it doesn't come from an API server: a person asks
         uid, version = service.metadata.uid, service.metadata.resource_version
-        known, told = self._told.get(uid, (None, None))
-        if known == version and told is not None and now - told < TOLD_SECONDS:
+        told, at = self._told.get(uid, ("", 0.0))
+        if told == version and now - at < TOLD_SECONDS:
             self._under_way.pop((uid, version), None)
             return spread(service, RESYNC_SECONDS)
         self._under_way = {key: at for key, at in self._under_way.items() if now - at < UNDER_WAY_SECONDS}
         much = self._told_lately(service.metadata.namespace, now)
-        room = ROOM - 1 if known == version or much >= MUCH else ROOM
-        if len(self._under_way) >= room:
-            remember(self._told, uid, (version, None), MOST_SERVICES)
+        if len(self._under_way) >= (ROOM if is_new and much < MUCH else ROOM - 1):
             return spread(service, LATER_SECONDS)
         self._under_way[uid, version] = now
         remember(self._told, uid, (version, now), MOST_SERVICES)

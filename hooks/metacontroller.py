@@ -12,7 +12,7 @@ Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -44,10 +44,30 @@ class Answer(msgspec.Struct, frozen=True):
     """The Service that is refused, or of which something is forbidden; None when the request holds none."""
 
 
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """What says when a part of an object was changed. Source: the Kubernetes API reference, ManagedFieldsEntry."""
+
+    time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+
+
+class Metadata(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    managed_fields: list[Entry] = []
+
+
+class Changed(msgspec.Struct, frozen=True, gc=False):
+    metadata: Metadata
+
+
+class ChangedRequest(msgspec.Struct, frozen=True, gc=False):
+    """What says when the Service of a request was changed."""
+
+    object: Changed
+
+
 MARK = b'"metacontroller.k8s.io/decorator-controller"'
 """The key of an annotation of each object that Metacontroller makes: where it is missing, there is no such object."""
 
-_requests = msgspec.json.Decoder(SyncRequest)
+_requests, _changes = msgspec.json.Decoder(SyncRequest), msgspec.json.Decoder(ChangedRequest)
 
 
 def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
@@ -81,6 +101,18 @@ def decode(body: bytes) -> SyncRequest:
         return _requests.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise not_the_contract(str(error)) from error
+
+
+def changed(body: bytes) -> datetime | None:
+    """Return when the Service of a request was changed last, None when that isn't known.
+
+    Whoever may edit the Service may write another time.
+    """
+    try:
+        entries = _changes.decode(body).object.metadata.managed_fields
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return max((entry.time for entry in entries if entry.time), default=None)
 
 
 def not_the_contract(reason: str) -> Refused:

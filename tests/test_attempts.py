@@ -39,28 +39,28 @@ class Engine:
 
         self._random = random.Random(seed)  # noqa: S311 - a simulation
         self._order = itertools.count()
-        self._waiting: list[tuple[float, int, Callable[[], Service]]] = []
+        self._waiting: list[tuple[float, int, Callable[[], Service], bool]] = []
         self._failures: dict[str, int] = {}
         self._free_at = -10.0
         """When the bucket was, or will be, empty of what is owed: it holds a hundred."""
 
-    def at(self, when: float, asks: Callable[[], Service]) -> None:
+    def at(self, when: float, asks: Callable[[], Service], *, is_new: bool = True) -> None:
         """Ask about a Service, as it is by then."""
-        heapq.heappush(self._waiting, (when, next(self._order), asks))
+        heapq.heappush(self._waiting, (when, next(self._order), asks, is_new))
 
     def run(self, until: float) -> None:
         """Do all that comes until then."""
         while self._waiting and self._waiting[0][0] <= until:
-            self.now, _, asks = heapq.heappop(self._waiting)
-            self._ask(asks)
+            self.now, _, asks, is_new = heapq.heappop(self._waiting)
+            self._ask(asks, is_new=is_new)
         self.now = until
 
-    def _ask(self, asks: Callable[[], Service]) -> None:
+    def _ask(self, asks: Callable[[], Service], *, is_new: bool) -> None:
         found = asks()
         uid, version = found.metadata.uid, int(found.metadata.resource_version)
-        seconds = self._random.choice(self.replicas).later(found, self.now)
+        seconds = self._random.choice(self.replicas).later(found, self.now, is_new=is_new)
         if seconds is not None:
-            self.at(self.now + seconds, asks)
+            self.at(self.now + seconds, asks, is_new=is_new)
             return
         self.told.append((self.now, uid, version))
         self._free_at = max(self._free_at, self.now - 10) + 0.1
@@ -68,7 +68,7 @@ class Engine:
         own = min(0.005 * 2 ** self._failures.get(uid, 0), 1000)
         self.slowest = max(self.slowest, shared - own)
         self._failures[uid] = self._failures.get(uid, 0) + 1
-        self.at(self.now + max(own, shared), asks)
+        self.at(self.now + max(own, shared), asks, is_new=is_new)
 
 
 def test_a_refusal_is_told_once_for_each_version_and_again_before_its_event_is_forgotten() -> None:
@@ -85,23 +85,26 @@ def test_a_refusal_is_told_once_for_each_version_and_again_before_its_event_is_f
 
 def test_while_it_is_told_metacontroller_asks_again_as_often_as_about_any_other_service() -> None:
     """So changed settings reach a refused Service in the same time."""
-    attempts = Attempts()
-    assert attempts.later(refused("shop"), 0) is None
-    assert attempts.later(refused("shop"), 0.005) in RESYNC_SECONDS
-    assert attempts.later(refused("shop"), TOLD_SECONDS - 1) in RESYNC_SECONDS
-    assert attempts.later(refused("shop"), TOLD_SECONDS) is None
+    later = partial(Attempts().later, is_new=True)
+    assert later(refused("shop"), 0) is None
+    assert later(refused("shop"), 0.005) in RESYNC_SECONDS
+    assert later(refused("shop"), TOLD_SECONDS - 1) in RESYNC_SECONDS
+    assert later(refused("shop"), TOLD_SECONDS) is None
 
 
-def test_few_are_under_way_until_they_come_back_or_a_second_is_over() -> None:
+def test_few_are_under_way_until_they_come_back_or_a_second_is_over_and_the_last_place_is_for_new_mistakes() -> None:
     attempts = Attempts()
+    new, old = partial(attempts.later, is_new=True), partial(attempts.later, is_new=False)
     first, *others = [refused("shop", 1, f"n{number}") for number in range(ROOM)]
-    assert [attempts.later(each, 0) for each in (first, *others)] == [None] * ROOM
-    assert attempts.later(refused("new"), 0.1) in LATER_SECONDS
-    assert attempts.later(refused("shop", 2, "n1"), 0.1) in LATER_SECONDS, "another version of it says nothing"
-    assert attempts.later(first, 0.2) in RESYNC_SECONDS
-    assert attempts.later(refused("newer"), 0.3) is None
-    assert attempts.later(refused("newest"), 0.9) in LATER_SECONDS
-    assert attempts.later(refused("newest"), UNDER_WAY_SECONDS) is None
+    assert [old(each, 0) is None for each in (first, *others)] == [True] * (ROOM - 1) + [False]
+    assert new(others[-1], 0) is None
+    assert new(refused("new"), 0.1) in LATER_SECONDS
+    assert new(refused("shop", 2, "n1"), 0.1) in LATER_SECONDS, "another version of it says nothing"
+    assert new(first, 0.2) in RESYNC_SECONDS
+    assert old(refused("old"), 0.3) in LATER_SECONDS
+    assert new(refused("new"), 0.3) is None
+    assert new(refused("newest"), 0.9) in LATER_SECONDS
+    assert new(refused("newest"), UNDER_WAY_SECONDS) is None
 
 
 @pytest.mark.parametrize("replicas", [1, 2])
@@ -123,12 +126,13 @@ def test_5000_services_that_are_refused_at_once_are_told_within_15_minutes_and_n
     """Each replica is asked at random: often about what another one has told."""
     engine = Engine(replicas)
     for number in range(5000):
-        engine.at(number / 1000, partial(refused, f"s{number}", 1, f"team-{number % namespaces}"))
-    engine.at(300, lambda: refused("shop", 1, "another"))
+        engine.at(number / 1000, partial(refused, f"s{number}", 1, f"team-{number % namespaces}"), is_new=False)
+    for when in (1, 10, 300):
+        engine.at(when, partial(refused, f"at-{when}", 1, "another"))
     engine.run(15 * MINUTE)
     told = told_first(engine)
-    assert len(told) == 5001
-    assert told["another/shop"] == 300
+    assert len(told) == 5003
+    assert [told[f"another/at-{when}"] - when < 1 for when in (1, 10, 300)] == [True] * 3
     assert engine.slowest < 1
 
 
@@ -140,13 +144,13 @@ def told_first(engine: Engine) -> dict[str, float]:
 def test_what_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hooks.attempts.MOST_SERVICES", 2)
     monkeypatch.setattr("hooks.attempts.MOST_NAMESPACES", 1)
-    attempts = Attempts()
+    later = partial(Attempts().later, is_new=True)
     services = [refused("shop", 1, f"n{number}") for number in range(3)]
-    assert [attempts.later(each, 0) for each in services] == [None] * 3
-    assert [attempts.later(each, 2) is None for each in reversed(services)] == [False, False, True]
+    assert [later(each, 0) for each in services] == [None] * 3
+    assert [later(each, 2) is None for each in reversed(services)] == [False, False, True]
 
 
 def test_a_person_who_asks_by_hand_is_told_each_time() -> None:
-    attempts = Attempts()
+    later = partial(Attempts().later, is_new=False)
     by_hand = msgspec.convert(service({"ingress/http": "yes"}), Service)
-    assert [attempts.later(by_hand, 0) for _ in range(2 * ROOM)] == [None] * 2 * ROOM
+    assert [later(by_hand, 0) for _ in range(2 * ROOM)] == [None] * 2 * ROOM

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hooks.metacontroller import answer
+from hooks.metacontroller import answer, changed
 from hooks.policy import Policy
-from tests.metacontroller import as_created, body, service, sync_request
+from tests.metacontroller import Object, as_created, body, service, sync_request
 
 OPTED_IN = service({"ingress/http": "true"})
 INGRESS = json.loads(answer(body(sync_request(OPTED_IN)), Policy()).body)["attachments"][0]
@@ -159,3 +159,23 @@ def test_the_age_of_a_service_is_counted_from_its_creation(now: datetime | None,
     parent["metadata"]["creationTimestamp"] = "2026-11-21T10:00:00Z"
     answered = answer(body(sync_request(parent)), Policy(), now)
     assert least <= json.loads(answered.body)["resyncAfterSeconds"] <= most
+
+
+@pytest.mark.parametrize(
+    ("managed", "latest"),
+    [
+        (
+            [{"time": "2026-01-02T03:04:05Z"}, {}, {"time": "2026-01-02T03:04:06Z"}],
+            datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC),
+        ),
+        ([{"time": "2026-01-02T04:04:05+01:00"}], datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ([], None),
+        ([{"time": "yesterday"}], None),
+    ],
+)
+def test_when_a_service_was_changed_is_the_latest_time_of_its_managed_fields(
+    managed: list[Object], latest: datetime | None
+) -> None:
+    parent = service({"ingress/http": "yes"})
+    parent["metadata"]["managedFields"] = managed
+    assert changed(body(sync_request(parent))) == latest
