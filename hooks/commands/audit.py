@@ -25,6 +25,7 @@ from hooks.commands.inventory import (
     take_inventory,
 )
 from hooks.commands.kinds import Kind
+from hooks.commands.managed import FINALIZER
 from hooks.commands.manifests import Item
 from hooks.commands.steps import Command
 from hooks.copying import keys_not_copied
@@ -144,6 +145,10 @@ class Auditor:
             return
         if is_being_deleted(service.item):
             yield held(service.item)
+        elif FINALIZER in (finalizers := finalizers_of(service.item)):
+            sentence = f"Metacontroller does nothing for it while it has the finalizer {FINALIZER}"
+            keep = [name for name in finalizers if name != FINALIZER]
+            yield Found(Kind.HELD, service.item, sentence, remedies.let_go(service.item, keep))
         elif decision.refused:
             command = remedies.correct(service.item, decision.refused)
             yield Found(Kind.REFUSED, service.item, decision.refused.line(), command)

@@ -80,9 +80,10 @@ KINDS = {
     ),
     Kind.HELD: Row(
         Severity.ERROR,
-        "It is being deleted, and finalizers hold it. Meanwhile nothing about it changes, and the Ingress of a Service "
-        "that is held goes on serving.",
-        "Let whoever has set the finalizers do its work and take them off. By hand, only if that one is gone for good.",
+        "It is being deleted, and finalizers hold it; or it has a finalizer of Metacontroller's, which nothing should "
+        "have. Meanwhile nothing about it changes, and the Ingress of a Service that is held goes on serving.",
+        "Let whoever has set the finalizers do its work and take them off. By hand, only if that one is gone for good, "
+        "or if it is Metacontroller's.",
     ),
     Kind.UPSTREAM_COLLISION: Row(
         Severity.ERROR,

@@ -16,6 +16,9 @@ DECORATOR = "metacontroller.k8s.io/decorator-controller"
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController."""
 
+FINALIZER = f"metacontroller.io/decoratorcontroller-{CONTROLLER}"
+"""Metacontroller's own. It tries to take it off, may not write Services, and so never asks the hook."""
+
 HTTPROUTE = "gateway.networking.k8s.io/v1/HTTPRoute"
 
 

@@ -3,7 +3,8 @@
 Each is returned as the arguments of kubectl.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 
 from hooks.annotations import HTTP, KEYS, PREFIX
 from hooks.commands import managed, steps
@@ -50,9 +51,10 @@ def delete(item: Item) -> Command:
     return _kubectl("delete", item)
 
 
-def let_go(item: Item) -> Command:
-    """Return the command that takes off the finalizers that hold an object."""
-    return _kubectl("patch", item, "--type=merge", '--patch={"metadata": {"finalizers": null}}')
+def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
+    """Return the command that takes off the finalizers of an object, but for those to `keep`."""
+    change = {"metadata": {"finalizers": list(keep) or None}}
+    return _kubectl("patch", item, "--type=merge", f"--patch={json.dumps(change)}")
 
 
 def attach(made: Made, service: Listed) -> Command:
