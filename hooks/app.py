@@ -24,7 +24,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed, Req
 
 from hooks import logs, metacontroller, settings
 from hooks.attempts import NEW_SECONDS, Attempts
-from hooks.errors import Problem, Refused
+from hooks.errors import LONGEST_REFUSAL, Problem, Refused
 from hooks.kubernetes import Service
 from hooks.metacontroller import Answer
 from hooks.metrics import Metrics
@@ -42,7 +42,9 @@ MOST_LARGE_BODIES = 4
 memory than the container has. 1,200 connections with an ordinary body each take 75 MiB."""
 
 LONGEST_LOGGED = 200
-"""How many characters of a request's path are logged."""
+"""How many characters are logged of a request's path, or of a Service's name and namespace, which have 63 at most. But
+whoever reaches the hook's port can send others.
+"""
 
 VERSION = version("ingress-manager")
 
@@ -115,8 +117,7 @@ class Sync:
         # The administrator asked for a pause. Any other refusal is for somebody to correct, once it is told.
         (self.log.info if refused.status == 429 else self.log.warning)(
             "refused",
-            namespace=service and service.metadata.namespace,
-            service=service and service.metadata.name,
+            **named(service),
             reasons=sorted({problem.reason for problem in refused.problems}),
             status=refused.status,
             sentence=refused.line(),
@@ -126,10 +127,9 @@ class Sync:
         """Log whose Ingress is removed because the settings forbid it, and why: no Event tells of a removal."""
         self.log.warning(
             "removed",
-            namespace=service and service.metadata.namespace,
-            service=service and service.metadata.name,
+            **named(service),
             reasons=[forbidden.reason],
-            sentence=one_line(forbidden.sentence),
+            sentence=one_line(forbidden.sentence[:LONGEST_REFUSAL]),
         )
 
     def not_a_request(self, method: str, path: str, status: int, sentence: str) -> Reply:
@@ -216,6 +216,14 @@ def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
         return [reply.body]
 
     return application
+
+
+def named(service: Service | None) -> dict[str, str | None]:
+    """Return the fields of a line of the log that say which Service it is about."""
+    if service is None:
+        return {"namespace": None, "service": None}
+    metadata = service.metadata
+    return {"namespace": metadata.namespace[:LONGEST_LOGGED], "service": metadata.name[:LONGEST_LOGGED]}
 
 
 def response(reply: Reply) -> Response:

@@ -164,6 +164,19 @@ def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_contro
     assert json.loads(line)["status"] == 404
 
 
+def test_names_that_no_api_server_takes_do_not_fill_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever reaches the port can send them."""
+    parent = service({"ingress/http": "true"})
+    parent["metadata"] |= {"name": "n" * 100_000, "namespace": "s" * 100_000}
+    standing = as_created(json.loads(metacontroller.answer(OPTED_IN, Policy()).body)["attachments"][0], parent)
+    client = client_of(Policy(namespaces={"*": NamespaceSettings(hosts=("shop.example.org",))}))
+    for attached in ([], [standing]):
+        client.post("/sync", data=body(sync_request(parent, attached=attached)))
+    _, *lines = capsys.readouterr().err.splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["refused", "removed"]
+    assert max(map(len, lines)) < 2000
+
+
 def test_an_answer_of_200_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     client_of(Policy()).post("/sync", data=OPTED_IN)
     assert [line["event"] for line in log_lines(capsys)] == ["started"]

@@ -3,6 +3,7 @@
 import heapq
 import itertools
 import random
+import tracemalloc
 from collections.abc import Callable
 from functools import partial
 
@@ -148,6 +149,21 @@ def test_what_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     services = [refused("shop", 1, f"n{number}") for number in range(3)]
     assert [later(each, 0) for each in services] == [None] * 3
     assert [later(each, 2) is None for each in reversed(services)] == [False, False, True]
+
+
+def test_what_is_remembered_of_a_forged_service_takes_no_room_however_long_its_texts_are() -> None:
+    """Whoever reaches the hook's port can send them."""
+    attempts = Attempts()
+    tracemalloc.start()
+    try:
+        for number in range(30):
+            forged = refused("n" * 100_000, number, f"{number}{'s' * 100_000}")
+            assert attempts.later(forged, number, is_new=True) is None
+            del forged
+        remembered, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert remembered < 100_000
 
 
 def test_a_person_who_asks_by_hand_is_told_each_time() -> None:
