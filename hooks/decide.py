@@ -6,7 +6,7 @@ from zlib import crc32
 import msgspec
 
 from hooks import annotations, refusals
-from hooks.errors import Problem, Reason, Refused
+from hooks.errors import Problem, Reason, Refused, as_value
 from hooks.exposure import Exposure, expose
 from hooks.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from hooks.outputs import OUTPUTS
@@ -73,7 +73,7 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
         objects = tuple([made for output in here.outputs for made in OUTPUTS[output](exposure)])
         refuse_too_large(objects)
     except Refused as refused:
-        return unchanged(service, standing, here, refused, wanted=True)
+        return unchanged(service, standing, here, as_value(refused), wanted=True)
     # What has no record was never answered with: it is adopted, in place.
     recorded = {key: each for key, each in standing.items() if has_record(each)}
     allowed, forbidden = judge(service, recorded, here)
@@ -123,7 +123,7 @@ def judge(
         try:
             check_standing(service, each, policy)
         except Problem as problem:
-            forbidden = forbidden or problem
+            forbidden = forbidden or as_value(problem)
         else:
             allowed[key] = each
     return allowed, forbidden

@@ -6,7 +6,7 @@ that is raised in the core is a bug.
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from hooks.text import one_line
 
@@ -15,6 +15,9 @@ LONGEST_REFUSAL = 500
 
 MOST_KEPT = 20
 """Problems that are kept. More never fit into a refusal."""
+
+
+E = TypeVar("E", bound=Exception)
 
 
 class Reason(StrEnum):
@@ -139,6 +142,16 @@ REASONS = {
 """What each reason means, and what to do about it, for the docs and for `ingress-manager explain`."""
 
 
+def as_value(error: E) -> E:
+    """Return an exception that is kept, as a value: without the frames it was raised in.
+
+    They hold the whole request, and what they hold holds the exception. Only Python's garbage collector would free
+    that, many requests later.
+    """
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    return error
+
+
 class Problem(Exception):  # noqa: N818 - it is the Service, or the settings, that has the problem
     """One thing that is wrong: a sentence that says what it is and what would be right.
 
@@ -168,7 +181,7 @@ class Refused(Exception):  # noqa: N818 - a Service is refused; that is no error
     ) -> None:
         super().__init__("; ".join(problem.sentence for problem in problems))
         self.status = status
-        self.problems = tuple(problems)
+        self.problems = tuple(map(as_value, problems))
         self.more = more
         self.retry_after = retry_after
 

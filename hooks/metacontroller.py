@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 
 from hooks.decide import Decision, decide
-from hooks.errors import Problem, Reason, Refused
+from hooks.errors import Problem, Reason, Refused, as_value
 from hooks.kubernetes import Observed, Service
 from hooks.policy import Policy
 
@@ -78,7 +78,7 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     try:
         request = decode(body)
     except Refused as refused:
-        return refusal(refused)
+        return refusal(as_value(refused))
     except RecursionError:
         return too_deep(body)
     created = request.object.metadata.creation_timestamp
