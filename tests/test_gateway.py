@@ -171,6 +171,30 @@ def test_every_role_is_bound_to_the_account_that_traefik_runs_as(
         ]
 
 
+def test_what_traefik_lists_for_httproutes_can_not_be_nested_so_deeply_that_it_can_not_be_listed(
+    with_components: Callable[..., list[dict[str, Any]]],
+) -> None:
+    """What is nobody's but the administrator's is left out. tests/e2e/test_depth.py says what the policies do."""
+    objects = with_components("gateway-api")
+    [*_, crds] = [
+        rule["resources"]
+        for rule in one(objects, "ClusterRole", "ingress-manager-gateway-api")["rules"]
+        if rule["apiGroups"] == ["gateway.networking.k8s.io"] and "list" in rule["verbs"]
+    ]
+    policies = [
+        one(objects, "ValidatingAdmissionPolicy", "ingress-manager-gateway-depth"),
+        find("metacontroller/controller", "ValidatingAdmissionPolicy", "ingress-manager-depth"),
+    ]
+    kept = {
+        resource
+        for policy in policies
+        for rule in policy["spec"]["matchConstraints"]["resourceRules"]
+        if rule["apiGroups"] == ["gateway.networking.k8s.io"]
+        for resource in rule["resources"]
+    }
+    assert set(crds) - kept == {"gatewayclasses"}
+
+
 def test_a_replica_that_leaves_serves_longer_than_a_connection_lasts() -> None:
     transport = STATIC["entryPoints"]["web"]["transport"]
     serves_on = seconds(transport["lifeCycle"]["requestAcceptGraceTimeout"])
@@ -258,6 +282,8 @@ CHANGED = {
         ("Gateway", "ingress-manager"),
         ("ClusterRole", "ingress-manager-gateway-api"),
         ("ClusterRoleBinding", "ingress-manager-gateway-api"),
+        ("ValidatingAdmissionPolicy", "ingress-manager-gateway-depth"),
+        ("ValidatingAdmissionPolicyBinding", "ingress-manager-gateway-depth"),
     },
     "host-port": {("Namespace", NAME), ("Deployment", NAME), ("Service", NAME)},
     "https-redirect": {("ConfigMap", f"{NAME}-own"), ("Deployment", NAME)},

@@ -1,4 +1,4 @@
-"""What the policy of depth keeps somebody from who may edit Services, Ingresses or HTTPRoutes, and their status."""
+"""What the policies of depth keep somebody from who may edit what Metacontroller and Traefik list, and its status."""
 
 import contextlib
 import json
@@ -26,19 +26,41 @@ from tests.e2e.tenant import said, tenant_of
 from tests.manifests import REPOSITORY
 
 NAMESPACE = "deep"
+BACKEND_TLS_POLICIES, GATEWAYS, GRPCROUTES, REFERENCE_GRANTS, TLSROUTES = (
+    Resource(HTTPROUTES.api_version, plural, kind)
+    for plural, kind in (
+        ("backendtlspolicies", "BackendTLSPolicy"),
+        ("gateways", "Gateway"),
+        ("grpcroutes", "GRPCRoute"),
+        ("referencegrants", "ReferenceGrant"),
+        ("tlsroutes", "TLSRoute"),
+    )
+)
 SPECS: dict[Resource, Object] = {
     SERVICES: {"ports": [{"name": "http", "port": 80}]},
     INGRESSES: {"rules": [{"host": "shop.example.com"}]},
     HTTPROUTES: {"hostnames": ["shop.example.com"]},
+    BACKEND_TLS_POLICIES: {
+        "targetRefs": [{"group": "", "kind": "Service", "name": "shop"}],
+        "validation": {"hostname": "shop.example.com", "wellKnownCACertificates": "System"},
+    },
+    GATEWAYS: {"gatewayClassName": "any", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]},
+    GRPCROUTES: {"hostnames": ["shop.example.com"]},
+    REFERENCE_GRANTS: {
+        "from": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "team-a"}],
+        "to": [{"group": "", "kind": "Service"}],
+    },
+    TLSROUTES: {"hostnames": ["shop.example.com"], "rules": [{"backendRefs": [{"name": "shop", "port": 443}]}]},
 }
-DENIED = "metadata.managedFields can't have more than six levels"
+LISTED_BY_METACONTROLLER = (SERVICES, INGRESSES, HTTPROUTES)
 
 
 @pytest.fixture(scope="module")
 def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
     """Yield a client that may do everything to these kinds, on an API server that enforces the policy."""
     plane = empty_cluster
-    plane.kubectl("apply", "--filename", str(REPOSITORY / "metacontroller/controller/depth.yaml"))
+    for policy in ("metacontroller/controller/depth.yaml", "gateway/gateway-api/depth.yaml"):
+        plane.kubectl("apply", "--filename", str(REPOSITORY / policy))
     plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     statuses = [each._replace(plural=f"{each.plural}/status") for each in SPECS]
     with contextlib.closing(tenant_of(plane, NAMESPACE, rights=[*SPECS, *statuses])) as api:
@@ -48,7 +70,7 @@ def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
                 resource,
                 {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec},
             )
-            wait_for(lambda: said(partial(deepen, api, resource, 7)), 30, what=f"the policy of {resource.plural}")  # noqa: B023
+            wait_for(lambda: said(partial(deepen, api, resource, 9)), 30, what=f"the policy of {resource.plural}")  # noqa: B023
         yield api
 
 
@@ -63,15 +85,17 @@ def deepen(api: Api, resource: Resource, levels: int, subresource: str = "") -> 
 
 
 @pytest.mark.parametrize("resource", SPECS, ids=lambda resource: resource.plural)
-def test_nothing_that_metacontroller_lists_can_be_nested_so_deeply_that_a_list_of_it_cannot_be_read(
+def test_nothing_that_is_listed_can_be_nested_so_deeply_that_a_list_of_it_cannot_be_read(
     tenant: Api, resource: Resource
 ) -> None:
-    for levels in (7, 900):
-        assert DENIED in (said(partial(deepen, tenant, resource, levels)) or "it was let through")
-    assert said(partial(deepen, tenant, resource, 6)) is None
+    most, word = (6, "six") if resource in LISTED_BY_METACONTROLLER else (8, "eight")
+    denied = f"metadata.managedFields can't have more than {word} levels"
+    for levels in (most + 1, 900):
+        assert denied in (said(partial(deepen, tenant, resource, levels)) or "it was let through")
+    assert said(partial(deepen, tenant, resource, most)) is None
 
 
-@pytest.mark.parametrize("resource", SPECS, ids=lambda resource: resource.plural)
+@pytest.mark.parametrize("resource", [each for each in SPECS if each != REFERENCE_GRANTS], ids=lambda each: each.plural)
 def test_a_write_of_the_status_says_nothing_about_managed_fields(tenant: Api, resource: Resource) -> None:
     """So the policy need not look at it, although every ingress controller writes it."""
     with contextlib.suppress(ApiError):
@@ -81,10 +105,23 @@ def test_a_write_of_the_status_says_nothing_about_managed_fields(tenant: Api, re
     assert json.dumps(found).count("f:a") < 10  # of the test before this one, at most
 
 
+AUTHORITY = {"group": "", "kind": "ConfigMap", "name": "authority"}
 DEEPEST: dict[Resource, Object] = {
     SERVICES: {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10}}},
     INGRESSES: {"defaultBackend": {"service": {"name": "shop", "port": {"number": 80}}}},
     HTTPROUTES: {"rules": [{"backendRefs": [{"name": "shop", "port": 80}]}]},
+    BACKEND_TLS_POLICIES: {"validation": {"hostname": "other.example.com"}},
+    GATEWAYS: {
+        "tls": {
+            "frontend": {
+                "default": {"validation": {"caCertificateRefs": [AUTHORITY], "mode": "AllowInsecureFallback"}},
+                "perPort": [{"port": 443, "tls": {"validation": {"caCertificateRefs": [AUTHORITY]}}}],
+            }
+        }
+    },
+    GRPCROUTES: {"rules": [{"backendRefs": [{"name": "shop", "port": 80}]}]},
+    REFERENCE_GRANTS: {"to": [{"group": "", "kind": "Secret"}]},
+    TLSROUTES: {"hostnames": ["other.example.com"]},
 }
 """The fields of a spec with the most levels."""
 
