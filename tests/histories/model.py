@@ -281,11 +281,13 @@ class Model:
         """Return whether there was a reason to delete the Ingress since everything had settled."""
         made = {self.settled(None, *state) for state in self.recent}
         there = [each for each in self.possible | made if each]
-        return any(
-            self.settled(standing, service, settings) is None
-            or is_forbidden(standing, self.namespace, service, settings)
-            for standing in there
-            for service, settings in self.recent
+        return any(self.goes(standing, *state) for standing in there for state in self.recent)
+
+    def goes(self, standing: Standing, service: Service | None, settings: Settings) -> bool:
+        """Return whether an object is deleted, even if another one is then made in its place."""
+        ours = service is not None and standing.owner == service.uid and standing.marked
+        return self.settled(standing, service, settings) is None or (
+            ours and is_forbidden(standing, self.namespace, service, settings)
         )
 
     def edited(self, edit: Mapping[str, Any]) -> None:
