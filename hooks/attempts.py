@@ -34,7 +34,7 @@ UNDER_WAY_SECONDS = 1.0
 NEW_SECONDS = 60
 """How long ago a Service was changed that was changed just now: longer than LATER_SECONDS."""
 
-MUCH = 10
+MUCH = 3
 """Refusals told lately, from which on a namespace leaves the last of the room to others."""
 
 LATELY_SECONDS = 60.0
