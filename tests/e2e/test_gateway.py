@@ -1,8 +1,11 @@
 """The gateway as it is shipped: what it serves, what it answers where nothing is, and what it may do on the cluster."""
 
+import itertools
 import json
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.gateway import NAME, USER, Answer, Gateway, lacking
 from devcluster.story import Stage, served_by
+from tests.e2e.tenant import said, tenant_of
 from tests.manifests import REPOSITORY, rendered
 
 REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
@@ -58,25 +62,124 @@ def test_a_service_is_served_by_http_and_by_https(stage: Stage, gateway: Gateway
     stage.until("an answer by https", lambda: served_by(stage, shop, gateway.ask(host, tls=True)))
 
 
-def test_a_service_whose_name_runs_together_with_another_namespaces_takes_none_of_its_requests(
-    stage: Stage, gateway: Gateway, host: str
-) -> None:
-    """Traefik calls what an Ingress leads to namespace-service-port, and keeps the first of two with one name."""
-    victim = Stage(stage.api, f"{stage.namespace}-a")
+@pytest.fixture
+def victim(stage: Stage, gateway: Gateway, host: str) -> Iterator[Stage]:
+    """Yield a namespace whose name is that of the test's and goes on; the gateway serves its Service `shop`."""
+    victim = Stage(stage.api, f"{stage.namespace}-a-b", gateway)
     stage.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": victim.namespace}})
-    attacker = Stage(stage.api, stage.namespace)
-    stolen = victim.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
-    with Backend(stolen):
+    service = victim.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
+    with Backend(service):
         victim.until("an answer of the Service", lambda: served_by(victim, "shop", gateway.ask(host)))
-        for name in ("a-shop", "a"):
-            attacker.create_service(name, {"ingress/http": "true", "ingress/host": f"{name}.{host}"}, PORT)
-            said = attacker.until_event(name, "could not tell a Service of namespace")
-            assert f"from one of namespace {victim.namespace}: their names run together" in said
-            assert attacker.ingress(name) is None
+        yield victim
         assert served_by(victim, "shop", gateway.ask(host))
-        attacker.create_service("ashop", {"ingress/http": "true", "ingress/host": f"ashop.{host}"}, PORT)
-        attacker.until_ingress("ashop", "the Ingress of a Service whose name doesn't run together", lambda _: True)
     stage.api.delete(NAMESPACES, victim.namespace)
+
+
+def test_a_service_whose_name_runs_together_with_another_namespaces_takes_none_of_its_requests(
+    cluster: DevCluster, stage: Stage, victim: Stage, host: str
+) -> None:
+    """Traefik keeps one of two with one name, and takes repeated `-` for one. Not even an Ingress comes to be."""
+    api = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace)))
+    tenant = Stage(api, stage.namespace)
+    together = f"of namespace {stage.namespace} from one of namespace {victim.namespace}: their names run together, as"
+    for name in ("a-b-shop", "a--b-shop", "a-b--shop"):
+        tenant.create_service(name, {"ingress/http": "true", "ingress/host": f"{name}.{host}"}, PORT)
+        said = stage.until_event(name, "could not tell a Service")
+        assert f"{together} {victim.namespace}-shop-{PORT}; give the Service a name that, joined with its port," in said
+        assert "does not begin with a-b-, or use an HTTPRoute" in said
+        assert stage.ingress(name) is None
+    # The name of a route has the host, too.
+    tenant.create_service("a", {"ingress/http": "true", "ingress/host": f"b.shop.{host}"}, PORT)
+    said = stage.until_event("a", "could not tell a route")
+    assert f"as {victim.namespace}-shop-{host.replace('.', '-')}; give the Service a name" in said
+    assert stage.ingress("a") is None
+    for name in ("ab-shop", "a-bshop"):
+        tenant.create_service(name, {"ingress/http": "true", "ingress/host": f"{name}.{host}"}, PORT)
+        stage.until_ingress(name, "the Ingress of a Service whose name doesn't run together", lambda _: True)
+
+
+def test_somebody_who_may_write_ingresses_takes_none_of_anothers_requests_either(
+    cluster: DevCluster, stage: Stage, victim: Stage, host: str
+) -> None:
+    tenant = tenant_of(cluster.control_plane, stage.namespace, rights=[SERVICES, INGRESSES])
+    stage.exits.enter_context(closing(tenant))
+    by_class: Object = {"ingressClassName": "ingress-manager"}
+
+    def ingress(name: str, service: str, port: Object, spec: Object = by_class, **metadata: Any) -> Object:
+        backend = {"service": {"name": service, "port": port}}
+        rule = {"host": f"x.{host}", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
+        return {
+            "apiVersion": INGRESSES.api_version,
+            "kind": INGRESSES.kind,
+            "metadata": {"name": name, "namespace": stage.namespace, **metadata},
+            "spec": {"rules": [rule], **spec},
+        }
+
+    number: Object = {"number": PORT}
+    annotated = {"annotations": {"kubernetes.io/ingress.class": "ingress-manager"}}
+    by_secret = by_class | {"tls": [{"secretName": "a-b-shop-tls"}]}
+    denied = [
+        (ingress("x", "a--b-shop", number), "a Service"),
+        (ingress("x", "a--b-shop", number, {}, **annotated), "a Service"),
+        (ingress("x", "a", {"name": f"b-shop-{PORT}"}), "a Service"),
+        (ingress("a.b", "x", number), f"a route of Ingress {stage.namespace}/a.b"),
+        (ingress("x", "x", number, by_secret), "a Secret"),
+    ]
+    for made, what in denied:
+        refused = said(lambda made=made: tenant.create(INGRESSES, made))  # type: ignore[misc]
+        assert refused is not None, made
+        assert f"the gateway could not tell {what}" in refused
+        assert f"from one of namespace {victim.namespace}: their names run together" in refused
+    for made in (
+        ingress("port", "a", number),
+        ingress("other-class", "a-b-shop", number, {"ingressClassName": "internal"}),
+        ingress("no-class", "a-b-shop", number, {}),
+    ):
+        tenant.create(INGRESSES, made)
+    for spec in (by_class, {"ingressClassName": None}):
+        change = {"metadata": annotated if spec is not by_class else {}, "spec": spec}
+        refused = said(lambda change=change: tenant.patch(INGRESSES, "other-class", change, stage.namespace))  # type: ignore[misc]
+        assert refused is not None
+
+
+def test_of_two_namespaces_whose_names_differ_in_repeated_hyphens_the_older_one_has_the_names(
+    cluster: DevCluster, stage: Stage, host: str
+) -> None:
+    time.sleep(1.1)  # their age counts in seconds
+    younger = Stage(stage.api, stage.namespace.replace("-", "--"))
+    stage.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": younger.namespace}})
+    annotations = {"ingress/http": "true", "ingress/host": host}
+    tenant = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, younger.namespace)))
+    Stage(tenant, younger.namespace).create_service("x", annotations, PORT)
+    told = younger.until_event("x", "could not tell a Service")
+    assert f"from one of namespace {stage.namespace}: it takes repeated - for one, and {stage.namespace} is the" in told
+    assert younger.ingress("x") is None
+    stage.create_service("x", annotations, PORT)
+    stage.until_ingress("x", "the Ingress in the older namespace", lambda _: True)
+    stage.api.delete(NAMESPACES, younger.namespace)
+
+
+def test_an_ingress_from_before_the_namespace_can_lose_its_finalizers_and_ask_for_nothing_new(
+    stage: Stage, host: str
+) -> None:
+    stage.create_service("a-b-shop", {"ingress/http": "true", "ingress/host": host}, PORT)
+    stage.until_ingress("a-b-shop", "the Ingress", lambda _: True)
+    later = f"{stage.namespace}-a-b"
+    stage.api.patch(INGRESSES, "a-b-shop", {"metadata": {"finalizers": ["example.com/held"]}}, stage.namespace)
+    stage.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": later}})
+    ports = itertools.count(1)
+
+    def denied() -> bool:
+        backend = {"service": {"name": "a-b-shop", "port": {"number": next(ports)}}}
+        rule = {"host": host, "http": {"paths": [{"pathType": "Prefix", "path": "/", "backend": backend}]}}
+        change = {"spec": {"rules": [rule]}}
+        return said(lambda: stage.api.patch(INGRESSES, "a-b-shop", change, stage.namespace)) is not None
+
+    stage.until("the policy to know the namespace", denied)
+    stage.api.delete(SERVICES, "a-b-shop", stage.namespace)
+    stage.api.patch(INGRESSES, "a-b-shop", {"metadata": {"finalizers": None}}, stage.namespace)
+    stage.until("no Ingress", lambda: stage.ingress("a-b-shop") is None)
+    stage.api.delete(NAMESPACES, later)
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
