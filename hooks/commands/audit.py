@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from hooks.commands import remedies
-from hooks.commands.claims import clashes, collisions
+from hooks.commands.claims import Collision, clashes, collisions
 from hooks.commands.drift import differences
 from hooks.commands.findings import Finding
 from hooks.commands.inventory import (
@@ -273,12 +273,25 @@ class Auditor:
                 age = "is older" if clash.older.born[0] < clash.younger.born[0] else "is as old"
                 sentence = f"{clash.older} {age}, and claims {listed(claims)}, too"
                 yield Found(Kind.CLAIMED_TWICE, clash.younger.item, sentence, self._of_another_host(clash.younger))
-        for collision in collisions(objects):
+        yield from filter(None, map(self._of_one_name, collisions(objects)))
+
+    def _of_one_name(self, collision: Collision) -> Found | None:
+        made, other, what = collision.younger, collision.other, collision.kind
+        item, command = made.item, self._of_another_host(made)
+        if collision.kind == SERVICE:
             service = self._inventory.services.get(collision.one) or self._inventory.services.get(collision.other)
-            if service:
-                other = collision.other if service.item.label == collision.one else collision.one
-                sentence = f"{collision.upstream} is the name of Service {other}, too, in ingress-nginx and Traefik"
-                yield Found(Kind.UPSTREAM_COLLISION, service.item, sentence, remedies.edit(service.item))
+            if not service:
+                return None
+            item, command = service.item, remedies.edit(service.item)
+            other = collision.other if item.label == collision.one else collision.one
+        elif collision.kind == INGRESS:
+            what = "a route of Ingress"
+        else:
+            owner = self._owner_of(made)
+            command = remedies.edit(owner.item if owner else item)
+        where = " and ".join(collision.controllers)
+        sentence = f"{collision.name} is the name of {what} {other}, too, in {where}"
+        return Found(Kind.UPSTREAM_COLLISION, item, sentence, command)
 
     def _of_another_host(self, made: Made) -> Command:
         owner = self._owner_of(made)

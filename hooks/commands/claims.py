@@ -1,10 +1,12 @@
-"""Claims: which hosts and paths Ingresses and HTTPRoutes claim, and under which names controllers keep their Services.
+"""Claims: which hosts and paths Ingresses and HTTPRoutes claim, and under which names controllers keep what is in them.
 
 Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresses) and controller.go (upstreamName); the
 Gateway API reference, HTTPRouteRule (which of two equal matches wins); Traefik, pkg/provider/kubernetes/ingress (the
-names of its services).
+names of its services, routers and certificates) and pkg/provider/configuration.go (Normalize).
 """
 
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +17,9 @@ from hooks.commands.ingresses import Spec, as_spec
 from hooks.commands.inventory import INGRESS, Made
 from hooks.copying import OLD_CLASS
 from hooks.exposure import as_prefix, location
+
+NGINX, TRAEFIK = "ingress-nginx", "Traefik"
+SERVICE, SECRET = "Service", "Secret"
 
 
 class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -55,11 +60,14 @@ class Claim(NamedTuple):
         return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
 
 
-class Upstream(NamedTuple):
-    """The name that a controller gives to a port of a Service."""
+class Name(NamedTuple):
+    """The name that a controller gives to something of an Ingress. What has one name is one thing to it."""
 
+    controller: str
     ingress_class: str
-    name: str
+    kind: str
+    """What has the name: a Service, an Ingress (one of its routes) or a Secret."""
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +81,16 @@ class Clash:
 
 @dataclass(frozen=True, slots=True)
 class Collision:
-    """Two Services that have one upstream name; `one` is of the younger Ingress, and both are namespace/name."""
+    """Two Services, Ingresses or Secrets to which controllers give one name."""
 
+    younger: Made
+    """The Ingress that uses `one`."""
+    kind: str
     one: str
+    """As namespace/name, as is the other."""
     other: str
-    upstream: str
+    name: str
+    controllers: list[str]
 
 
 def clashes(objects: Iterable[Made]) -> Iterator[Clash]:
@@ -92,16 +105,22 @@ def clashes(objects: Iterable[Made]) -> Iterator[Clash]:
 
 
 def collisions(objects: Iterable[Made]) -> Iterator[Collision]:
-    """Yield the upstream names that two Services have, once each."""
-    services: dict[Upstream, dict[str, Made]] = {}
+    """Yield what has one name in a controller: each two once, with all controllers that give them that name.
+
+    Which controller serves a class is not known here, so each class is taken for ingress-nginx's and for Traefik's.
+    """
+    users: dict[Name, dict[str, Made]] = {}
     for made in sorted(objects, key=lambda made: made.born):
-        for upstream, service in upstreams_of(made):
-            services.setdefault(upstream, {}).setdefault(service, made)
-    for upstream, users in services.items():
-        first, *others = users
+        for name, user in names_of(made):
+            users.setdefault(name, {}).setdefault(user, made)
+    found: dict[tuple[str, str, str, str], Collision] = {}
+    for name, used in users.items():
+        first, *others = used
         for other in others:
-            if users[first].looks_ours or users[other].looks_ours:
-                yield Collision(other, first, upstream.name)
+            if used[first].looks_ours or used[other].looks_ours:
+                new = Collision(used[other], name.kind, other, first, name.text, [])
+                found.setdefault((name.kind, name.text, other, first), new).controllers.append(name.controller)
+    yield from found.values()
 
 
 def shared(objects: Iterable[Made], claims: Callable[[Made], Iterable[Claim]]) -> Iterator[tuple[Claim, list[Made]]]:
@@ -149,15 +168,35 @@ def _claims_of_route(made: Made) -> Iterator[Claim]:
                     yield Claim(among, host, as_prefix(path), is_exact=False)
 
 
-def upstreams_of(made: Made) -> Iterator[tuple[Upstream, str]]:
-    """Yield the upstream names that an Ingress makes a controller use, and the Service of each as namespace/name."""
+def names_of(made: Made) -> Iterator[tuple[Name, str]]:
+    """Yield the names that an Ingress needs in ingress-nginx and in Traefik, and what has each, as namespace/name.
+
+    gateway/name-collisions.yaml says the same of Traefik's names.
+    """
     spec = as_spec(made.item) if made.kind == INGRESS else None
-    if isinstance(spec, Spec):
-        namespace, ingress_class = made.item.namespace, _class_of(made, spec)
-        for _, path in spec.paths():
-            if service := path.backend.service:
-                name = f"{namespace}-{service.name}-{service.port}"
-                yield Upstream(ingress_class, name), f"{namespace}/{service.name}"
+    if not isinstance(spec, Spec):
+        return
+    namespace, ingress_class = made.item.namespace, _class_of(made, spec)
+    routes = []
+    for host, path in spec.paths():
+        if service := path.backend.service:
+            name, user = f"{namespace}-{service.name}-{service.port}", f"{namespace}/{service.name}"
+            yield Name(NGINX, ingress_class, SERVICE, name), user
+            yield Name(TRAEFIK, ingress_class, SERVICE, normalized(name)), user
+            routes.append(normalized(f"{namespace}-{made.item.name}-{host}{path.path}"))
+    if not spec.rules and spec.default_backend:
+        routes.append("default-router")
+    for route, count in Counter(routes).items():
+        # What one Ingress needs twice gets a hash of its rule, which nobody else's name ends in by chance.
+        if count == 1:
+            yield Name(TRAEFIK, ingress_class, INGRESS, route), made.item.label
+    for secret in dict.fromkeys(entry.secret_name for entry in spec.tls or () if entry.secret_name):
+        yield Name(TRAEFIK, ingress_class, SECRET, f"{namespace}-{secret}"), f"{namespace}/{secret}"
+
+
+def normalized(text: str) -> str:
+    """Return a text as Traefik has it in its names: words of letters and digits, with one `-` between two."""
+    return "-".join("".join(char if unicodedata.category(char)[0] in "LN" else " " for char in text).split())
 
 
 def _class_of(made: Made, spec: Spec) -> str:

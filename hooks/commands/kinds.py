@@ -87,9 +87,12 @@ KINDS = {
     ),
     Kind.UPSTREAM_COLLISION: Row(
         Severity.ERROR,
-        "Two Services have one name in ingress-nginx and Traefik, which call them namespace-service-port. In "
-        "ingress-nginx one may get the other's settings, in Traefik the other's requests.",
-        "Give one of the two another name, or its port another number.",
+        "Two Services, routes of Ingresses or Secrets have one name in an ingress controller. ingress-nginx calls a "
+        "Service namespace-service-port, and Traefik, too, but it takes repeated - for one; it calls a route "
+        "namespace-ingress-host-path, and a certificate namespace-secret. In ingress-nginx a Service may get the "
+        "other's settings, in Traefik the other's requests; of two routes or certificates Traefik drops one. Each "
+        "class is compared as if either controller served it.",
+        "Give one of the two another name, the Service's port another number, or the Ingress another host.",
     ),
     Kind.CLAIMED_TWICE: Row(
         Severity.WARNING,
