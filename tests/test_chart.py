@@ -2,6 +2,7 @@
 
 import copy
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,99 @@ def test_values_and_settings_that_are_wrong_are_all_named() -> None:
         "at '/settings/paused': got string, want boolean",
     ):
         assert said in done.stderr
+
+
+RESTRICTED = {
+    ("image", "digest"),
+    ("image", "pullPolicy"),
+    ("nameOverride",),
+    ("fullnameOverride",),
+    ("podDisruptionBudget", "maxUnavailable"),
+}
+"""The values of text that can't be just anything: Kubernetes allows few characters there."""
+
+HOSTILE = [
+    "x\ny: z",
+    "1\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: more}\nx:",
+    "{{ .Release.Name }}{{",
+    "'",
+    '"\\',
+    "{a: b}",
+    "*a",
+    "!!binary x",
+    "null",
+    "010",
+    " # x",
+    "- x: y\n  z:\n",
+    "\u2028\t\x00x",
+    "x" * 300,
+]
+
+
+def everywhere(text: str) -> dict[str, Any]:
+    """Return values in which everything that may hold any text holds this one."""
+    filled: dict[str, Any] = {**MONITORING, "settings": {"host": text, "annotations": {text: text}}}
+    free = {"str": text, "dict": {text: text}, "list": [{text: text}]}
+    for leaf in chart.leaves():
+        *above, name = leaf.path
+        if type(leaf.default).__name__ in free and leaf.path not in {*RESTRICTED, ("settings",)}:
+            section = filled
+            for key in above:
+                section = section.setdefault(key, {})
+            section[name] = free[type(leaf.default).__name__]
+    return filled
+
+
+@cache
+def made_everywhere(text: str) -> list[dict[str, Any]]:
+    """Return the objects with such values, without hashes, and with the settings read."""
+    objects = rendered(everywhere(text))
+    for item in objects:
+        without_hash(item)
+        if "settings.yaml" in item.get("data", {}):
+            item["data"]["settings.yaml"] = yaml.safe_load(item["data"]["settings.yaml"])
+    return objects
+
+
+def replaced(value: Any, text: str, by: str) -> Any:
+    """Return a value with a text replaced wherever it stands."""
+    if isinstance(value, dict):
+        return {replaced(key, text, by): replaced(inside, text, by) for key, inside in value.items()}
+    if isinstance(value, list):
+        return [replaced(inside, text, by) for inside in value]
+    return value.replace(text, by) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_a_text_stays_where_its_value_belongs_whatever_it_is(text: str) -> None:
+    assert made_everywhere(text) == replaced(made_everywhere("PLACE"), "PLACE", text)
+
+
+@pytest.mark.parametrize("text", HOSTILE[:5], ids=ascii)
+def test_a_text_that_kubernetes_can_not_take_is_refused(text: str) -> None:
+    values: dict[str, Any] = {}
+    for *above, name in RESTRICTED:
+        (values.setdefault(above[0], {}) if above else values)[name] = text
+    said = template(values).stderr
+    assert [path for path in RESTRICTED if f"at '/{'/'.join(path)}'" not in said] == []
+
+
+def test_a_label_that_helm_would_leave_out_is_refused() -> None:
+    """With all labels, and with what selects by them. A NetworkPolicy would then let in every pod."""
+    labels = [
+        leaf.path for leaf in chart.leaves() if re.search("(Labels|labels|Annotations|nodeSelector)$", leaf.path[-1])
+    ]
+    values: dict[str, Any] = {}
+    for *above, name in labels:
+        (values.setdefault(above[0], {}) if above else values)[name] = {"x" * 318: "x"}
+    assert template(values).stderr.count("invalid propertyName") == len(labels) == 8
+
+
+@pytest.mark.parametrize("name", ["true", "null", "010"])
+def test_a_name_is_text_even_if_it_looks_like_something_else(name: str) -> None:
+    objects = rendered({"fullnameOverride": name, "nameOverride": name})
+    assert {item["metadata"]["labels"]["app.kubernetes.io/name"] for item in objects} == {name}
+    assert [item["metadata"]["name"] for item in objects].count(name) == 5
 
 
 HTTPROUTE = {"outputs": ["httproute"]}

@@ -27,7 +27,9 @@ DEPLOYMENT = yaml.safe_load((REPOSITORY / "manifests/deployment.yaml").read_text
 POD = DEPLOYMENT["template"]["spec"]
 [HOOK] = POD["containers"]
 
-Labels = dict[str, str]
+Labels = dict[Annotated[str, Meta(max_length=253 + 1 + 63)], str]
+"""Of labels or annotations. Where a key has more than 1,024 characters, Helm leaves out all of them, in silence."""
+
 Free = dict[str, Any]
 """A part of a Kubernetes object: the API server checks it."""
 
@@ -78,7 +80,8 @@ class PodDisruptionBudget(Section, frozen=True):
 
     enabled: Annotated[bool, Meta(description="Whether there is a PodDisruptionBudget.")] = True
     max_unavailable: Annotated[
-        int | str, Meta(description="How many pods a drain may take away at once: a number, or a percentage.")
+        Annotated[int, Meta(ge=0)] | Annotated[str, Meta(pattern="^[0-9]+%$")],
+        Meta(description="How many pods a drain may take away at once: a number, or a percentage."),
     ] = 1
 
 
@@ -227,10 +230,18 @@ class Values(Section, frozen=True):
     pod_annotations: Annotated[Labels, Meta(description="The annotations of the pods.")] = {}
     common_labels: Annotated[Labels, Meta(description="More labels of all objects, the pods among them.")] = {}
     name_override: Annotated[
-        str, Meta(description="What the label app.kubernetes.io/name says, in the place of the chart's name.")
+        str,
+        Meta(
+            pattern="^([A-Za-z0-9][A-Za-z0-9._-]*)?$",
+            description="What the label app.kubernetes.io/name says, in the place of the chart's name.",
+        ),
     ] = ""
     fullname_override: Annotated[
-        str, Meta(description="What the hook's objects are called, in the place of the release's name.")
+        str,
+        Meta(
+            pattern="^([a-z0-9][a-z0-9-]*)?$",
+            description="What the hook's objects are called, in the place of the release's name.",
+        ),
     ] = ""
     network_policy: Annotated[NetworkPolicy, Meta(description="Who may ask the hook.")] = NetworkPolicy()
     pod_disruption_budget: Annotated[

@@ -11,7 +11,7 @@
 
 {{- /* The labels by which the hook's pods are selected: they must never change. */}}
 {{- define "ingress-manager.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "ingress-manager.name" . }}
+app.kubernetes.io/name: {{ include "ingress-manager.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
