@@ -47,7 +47,8 @@ class Arrived:
 class Recorder:
     """A server on each of the Services' ClusterIPs and ports. Use it as a context manager.
 
-    Every request is answered with 200, a header `Answered-By: SERVICE:PORT`, and the request as JSON. A request to
+    Every request is answered with 200, a header `Answered-By: SERVICE:PORT`, and the request as JSON; one with the
+    header `Answer-With` is answered with the bytes that it has in hexadecimal, whatever they are. A request to
     speak HTTP/2 (RFC 7540, section 3.2) is agreed to, as many servers do; what comes then is recorded as Unreadable.
 
     Entering raises DevClusterError when it can't listen there.
@@ -118,7 +119,8 @@ class Recorder:
                     if tunnelled := await reader.read(LONGEST_HEAD):
                         raise Unreadable(f"{name} was sent, past every route: {tunnelled!r}")
                     return
-                writer.write(answer(arrived))
+                [given] = arrived.values("Answer-With") or [""]
+                writer.write(bytes.fromhex(given) or answer(arrived))
                 await writer.drain()
         except Unreadable as unreadable:
             self._seen.append(unreadable)

@@ -44,7 +44,8 @@ OF_EACH = {
 }
 """The headers that arrive with each request. All but the first are the gateway's own."""
 
-OF_SOME = {"Accept-Encoding", "Content-Length", "Transfer-Encoding", "User-Agent"}
+ANSWER_WITH = "Answer-With"
+OF_SOME = {ANSWER_WITH, "Accept-Encoding", "Content-Length", "Transfer-Encoding", "User-Agent"}
 """The headers that arrive with some requests, whatever is tried."""
 
 
@@ -59,6 +60,7 @@ class Attack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str = ""
     head: str = ""
     body: str = ""
+    answer: str = ""
     next: bool = False
     http2: str | None = None
     without: str = ""
@@ -131,12 +133,16 @@ def attacks(*, http2: bool) -> pytest.MarkDecorator:
 @attacks(http2=False)
 def test_an_attack_reaches_no_service_that_it_does_not_name(target: Target, mark: str) -> None:
     attack, end = ATTACKS[mark], f"User-Agent: {mark}/http\r\n"
+    if attack.answer:
+        end += f"{ANSWER_WITH}: {unescaped(attack.answer).hex()}\r\n"
     sent = target.bytes(
         attack.head.replace("\n", "\r\n") + end + ("" if attack.next else "Connection: close\r\n") + "\r\n"
     )
     sent += target.bytes(attack.body)
     if attack.next:
-        sent += target.bytes(f"GET /open/next HTTP/1.1\r\nHost: {HOSTS['open']}\r\n{end}Connection: close\r\n\r\n")
+        sent += target.bytes(
+            f"GET /open/next HTTP/1.1\r\nHost: {HOSTS['open']}\r\nUser-Agent: {mark}/http\r\nConnection: close\r\n\r\n"
+        )
     check(target, mark, "http", send(target.http_port, sent))
 
 
@@ -216,7 +222,7 @@ def send(port: int, sent: bytes) -> list[Status]:
         with contextlib.suppress(ConnectionResetError):
             while chunk := connection.recv(65536):
                 received += chunk
-    answers = re.split(rb"(?=^HTTP/1\.[01] [0-9]{3} )", received, flags=re.MULTILINE)[1:]
+    answers = re.split(rb"(?=HTTP/1\.[01] [0-9]{3} )", received)[1:]
     return [PAGE if b"\r\nContent-Security-Policy:" in answer else int(answer[9:12]) for answer in answers]
 
 
