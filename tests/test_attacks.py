@@ -17,7 +17,7 @@ ATTACKS = cases.cases_in(cases.ATTACKS)
 README = (cases.ATTACKS / "README.md").read_text(encoding="utf-8")
 REPOSITORY = cases.TESTS.parent
 
-FINDINGS = {f"finding S{number}" for number in range(1, 23)}
+FINDINGS = {f"finding S{number}" for number in range(1, 28)}
 CVES = {
     "CVE-2021-25740",
     "CVE-2021-25742",
