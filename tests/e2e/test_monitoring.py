@@ -16,7 +16,7 @@ import requests
 import yaml
 
 from devcluster import gateway
-from devcluster.api import NAMESPACES, SERVICES, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, wait_for
 from devcluster.cluster import DevCluster, install_crds
 from devcluster.errors import NotReady
 from devcluster.ports import ReservedPort
@@ -198,7 +198,7 @@ def selectors(node: Any) -> Iterator[str]:
 
 
 def test_all_that_the_alerts_and_the_dashboard_ask_for_is_there(watched: Watched) -> None:
-    """A Service is refused, another one loses its Ingress to new settings, and ingress-manager is paused."""
+    """A Service is refused, one can't have its Ingress, one loses it to new settings, and ingress-manager is paused."""
     stage, cluster = watched.stage, watched.cluster
     settings = yaml.safe_load(cluster.settings_file.read_text())
     stage.create_service("refused", {"ingress/http": "yes"})
@@ -206,6 +206,11 @@ def test_all_that_the_alerts_and_the_dashboard_ask_for_is_there(watched: Watched
     assert alert["labels"]["reason"] == "invalid-value"
     assert "for the reason invalid-value, and" in alert["annotations"]["description"]
 
+    metadata = {"name": "taken", "namespace": stage.namespace}
+    other = {"apiVersion": INGRESSES.api_version, "kind": INGRESSES.kind, "metadata": metadata}
+    stage.api.create(INGRESSES, other | {"spec": {"rules": [{"host": "taken.example.com"}]}})
+    stage.create_service("taken", {"ingress/http": "true"})
+    stage.until_event("taken", "is in the way")
     stage.create_service("forbidden", {"ingress/http": "true", "ingress/host": "b.example.com"})
     stage.until_ingress("forbidden", "the Ingress", lambda _: True)
     cluster.restart_hook(settings | {"paused": True, "namespaces": {"*": {"hosts": ["a.example.com"]}}})

@@ -299,6 +299,8 @@ def test_while_the_limits_are_tightened_to_what_stands(shops: Shops) -> None:
         shops.expect_no_loss(disturb)
     finally:
         cluster.restart_hook(settings)
+        shops.change_timeouts(shops.names)
+        shops.until_followed(shops.names, lambda found: "example.com/note" not in found["metadata"]["annotations"])
     assert specs(shops) == before
 
 
