@@ -14,6 +14,7 @@ PATCHES = 1000
 """If each failed, and made an Event, what fails next would wait for more than a minute."""
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_engine_is_enough")
 def test_who_patches_refused_services_all_the_time_delays_nobody(cluster: DevCluster, stage: Stage) -> None:
     names = [f"wrong-{number}" for number in range(12)]
