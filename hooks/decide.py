@@ -60,9 +60,9 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     seconds; only `resync_after` depends on it.
     """
     wishes = annotations.read(service.metadata.annotations or {})
-    standing = observed.all()
-    if wishes is None and not (policy.paused and standing):
+    if wishes is None and not (policy.paused and observed.all()):
         return Decision(wanted=False)
+    standing = observed.all()
     here = in_namespace(policy, service.metadata.namespace)
     if wishes is None or policy.paused:
         return unchanged(service, standing, here, pause(service), wanted=wishes is not None)
