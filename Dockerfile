@@ -15,12 +15,15 @@ WORKDIR /src
 COPY requirements.txt .
 RUN pip --python /opt/venv/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r requirements.txt
 
-# setup.cfg reads the README and the license.
-COPY LICENSE README.md pyproject.toml setup.cfg ./
-COPY hooks hooks
 # Some packages bring their own tests, 6 MB in all, which nothing imports.
-RUN pip --python /opt/venv/bin/python install --no-cache-dir --no-deps . \
- && find /opt/venv -depth -type d '(' -name tests -o -name testing ')' -exec rm -r '{}' +
+RUN find /opt/venv -depth -type d '(' -name tests -o -name testing ')' -exec rm -r '{}' +
+
+# What the image runs, and the library without the commands for people, which .dockerignore leaves out.
+WORKDIR /opt/ingress-manager
+COPY ingress_manager ingress_manager
+COPY hooks hooks
+COPY not_found not_found
+RUN python -m compileall -q .
 
 
 FROM ${BASE}
@@ -36,7 +39,10 @@ RUN pip uninstall --yes --root-user-action ignore pip \
 
 # Owned by root and compiled: the hook has no file to write.
 COPY --from=build /opt/venv /opt/venv
+COPY --from=build /opt/ingress-manager /opt/ingress-manager
 ENV PATH=/opt/venv/bin:$PATH
+# From here gunicorn imports hooks and not_found.
+WORKDIR /opt/ingress-manager
 
 # By number, because the kubelet can't tell whether a name is root's. It needs no entry in /etc/passwd.
 USER 65532:65532

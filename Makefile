@@ -45,8 +45,8 @@ run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTING
 		--bind 127.0.0.1:$(PORT) 'hooks.app:create_app()'
 
 not-found: $(bin)/.complete  ## the 404 page on 127.0.0.1:8080, or PORT=…; its probes and metrics on the next port
-	@exec $(bin)/gunicorn --config python:hooks.not_found.conf --bind 127.0.0.1:$(PORT) \
-		--bind 127.0.0.1:$$(($(PORT) + 1)) "hooks.not_found.app:create_app($$(($(PORT) + 1)))"
+	@exec $(bin)/gunicorn --config python:not_found.conf --bind 127.0.0.1:$(PORT) \
+		--bind 127.0.0.1:$$(($(PORT) + 1)) "not_found.app:create_app($$(($(PORT) + 1)))"
 
 image: $(bin)/.complete  ## the image IMAGE=…, by docker, podman or buildah; PLATFORMS=linux/amd64,linux/arm64 for both
 	@exec $(bin)/python -m tools.image build --platforms '$(PLATFORMS)' --base '$(BASE)' --builder '$(BUILDER)' \
@@ -54,7 +54,7 @@ image: $(bin)/.complete  ## the image IMAGE=…, by docker, podman or buildah; P
 
 image-test: $(bin)/.complete  ## build the image, run it as the manifests say, and print what is in it (CycloneDX); BASE=…
 	@BASE='$(BASE)' BUILD_OPTIONS='$(BUILD_OPTIONS)' \
-		$(bin)/python -m pytest --thorough tests/test_image.py tests/e2e/test_image.py >&2
+		$(bin)/python -m pytest --thorough tests/tools/test_image.py tests/e2e/test_image.py >&2
 	@exec $(bin)/python -m tools.image sbom localhost/ingress-manager:tested
 
 install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…; each command is shown
@@ -82,8 +82,8 @@ test-fast: $(bin)/.complete  ## only the tests that need no cluster
 	@$(if $(PYTEST),$(bin)/python -m pytest -m 'not e2e' $(PYTEST),$(all_tests) -m 'not e2e')
 
 fuzz: $(bin)/.complete  ## let the fuzzer search for SECONDS=300, and Kubernetes' own validation for a fifth of that
-	@$(bin)/python -m tests.fuzz --seconds $(SECONDS)
-	@$(bin)/python -m tests.validation --seconds $$((($(SECONDS) + 4) / 5))
+	@$(bin)/python -m tests.core.fuzz --seconds $(SECONDS)
+	@$(bin)/python -m tests.core.validation --seconds $$((($(SECONDS) + 4) / 5))
 
 histories: $(bin)/.complete  ## play HISTORIES=400 random histories with faults on a real control plane, from SEED=1
 	@$(bin)/python -m devcluster build
@@ -112,11 +112,11 @@ cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attack
 
 screenshot: $(bin)/.complete  ## take the pictures in the docs, of the 404 page and of `play`, in Chromium
 	@$(bin)/python -m tools.debian
-	@$(bin)/python -m pytest --quiet tests/test_browser.py tests/test_browser_play.py -k picture --thorough --screenshot
+	@$(bin)/python -m pytest --quiet tests/not_found/test_browser.py tests/commands/test_browser_play.py -k picture --thorough --screenshot
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
-		--custom-compile-command 'make lock' --output-file requirements.txt setup.cfg
+		--custom-compile-command 'make lock' --output-file requirements.txt --extra hook setup.cfg
 
 bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may run meanwhile
 	@exec $(bin)/python -m bench

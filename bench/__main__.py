@@ -14,7 +14,7 @@ from bench.run import run
 from bench.throughput import throughput_section
 from devcluster.build import Progress
 from devcluster.console import Command, end_on_signals, engine_option
-from tests.worst import worst_requests
+from devcluster.worst import worst_requests
 
 PARTS = ("core", "commands", "hook", "gateway", "cluster", "throughput")
 

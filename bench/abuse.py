@@ -30,12 +30,12 @@ from devcluster.api import EVENTS, SERVICES, ApiError, Object, wait_for
 from devcluster.build import Progress, build
 from devcluster.cluster import DevCluster
 from devcluster.errors import NotReady
-from hooks.metacontroller import answer
-from hooks.settings import load
-from tests.image import docker, serving
-from tests.manifests import find
-from tests.metacontroller import sync_request
-from tests.worst import encoded, worst_requests
+from devcluster.manifests import find
+from devcluster.sync_requests import sync_request
+from devcluster.worst import encoded, worst_requests
+from hooks.settings_file import load
+from hooks.sync import answer
+from tests.tools.image import docker, serving
 from tools import image as images
 
 TENANTS = 20

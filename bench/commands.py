@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from bench.figures import Figure, Section, at_most
 from devcluster.build import Progress
-from hooks.commands.manifests import Item, Origin
-from hooks.commands.render import render
-from hooks.policy import Policy
-from tests.metacontroller import as_created
+from devcluster.sync_requests import as_created
+from ingress_manager.commands.manifests import Item, Origin
+from ingress_manager.commands.render import render
+from ingress_manager.core.policy import Policy
 
 COMMANDS = ("render", "audit")
 

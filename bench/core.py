@@ -17,8 +17,8 @@ import yaml
 
 from bench.figures import Figure, Section, at_most
 from devcluster.build import REPOSITORY, Progress
-from hooks.metacontroller import answer
-from hooks.policy import Policy
+from hooks.sync import answer
+from ingress_manager.core.policy import Policy
 
 POLICY = Policy()
 NOW = datetime.now(UTC)

@@ -10,7 +10,7 @@ from bench.metrics import read_answers
 from devcluster.api import INGRESSES, SERVICES, wait_for
 from devcluster.build import Progress
 from devcluster.cluster import DevCluster
-from hooks.decide import RECHECK_SECONDS
+from ingress_manager.core.decide import RECHECK_SECONDS
 
 EVENTS = 500
 """CPU time is counted in hundredths of a second: with fewer events, 0.3 ms for each could not be told from nothing."""

@@ -18,7 +18,7 @@ from bench.metrics import read_answers
 from devcluster.api import INGRESSES, SERVICES, wait_for
 from devcluster.build import Progress
 from devcluster.cluster import DevCluster
-from hooks.decide import RECHECK_SECONDS, RESYNC_SECONDS
+from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 
 WINDOW = 60.0
 """Seconds: half of the time over which the resyncs are spread."""

@@ -15,7 +15,7 @@ from bench.run import run
 from bench.scale import scale_sections
 from devcluster.build import Progress
 from devcluster.console import Command, end_on_signals, engine_option
-from tests.worst import worst_services
+from devcluster.worst import worst_services
 
 PARTS = ("scale", "abuse")
 

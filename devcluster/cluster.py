@@ -20,7 +20,7 @@ from devcluster.gateway import Gateway
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, find_traefik
-from hooks.settings import load
+from hooks.settings_file import load
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")
 

@@ -2,7 +2,7 @@
 
 | route        | answer                                                                  |
 |--------------|-------------------------------------------------------------------------|
-| POST /sync   | `metacontroller.answer`: what should exist for a Service                |
+| POST /sync   | `sync.answer`: what should exist for a Service                |
 | GET /metrics | the metrics, in Prometheus' text format                                 |
 | GET /healthz | 200: the process answers                                                |
 | GET /readyz  | 200: the process answers; it starts only with settings that can be used |
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from http import HTTPStatus
-from importlib.metadata import version
 from threading import BoundedSemaphore
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple
@@ -22,14 +21,17 @@ from flask import Flask, Response, request
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
-from hooks import logs, metacontroller, settings
+from hooks import logs
 from hooks.attempts import NEW_SECONDS, Attempts
-from hooks.errors import LONGEST_REFUSAL, Problem, Refused
-from hooks.kubernetes import Service
-from hooks.metacontroller import Answer
 from hooks.metrics import Metrics
-from hooks.settings import SettingsFile
-from hooks.text import one_line
+from hooks.settings_file import SettingsFile, from_environment
+from hooks.sync import Answer
+from hooks.sync import answer as answer_to
+from hooks.sync import changed as changed_at
+from ingress_manager import __version__
+from ingress_manager.core.errors import LONGEST_REFUSAL, Problem, Refused
+from ingress_manager.core.kubernetes import Service
+from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
 """Bytes. etcd takes objects of up to 1.5 MiB, and a request holds a Service and what was made for it. But Go writes a <
@@ -45,8 +47,6 @@ LONGEST_LOGGED = 200
 """How many characters are logged of a request's path, or of a Service's name and namespace, which have 63 at most. But
 whoever reaches the hook's port can send others.
 """
-
-VERSION = version("ingress-manager")
 
 UNREADABLE_BODY = "the body can't be read"
 
@@ -71,7 +71,7 @@ class Sync:
     def __init__(self, settings_file: SettingsFile) -> None:
         self.policy = settings_file.policy
         self.log = logs.make_logger()
-        self.metrics = Metrics(VERSION, settings_file.sha256, paused=settings_file.policy.paused)
+        self.metrics = Metrics(__version__, settings_file.sha256, paused=settings_file.policy.paused)
         self.attempts = Attempts()
         self._large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
 
@@ -83,7 +83,7 @@ class Sync:
         """Return the reply to one request."""
         started = perf_counter()
         try:
-            answer = metacontroller.answer(body, self.policy, datetime.now(UTC))
+            answer = answer_to(body, self.policy, datetime.now(UTC))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a bug, and the next request is answered
             self.metrics.count_answer(500)
             return self.bug(error)
@@ -104,7 +104,7 @@ class Sync:
         """Return the answer, or a refusal with the same reasons after which Metacontroller asks again later."""
         if answer.status != 422 or answer.refused is None or answer.service is None:
             return answer
-        changed = metacontroller.changed(body)
+        changed = changed_at(body)
         is_new = changed is not None and (datetime.now(UTC) - changed).total_seconds() < NEW_SECONDS
         seconds = self.attempts.later(answer.service, monotonic(), is_new=is_new)
         if seconds is None:
@@ -149,9 +149,9 @@ class Sync:
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
     """Return the WSGI application with the given settings, or else those of the file that the environment names.
 
-    Raises hooks.errors.SettingsError when the settings can't be used: the hook then does not start.
+    Raises ingress_manager.core.errors.SettingsError when the settings can't be used: the hook then does not start.
     """
-    settings_file = settings.from_environment() if settings_file is None else settings_file
+    settings_file = from_environment() if settings_file is None else settings_file
     sync = Sync(settings_file)
     app = Flask(__name__, static_folder=None)
     app.url_map.merge_slashes = False  # //sync is not found, rather than redirected to /sync
@@ -184,7 +184,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
     sync.log.info(
         "started",
-        version=VERSION,
+        version=__version__,
         settings=msgspec.to_builtins(settings_file.policy),
         settings_sha256=settings_file.sha256,
     )

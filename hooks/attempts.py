@@ -22,8 +22,8 @@ from collections import OrderedDict
 from math import exp
 from typing import TypeVar
 
-from hooks.decide import RESYNC_SECONDS, spread
-from hooks.kubernetes import Service
+from ingress_manager.core.decide import RESYNC_SECONDS, spread
+from ingress_manager.core.kubernetes import Service
 
 ROOM = 4
 """Refusals that may be under way. If no end of one is seen, two replicas tell eight a second: fewer than the queue

@@ -5,8 +5,9 @@ import socket
 import sys
 from pathlib import Path
 
-from hooks import logs, settings
-from hooks.errors import SettingsError
+from hooks import logs
+from hooks.settings_file import from_environment
+from ingress_manager.core.errors import SettingsError
 
 PORT = 8080
 
@@ -57,7 +58,7 @@ def on_starting(_server: object) -> None:
     logs.log_everything()
     allow_open_files(worker_connections + 100)
     try:
-        settings.from_environment()
+        from_environment()
     except SettingsError as error:
         logs.make_logger().error("settings", sentence=str(error))
         sys.exit(2)

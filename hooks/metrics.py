@@ -17,7 +17,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from hooks.errors import Reason, Refused
+from ingress_manager.core.errors import Reason, Refused
 
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 STATUSES = (200, 400, 413, 422, 429, 500)

@@ -16,24 +16,24 @@ from typing import Any
 
 import yaml
 
-from hooks.commands.adopt import adopt, lines
-from hooks.commands.audit import audit
-from hooks.commands.ingresses import INGRESS as INGRESS_KIND
-from hooks.commands.manifests import Item, Manifests, read
-from hooks.commands.migrate import migrate
-from hooks.commands.preview import preview
-from hooks.commands.reports import effects, findings
-from hooks.errors import SettingsError
-from hooks.metacontroller import answer
-from hooks.not_found.page import page
-from hooks.not_found.texts import LANGUAGES
-from hooks.policy import Policy
-from hooks.settings import parse
-from tests import helm
-from tests.metacontroller import body, sync_request
-from tools import examples, golang
+from devcluster.build import REPOSITORY
+from devcluster.sync_requests import body, sync_request
+from hooks.sync import answer
+from ingress_manager.commands.adopt import adopt, lines
+from ingress_manager.commands.audit import audit
+from ingress_manager.commands.ingresses import INGRESS as INGRESS_KIND
+from ingress_manager.commands.manifests import Item, Manifests, read
+from ingress_manager.commands.migrate import migrate
+from ingress_manager.commands.preview import preview
+from ingress_manager.commands.reports import effects, findings
+from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
+from not_found.page import page
+from not_found.texts import LANGUAGES
+from tools import examples, golang, helm
 
-TESTS = Path(__file__).parent.parent / "tests"
+TESTS = REPOSITORY / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
 MIGRATIONS = TESTS / "migrate"
 ADOPTIONS = TESTS / "adopt"

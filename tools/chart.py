@@ -18,7 +18,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_kubectl
-from hooks.policy import Policy
+from ingress_manager.core.policy import Policy
 from tools.markdown import table
 
 CHART = REPOSITORY / "charts/ingress-manager"

@@ -35,8 +35,8 @@ MANIFESTS = {
 
 CHART = Path("charts/ingress-manager")
 
-PACKAGED = ("LICENSE", "README.md", "pyproject.toml", "setup.cfg", "hooks")
-"""What the wheel is made from, as in the Dockerfile."""
+PACKAGED = ("LICENSE", "README.md", "pyproject.toml", "setup.cfg", "ingress_manager")
+"""What the wheel is made from."""
 
 SUMS = "SHA256SUMS"
 

@@ -13,18 +13,19 @@ from typing import Any
 import msgspec
 import yaml
 
-from hooks.annotations import TABLE
-from hooks.commands import explain, exposecontroller, xposer
-from hooks.commands.exposed import Row
-from hooks.commands.kinds import KINDS
-from hooks.copying import KNOWN
-from hooks.errors import REASONS, Reason
-from hooks.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
-from hooks.settings import FILE_VARIABLE
+from devcluster.build import REPOSITORY
+from ingress_manager.commands import explain, exposecontroller, xposer
+from ingress_manager.commands.exposed import Row
+from ingress_manager.commands.kinds import KINDS
+from ingress_manager.core.annotations import TABLE
+from ingress_manager.core.copying import KNOWN
+from ingress_manager.core.errors import REASONS, Reason
+from ingress_manager.core.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
+from ingress_manager.core.settings import FILE_VARIABLE
 from tools import chart, routing
 from tools.markdown import table
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = REPOSITORY / "docs"
 SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
 TRAFFIC = DOCS.parent / "tests/e2e/traffic.yaml"

@@ -6,11 +6,12 @@ So whatever somebody chooses on the page is a Service of which the tests say wha
 import json
 import re
 import textwrap
-from pathlib import Path
 from typing import NamedTuple
 
-CASES = Path(__file__).parent.parent / "tests/cases"
-FILE = Path(__file__).parent.parent / "hooks/commands/page/examples.json"
+from devcluster.build import REPOSITORY
+
+CASES = REPOSITORY / "tests/cases"
+FILE = REPOSITORY / "ingress_manager/commands/page/examples.json"
 
 UID = re.compile(r"^  uid: .*\n", re.MULTILINE)
 """What only the API server states."""

@@ -1,15 +1,15 @@
 """The table of hosts and paths, tests/paths.yaml: as typed values, and as parts of docs/paths.md."""
 
 import re
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 import yaml
 
+from devcluster.build import REPOSITORY
 from tools.markdown import table
 
-TABLE = Path(__file__).parent.parent / "tests/paths.yaml"
+TABLE = REPOSITORY / "tests/paths.yaml"
 HOST = "www.example.com"
 PAGE = "page"
 

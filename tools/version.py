@@ -12,8 +12,11 @@ from devcluster.errors import DevClusterError
 
 IMAGE = r"^ *image: ghcr\.io/ingress-manager/ingress-manager:(.+)$"
 
+STATED = "ingress_manager/__init__.py"
+"""The file that states the version for Python."""
+
 PLACES = {
-    "setup.cfg": (r"^version = (.+)$",),
+    STATED: (r"^__version__ = \"(.+)\"$",),
     "manifests/deployment.yaml": (IMAGE,),
     "manifests/kustomization.yaml": (r"^# +newTag: (.+)$", r"^ +app\.kubernetes\.io/version: (.+)$"),
     "gateway/not-found/deployment.yaml": (IMAGE,),
@@ -27,7 +30,7 @@ SEMANTIC = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 def stated(root: Path = REPOSITORY) -> str:
     """Return the version that setup.cfg states."""
-    [found] = re.findall(PLACES["setup.cfg"][0], (root / "setup.cfg").read_text(encoding="utf-8"), re.MULTILINE)
+    [found] = re.findall(PLACES[STATED][0], (root / STATED).read_text(encoding="utf-8"), re.MULTILINE)
     return str(found)
 
 

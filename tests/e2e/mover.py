@@ -8,9 +8,9 @@ from typing import Any
 import yaml
 
 from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, Api, path_of
+from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from tests.e2e.tenant import BINDINGS, ROLES
-from tests.manifests import REPOSITORY
 
 RIGHTS = REPOSITORY / "docs/commands/examples/mover.yaml"
 

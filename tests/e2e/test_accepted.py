@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, path_of
 from devcluster.control_plane import ControlPlane
-from hooks.policy import Policy
-from tests import made_up
-from tests.metacontroller import Object
-from tests.test_attacks import ATTACKS
-from tests.test_cases import CASES
-from tests.test_properties import wanted
+from devcluster.sync_requests import Object
+from ingress_manager.core.policy import Policy
+from tests.core import made_up
+from tests.core.test_attacks import ATTACKS
+from tests.core.test_cases import CASES
+from tests.core.test_properties import wanted
 
 RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "Service": SERVICES}
 GOLDEN = [

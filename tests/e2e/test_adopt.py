@@ -15,18 +15,18 @@ import yaml
 
 from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, Object
 from devcluster.backend import Backend
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import Gateway, lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
-from hooks.commands.adopt import adopt
-from hooks.commands.managed import DECORATOR
-from hooks.settings import FILE_VARIABLE
-from hooks.standing import LAST_APPLIED
+from ingress_manager.commands.adopt import adopt
+from ingress_manager.commands.managed import DECORATOR
+from ingress_manager.core.settings import FILE_VARIABLE
+from ingress_manager.core.standing import LAST_APPLIED
 from tests.e2e.conftest import is_second
 from tests.e2e.mover import RIGHTS, Watch, mover
 from tests.e2e.test_commands import environment_of, run
-from tests.manifests import REPOSITORY
 from tools import cases
 
 SETTINGS = cases.ADOPTIONS / "settings.yaml"

@@ -32,10 +32,10 @@ import pytest
 import yaml
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, path_of, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.tenant import said, tenant_of
-from tests.manifests import REPOSITORY
 
 pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
 

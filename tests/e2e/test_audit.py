@@ -20,10 +20,10 @@ from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, 
 from devcluster.cluster import DevCluster
 from devcluster.errors import NotReady
 from devcluster.story import Stage
-from hooks.commands.kinds import Kind
-from hooks.commands.remedies import SYNC_ALL
-from hooks.commands.steps import shown
-from hooks.standing import LAST_APPLIED
+from ingress_manager.commands.kinds import Kind
+from ingress_manager.commands.remedies import SYNC_ALL
+from ingress_manager.commands.steps import shown
+from ingress_manager.core.standing import LAST_APPLIED
 from tests.e2e.test_commands import run
 
 pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]

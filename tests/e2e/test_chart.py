@@ -19,17 +19,18 @@ import yaml
 
 from devcluster import engines
 from devcluster.api import EVENTS, NAMESPACES, Object, Resource, path_of
+from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, hook_command
 from devcluster.control_plane import ControlPlane
+from devcluster.manifests import find
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, require_built
 from devcluster.story import Stage, steps_for
-from hooks.errors import SettingsError
-from hooks.settings import FILE_VARIABLE, parse
+from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.settings import FILE_VARIABLE, parse
+from tests.docs.test_docs import blocks
 from tests.e2e.conftest import require
-from tests.manifests import REPOSITORY, find
-from tests.test_docs import blocks
 from tools import golang
 
 pytestmark = pytest.mark.thorough

@@ -10,13 +10,13 @@ import yaml
 
 from devcluster import credentials
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage
+from devcluster.sync_requests import service
+from tests.core.test_cases import CASES
 from tests.e2e.tenant import tenant_of
-from tests.manifests import REPOSITORY
-from tests.metacontroller import service
-from tests.test_cases import CASES
 from tools import cases
 
 

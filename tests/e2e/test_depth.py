@@ -21,9 +21,9 @@ from devcluster.api import (
     path_of,
     wait_for,
 )
+from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from tests.e2e.tenant import said, tenant_of
-from tests.manifests import REPOSITORY
 
 NAMESPACE = "deep"
 BACKEND_TLS_POLICIES, GATEWAYS, GRPCROUTES, REFERENCE_GRANTS, TLSROUTES = (

@@ -14,12 +14,13 @@ import yaml
 from devcluster.__main__ import welcome
 from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of, wait_for
 from devcluster.backend import Backend
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.gateway import NAME, USER, Answer, Gateway, lacking
+from devcluster.manifests import rendered
 from devcluster.story import Stage, served_by
 from tests.e2e.tenant import said, tenant_of
-from tests.manifests import REPOSITORY, rendered
 
 REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 PODS = Resource("v1", "pods", "Pod")

@@ -19,15 +19,15 @@ import yaml
 
 from devcluster import gateway, overlay
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, Resource, path_of, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from devcluster.ports import ReservedPort
 from devcluster.processes import Processes
 from devcluster.programs import find_programs, find_traefik
-from hooks.commands.claims import TRAEFIK, collisions, names_of
-from hooks.commands.inventory import Made, take_inventory
-from hooks.commands.manifests import Item, Origin
+from ingress_manager.commands.claims import TRAEFIK, collisions, names_of
+from ingress_manager.commands.inventory import Made, take_inventory
+from ingress_manager.commands.manifests import Item, Origin
 from tests.e2e.conftest import require
-from tests.manifests import REPOSITORY
 
 CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
 POLICIES = Resource(

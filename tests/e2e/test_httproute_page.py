@@ -13,9 +13,9 @@ from devcluster.api import EVENTS, HTTPROUTES, NAMESPACES, Resource
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, DevCluster
 from devcluster.control_plane import ControlPlane
+from devcluster.manifests import find
 from devcluster.story import Stage
-from tests.manifests import find
-from tests.test_docs import blocks
+from tests.docs.test_docs import blocks
 
 DECORATORCONTROLLERS = Resource(
     "metacontroller.k8s.io/v1alpha1", "decoratorcontrollers", "DecoratorController", namespaced=False

@@ -11,7 +11,7 @@ from devcluster.api import NAMESPACES
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, steps_for
 from tests.e2e.conftest import require
-from tests.image import built, docker, inspected, serving
+from tests.tools.image import built, docker, inspected, serving
 
 NAME = f"ingress-manager-story-{os.getpid()}"
 

@@ -18,8 +18,8 @@ from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
 from devcluster.processes import Processes
 from devcluster.programs import find_programs
+from tests.docs.test_docs import blocks
 from tests.e2e.conftest import require
-from tests.test_docs import blocks
 
 DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
 SERVICE_ACCOUNTS = Resource("v1", "serviceaccounts", "ServiceAccount")

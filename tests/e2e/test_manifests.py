@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from devcluster.api import INGRESSES, SERVICES, Resource, path_of, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
-from tests.manifests import FOLDERS, REPOSITORY, rendered
+from devcluster.manifests import FOLDERS, rendered
 from tools import dist, markdown
 
 POLICIES = Resource(
@@ -68,7 +69,7 @@ def test_the_options_of_the_gateway_and_of_openshift_are_taken_without_a_warning
     installed: ControlPlane, tmp_path: Path
 ) -> None:
     base = os.path.relpath(REPOSITORY, tmp_path.resolve())
-    options = ["gateway/gateway-api", "gateway/https-redirect", "gateway/node-port", "openshift"]
+    options = ["gateway/gateway-api", "gateway/https-redirect", "gateway/node-port", "manifests/openshift"]
     kustomization = {
         "resources": [f"{base}/{folder}" for folder in FOLDERS],
         "components": [f"{base}/{folder}" for folder in options],

@@ -17,14 +17,15 @@ import yaml
 
 from devcluster import gateway
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster, install_crds
 from devcluster.errors import NotReady
+from devcluster.manifests import find
 from devcluster.ports import ReservedPort
 from devcluster.story import Stage
+from tests.docs.test_docs import blocks
 from tests.e2e.conftest import require
-from tests.manifests import REPOSITORY, find
-from tests.monitoring import ALERTS, RULES, crds, expressions, scraped
-from tests.test_docs import blocks
+from tests.manifests.monitoring import ALERTS, RULES, crds, expressions, scraped
 from tools import golang
 
 pytestmark = pytest.mark.thorough

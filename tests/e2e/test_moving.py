@@ -5,10 +5,10 @@ import re
 import pytest
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.test_adopt import create_pair, is_ours, settle, sh
-from tests.manifests import REPOSITORY
 
 pytestmark = pytest.mark.thorough
 

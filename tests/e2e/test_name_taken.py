@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, ApiError, Object, Resource, path_of, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage
 from tests.e2e.audit import until_create_met_an_existing_ingress
-from tests.manifests import REPOSITORY
 
 LABEL = {"app.kubernetes.io/managed-by": "ingress-manager"}
 DECORATOR = "metacontroller.k8s.io/decorator-controller"

@@ -31,8 +31,8 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import answers
 from devcluster.story import Stage
+from tests.bench.steady_load import ALL_KINDS, Report, SteadyLoad
 from tests.e2e.audit import writes
-from tests.steady_load import ALL_KINDS, Report, SteadyLoad
 
 pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
 

@@ -5,10 +5,11 @@ import re
 import subprocess
 
 from devcluster.api import INGRESSES, SERVICES
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.story import PATIENCE, STORY, routes
-from tests.test_readme import REPOSITORY, RUN_BY, blocks
+from tests.docs.test_readme import RUN_BY, blocks
 from tools import picture
 
 

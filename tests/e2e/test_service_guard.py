@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage, routes
 from tests.e2e.tenant import said, tenant_of
-from tests.manifests import REPOSITORY
 
 NAMESPACE = "guarded"
 METACONTROLLERS = "metacontroller.io/decoratorcontroller-ingress-manager"

@@ -9,8 +9,8 @@ from bench.abuse import abuse_section
 from bench.figures import Figure
 from bench.load import Size
 from bench.scale import scale_sections
+from devcluster.worst import worst_services
 from tests.e2e.conftest import require
-from tests.worst import worst_services
 
 
 def silent(_line: str) -> None:

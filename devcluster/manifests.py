@@ -1,0 +1,39 @@
+"""The manifests as kustomize builds them: what `kubectl apply -k` sends."""
+
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from devcluster.build import REPOSITORY
+from devcluster.errors import CommandFailed
+from devcluster.programs import find_kubectl
+
+FOLDERS = ("manifests", "manifests/sample", "metacontroller", "gateway")
+"""The folders that are applied."""
+
+
+@cache
+def rendered(folder: str) -> list[dict[str, Any]]:
+    """Return the objects of a folder of the repository, as kustomize builds them.
+
+    They are the same ones for every caller: not to be changed.
+    """
+    return built(REPOSITORY / folder)
+
+
+def built(folder: Path) -> list[dict[str, Any]]:
+    """Return the objects that kustomize builds from a folder."""
+    command: list[str | Path] = [find_kubectl().path, "kustomize", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CommandFailed(f"{folder} does not build: {done.stderr}")
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def find(folder: str, kind: str, name: str | None = None) -> dict[str, Any]:
+    """Return the only object of a kind, and of a name if one is given, in a folder."""
+    [found] = [item for item in rendered(folder) if item["kind"] == kind and name in (None, item["metadata"]["name"])]
+    return found

@@ -1,0 +1,146 @@
+"""Metacontroller's contract: the bytes of a request in, the bytes of an answer out.
+
+| status | when                                           | what Metacontroller does                         |
+|--------|------------------------------------------------|--------------------------------------------------|
+| 200    | the desired state                              | makes it so                                      |
+|        | the policy forbids what stands                 | removes that, and asks again                     |
+| 400    | the body is not the contract                   | changes nothing, Event on the Service, retries   |
+| 422    | the Service's annotations or ports are refused | the same                                         |
+| 429    | paused; or refused, and not told now           | changes nothing, no Event, retries after a while |
+
+Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
+"""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from ingress_manager.core.decide import Decision, decide
+from ingress_manager.core.errors import Problem, Reason, Refused, as_value
+from ingress_manager.core.kubernetes import Observed, Service
+from ingress_manager.core.policy import Policy
+
+
+class SyncRequest(msgspec.Struct, frozen=True, gc=False):
+    """What Metacontroller sends, without the fields that are not used here."""
+
+    object: Service
+    attachments: Observed
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An HTTP response: JSON when the status is 200, otherwise one line of text."""
+
+    status: int
+    body: bytes
+    refused: Refused | None = None
+    """Why the status is not 200."""
+
+    forbidden: Problem | None = None
+    """Why something that stands is removed."""
+
+    service: Service | None = None
+    """The Service that is refused, or of which something is forbidden; None when the request holds none."""
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """What says when a part of an object was changed. Source: the Kubernetes API reference, ManagedFieldsEntry."""
+
+    time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+
+
+class Metadata(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    managed_fields: list[Entry] = []
+
+
+class Changed(msgspec.Struct, frozen=True, gc=False):
+    metadata: Metadata
+
+
+class ChangedRequest(msgspec.Struct, frozen=True, gc=False):
+    """What says when the Service of a request was changed."""
+
+    object: Changed
+
+
+MARK = b'"metacontroller.k8s.io/decorator-controller"'
+"""The key of an annotation of each object that Metacontroller makes: where it is missing, there is no such object."""
+
+_requests, _changes = msgspec.json.Decoder(SyncRequest), msgspec.json.Decoder(ChangedRequest)
+
+
+def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
+    """Return the answer to a sync request. Never raises.
+
+    `now` is the present time, with its time zone; without it, every Service counts as new.
+    """
+    try:
+        request = decode(body)
+    except Refused as refused:
+        return refusal(as_value(refused))
+    except RecursionError:
+        return too_deep(body)
+    created = request.object.metadata.creation_timestamp
+    age = (now - created).total_seconds() if now and created else 0
+    decision = decide(request.object, request.attachments, policy, age)
+    if decision.forbidden:
+        return Answer(200, encode(decision), forbidden=decision.forbidden, service=request.object)
+    if decision.refused:
+        return refusal(decision.refused, request.object)
+    return Answer(200, encode(decision))
+
+
+def decode(body: bytes) -> SyncRequest:
+    """Return the typed request.
+
+    Raises Refused (400), which names the field, when `body` is not the contract, and RecursionError when it is nested
+    too deeply.
+    """
+    try:
+        return _requests.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise not_the_contract(str(error)) from error
+
+
+def changed(body: bytes) -> datetime | None:
+    """Return when the Service of a request was changed last, None when that isn't known.
+
+    Whoever may edit the Service may write another time.
+    """
+    try:
+        entries = _changes.decode(body).object.metadata.managed_fields
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return max((entry.time for entry in entries if entry.time), default=None)
+
+
+def not_the_contract(reason: str) -> Refused:
+    """Return the refusal (400) of a body that is no request."""
+    problem = Problem(f"not a request of Metacontroller's contract v2: {reason}", Reason.INVALID_REQUEST)
+    return Refused(400, [problem])
+
+
+def too_deep(body: bytes) -> Answer:
+    """Return the answer to a request that is nested too deeply to be read: what was made for the Service is removed.
+
+    The API server takes 10,000 levels in metadata.managedFields, which whoever may edit a Service may write. With a
+    refusal, its Ingress would stay for ever, even if the settings forbid it, or the Service opts out.
+    """
+    if MARK in body:
+        problem = Problem("the Service is nested too deeply to be read", Reason.INVALID_REQUEST)
+        return Answer(200, encode(Decision(wanted=True)), forbidden=problem)
+    return refusal(not_the_contract("nested too deeply"))
+
+
+def encode(decision: Decision) -> bytes:
+    """Return the decision as the JSON of a 200 answer."""
+    response: dict[str, Any] = {"attachments": decision.objects}
+    if decision.resync_after is not None:
+        response["resyncAfterSeconds"] = decision.resync_after
+    return msgspec.json.encode(response)
+
+
+def refusal(refused: Refused, service: Service | None = None) -> Answer:
+    """Return the answer that says why nothing changes."""
+    return Answer(refused.status, f"{refused.line()}\n".encode(), refused, service=service)

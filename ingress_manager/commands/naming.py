@@ -1,0 +1,82 @@
+"""Naming: the texts of an object's metadata that get into commands. They are checked once, where objects are read.
+
+No API server takes others. In a command, a name such as --all would be an option, and a uid with a comma would select
+other Events. Sources: the Kubernetes documentation, "Object Names and IDs", and the reference of ObjectMeta.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from ingress_manager.core.errors import Problem
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.syntax import check_name, check_namespace
+from ingress_manager.core.text import quoted
+
+_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_ID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*")
+_KEY = re.compile(r"(?:[a-z0-9][-a-z0-9.]*/)?[a-z0-9](?:[-a-z0-9_.]{0,61}[a-z0-9])?", re.IGNORECASE | re.ASCII)
+
+
+class Misnamed(NamedTuple):
+    """Why an object can't be what it says, and the field that shows it."""
+
+    sentence: str
+    path: tuple[str, ...]
+
+
+def misnamed(kind: str, metadata: Object, namespace: str) -> Misnamed | None:
+    """Return what is wrong with the names of an object of a kind such as v1/Service, None if nothing is.
+
+    `namespace` holds where the metadata state none. Of a kind that no command names, nothing is wrong.
+    """
+    if kind not in CHECKS:
+        return None
+    called = f"is no valid {kind.rpartition('/')[2]}: metadata"
+    if not metadata.get("name"):
+        return Misnamed(f"{called}.name is missing", ("metadata",))
+    for field, check in CHECKS[kind].items():
+        text = metadata.get(field) or (namespace if field == "namespace" else "")
+        try:
+            if not isinstance(text, str):
+                return Misnamed(f"{called}.{field}: must be text: put it in quotes", ("metadata", field))
+            # Nearly every one is right, and one expression, of what is right for all of them, is enough to know it.
+            if text and not _LABEL.fullmatch(text):
+                check(text)
+        except Problem as problem:
+            return Misnamed(f"{called}.{field}: {quoted(text)} {problem.sentence}", ("metadata", field))
+    annotations = metadata.get("annotations")
+    for key in annotations if isinstance(annotations, dict) else ():
+        if not _KEY.fullmatch(key):
+            sentence = (
+                f"{called}.annotations: {quoted(key)} must be the key of an annotation, as in cert-manager.io/issuer"
+            )
+            return Misnamed(sentence, ("metadata", "annotations", key))
+    return None
+
+
+def _refuse(_text: str) -> None:
+    raise Problem("must be a name of at most 63 lower-case letters, digits and -")
+
+
+def _check_id(text: str) -> None:
+    if not _ID.fullmatch(text):
+        raise Problem("must be what the API server has given it")
+
+
+Checks = Mapping[str, Callable[[str], object]]
+
+_SERVICE: Checks = {
+    "name": _refuse,
+    "namespace": check_namespace,
+    "uid": _check_id,
+    "resourceVersion": _check_id,
+}
+_OTHER: Checks = {**_SERVICE, "name": check_name}
+
+CHECKS: Mapping[str, Checks] = {
+    "v1/Service": _SERVICE,
+    "networking.k8s.io/v1/Ingress": _OTHER,
+    "gateway.networking.k8s.io/v1/HTTPRoute": _OTHER,
+}
+"""What checks each field of the metadata, by the kind: of those that commands of kubectl name."""

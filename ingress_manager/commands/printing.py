@@ -1,0 +1,69 @@
+"""Printing: objects as text that kubectl reads, and as names."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+import yaml
+
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.text import is_seen, one_line
+
+FORMATS = ("yaml", "json", "name")
+
+
+_PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z/][A-Za-z0-9._/-]*", re.IGNORECASE)
+"""Text that stays text without quotes to every reader of YAML. PyYAML alone would leave out those of y and 1e3, which
+are true and 1000 to kubectl."""
+
+
+class _Dumper(yaml.CSafeDumper):
+    """No anchors: two equal values are two values. Text has quotes or is a block, unless it needs neither."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML calls it with every value
+        return True
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        """Return a text in the style that a person would choose."""
+        style = None if _PLAIN.fullmatch(text) else "|" if "\n" in text and is_seen(text) else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
+
+
+def printed(objects: Iterable[Object], form: str) -> Iterator[str]:
+    """Yield the text of the objects, in pieces, as kubectl has it: a YAML stream, a List as JSON, or a name a line."""
+    if form == "json":
+        listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+        yield as_json(listed, indent=4)
+    elif form == "name":
+        yield from (f"{one_line(name_of(made))}\n" for made in objects)
+    else:
+        yield _dumped(objects)
+
+
+def as_json(value: Any, indent: int = 2) -> str:
+    """Return a plain value as JSON that a terminal obeys nothing of."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+    # What isn't printable stands in text alone, in which it may be escaped.
+    return (text if is_seen(text) else "".join(c if is_seen(c) else json.dumps(c)[1:-1] for c in text)) + "\n"
+
+
+def as_yaml(value: Any) -> str:
+    """Return a plain value as block-style YAML, keys in their order, that a terminal obeys nothing of."""
+    return _dumped([value])
+
+
+def _dumped(values: Iterable[Any]) -> str:
+    text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+    # What isn't printable stands in double quotes alone, in which it may be escaped.
+    return text if is_seen(text) else "".join(c if is_seen(c) else f"\\U{ord(c):08x}" for c in text)
+
+
+def name_of(made: Object) -> str:
+    """Return what `kubectl get -o name` calls an object: ingress.networking.k8s.io/shop."""
+    group = made["apiVersion"].rpartition("/")[0]
+    return f"{made['kind'].lower()}{'.' if group else ''}{group}/{made['metadata']['name']}"

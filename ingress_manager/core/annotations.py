@@ -1,0 +1,264 @@
+"""The annotations of a Service: what its owner asks for.
+
+`TABLE` is all there is to know about the annotations: `read` parses by it, and docs/annotations.md is made from it.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ingress_manager.core.errors import MOST_KEPT, Problem, Reason
+from ingress_manager.core.strict_yaml import load_text
+from ingress_manager.core.syntax import check_host, check_name, check_path
+from ingress_manager.core.text import did_you_mean, quoted
+
+PREFIX = "ingress/"
+PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
+MOST_HOSTS = 100
+MOST_ROUTES = 100
+LONGEST_ROUTES = 32 * 1024
+MOST_YAML_NODES = 1000
+"""100 routes have 901: the list, and for each route a mapping with four keys and four values."""
+
+
+class Route(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """One route of ingress/routes; what is None comes from the other annotations."""
+
+    host: str | None = None
+    path: str | None = None
+    path_type: str | None = msgspec.field(name="pathType", default=None)
+    port: str | None = None
+
+
+class Wishes(msgspec.Struct, frozen=True):
+    """What the annotations ask for. What is None is left to the settings, or to the Service's ports."""
+
+    hosts: tuple[str, ...] | None = None
+    path: str | None = None
+    path_type: str | None = None
+    port: str | None = None
+    ingress_class: str | None = None
+    tls: bool | None = None
+    tls_secret: str | None = None
+    routes: tuple[Route, ...] | None = None
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with the annotations. A field whose annotation is wrong is None."""
+
+    more_problems: int = 0
+    """How many problems there are beyond those in `problems`."""
+
+    def has_wrong(self, annotation: str) -> bool:
+        """Return whether the annotation has a value that can't be read."""
+        return bool(self.problems) and any(problem.annotation == annotation for problem in self.problems)
+
+
+# Each parser returns what the value of an annotation means. It raises Problem with the end of a sentence; whoever calls
+# it puts the annotation in front.
+
+
+def parse_boolean(value: str) -> bool:
+    """Return True for "true" and False for "false"."""
+    if value not in {"true", "false"}:
+        raise Problem('must be "true" or "false"')
+    return value == "true"
+
+
+def parse_hosts(value: str) -> tuple[str, ...]:
+    """Return the hosts of a comma-separated list. Each must be valid, and listed once."""
+    count = value.count(",") + 1
+    if count > MOST_HOSTS:
+        raise Problem(f"lists {count} hosts; {MOST_HOSTS} is the most")
+    hosts = tuple(host.strip(" ") for host in value.split(","))
+    for host in hosts:
+        try:
+            check_host(host)
+        except Problem as problem:
+            raise (problem if count == 1 else problem.about(f"lists {quoted(host)}, which")) from None
+        if hosts.count(host) > 1:
+            raise Problem(f"lists {host} twice")
+    return hosts
+
+
+def parse_path_type(value: str) -> str:
+    """Return one of Kubernetes' path types."""
+    if value not in PATH_TYPES:
+        raise Problem(f"must be {', '.join(PATH_TYPES[:-1])} or {PATH_TYPES[-1]}{did_you_mean(value, PATH_TYPES)}")
+    return value
+
+
+def parse_port(value: str) -> str:
+    """Return the name or number of a port; whether the Service has it is checked later."""
+    if not value:
+        raise Problem("must be the name or number of a port")
+    return value
+
+
+def parse_routes(value: str) -> tuple[Route, ...]:
+    """Return the routes of a YAML list of {host, path, pathType, port}."""
+    if len(value) > LONGEST_ROUTES:
+        raise Problem(f"has {len(value)} characters; {LONGEST_ROUTES} is the most")
+    routes = load_text(value, MOST_YAML_NODES)
+    if not isinstance(routes, list) or not routes:
+        raise Problem("must be a YAML list of {host, path, pathType, port}")
+    if len(routes) > MOST_ROUTES:
+        raise Problem(f"lists {len(routes)} routes; {MOST_ROUTES} is the most")
+    return tuple(parse_route(number, fields) for number, fields in enumerate(routes, start=1))
+
+
+def parse_route(number: int, fields: Any) -> Route:
+    """Return the `number`th route of a list."""
+    if not isinstance(fields, dict):
+        raise Problem(f"route {number} must be a mapping, as in {{host: shop.example.com, path: /}}")
+    for field, value in fields.items():
+        if field not in ROUTE_FIELDS:
+            known = did_you_mean(field, ROUTE_FIELDS) or f"; it may have {', '.join(ROUTE_FIELDS)}"
+            raise Problem(f"route {number} has a field {quoted(str(field))}{known}")
+        if not isinstance(value, str):
+            raise Problem(f"route {number}: {field} must be text, not a list or a mapping")
+        try:
+            ROUTE_FIELDS[field](value)
+        except Problem as problem:
+            raise problem.about(f"route {number}: {field} {quoted(value)}") from None
+    return msgspec.convert(fields, Route)
+
+
+ROUTE_FIELDS: dict[str, Callable[[str], str]] = {
+    "host": check_host,
+    "path": check_path,
+    "pathType": parse_path_type,
+    "port": parse_port,
+}
+
+
+class Annotation(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the table."""
+
+    key: str
+    field: str
+    """The field of Wishes that holds what the annotation says."""
+
+    parse: Callable[[str], Any]
+    """Returns the field's value. Raises Problem with the end of a sentence that begins with the annotation."""
+
+    meaning: str
+    """What it decides, in one line, for the docs."""
+
+    value: str
+    """What may be written, for the docs."""
+
+    default: str
+    """What holds without it, for the docs."""
+
+    shows_value: bool = True
+    """Whether a refusal quotes the value. A value of many lines isn't quoted: the refusal says where the mistake is."""
+
+
+HTTP = Annotation(
+    key="ingress/http",
+    field="http",
+    parse=parse_boolean,
+    meaning="Whether the Service gets an Ingress at all.",
+    value='`"true"` or `"false"`',
+    default="off",
+)
+TABLE = (
+    HTTP,
+    Annotation(
+        key="ingress/host",
+        field="hosts",
+        parse=parse_hosts,
+        meaning="Under which names the Service is reached.",
+        value="a host, or hosts with commas between; `*.` wildcard allowed",
+        default="settings `host`",
+    ),
+    Annotation(
+        key="ingress/path",
+        field="path",
+        parse=check_path,
+        meaning="Below which path it is reached.",
+        value="an absolute path",
+        default="`/`",
+    ),
+    Annotation(
+        key="ingress/path-type",
+        field="path_type",
+        parse=parse_path_type,
+        meaning="How the path is compared with that of a request.",
+        value="`Prefix` or `Exact`; `ImplementationSpecific` where settings `pathTypes` allow it",
+        default="`Prefix`",
+    ),
+    Annotation(
+        key="ingress/port",
+        field="port",
+        parse=parse_port,
+        meaning="Which of the Service's ports serves HTTP.",
+        value="the name or number of a port of the Service",
+        default="inferred",
+    ),
+    Annotation(
+        key="ingress/class",
+        field="ingress_class",
+        parse=check_name,
+        meaning="Which ingress controller serves it.",
+        value="the name of an IngressClass, of those that are allowed",
+        default="settings `class`",
+    ),
+    Annotation(
+        key="ingress/tls",
+        field="tls",
+        parse=parse_boolean,
+        meaning="Whether its hosts are served with TLS.",
+        value='`"true"` or `"false"`',
+        default="settings `tls.enabled`",
+    ),
+    Annotation(
+        key="ingress/tls-secret",
+        field="tls_secret",
+        parse=check_name,
+        meaning="Where the certificate is; turns TLS on.",
+        value="the name of a Secret in the Service's namespace",
+        default="settings `tls.secret`",
+    ),
+    Annotation(
+        key="ingress/routes",
+        field="routes",
+        parse=parse_routes,
+        meaning="Several routes; a field left out comes from the annotations above.",
+        value="a YAML list of `{host, path, pathType, port}`",
+        default="one route",
+        shows_value=False,
+    ),
+)
+KEYS = tuple(annotation.key for annotation in TABLE)
+
+
+def read(annotations: Mapping[str, str]) -> Wishes | None:
+    """Return what the annotations ask for, with all that is wrong with them; None when they ask for no Ingress.
+
+    Opting out wins over every mistake: without ingress/http, or with "false", nothing else is looked at.
+    """
+    if annotations.get(HTTP.key, "false") == "false":
+        return None
+    unknown = [key for key in annotations if key.startswith(PREFIX) and key not in KEYS]
+    problems = [unknown_annotation(key) for key in unknown[:MOST_KEPT]]
+    found: dict[str, Any] = {}
+    for annotation in TABLE:
+        value = annotations.get(annotation.key)
+        if value is not None:
+            try:
+                found[annotation.field] = annotation.parse(value)
+            except Problem as problem:
+                subject = f"{annotation.key}: {quoted(value)}" if annotation.shows_value else f"{annotation.key}:"
+                problems.append(problem.about(subject, annotation.key))
+    found.pop(HTTP.field, None)
+    return Wishes(problems=tuple(problems), more_problems=len(unknown) - len(unknown[:MOST_KEPT]), **found)
+
+
+def unknown_annotation(key: str) -> Problem:
+    """Return the problem with a key that begins with ingress/ and isn't in the table."""
+    return Problem(
+        f"{key} is not an annotation of ingress-manager{did_you_mean(key, KEYS, PREFIX)}",
+        Reason.UNKNOWN_ANNOTATION,
+        key,
+    )

@@ -1,0 +1,233 @@
+"""Copying: which of a Service's annotations reach its Ingress and HTTPRoutes, and with which values.
+
+An Ingress can tell its controller far more than the owner of a Service should be able to. So an annotation is copied
+only when the settings name its full key and allow its value.
+"""
+
+import re
+from collections.abc import Container, Mapping
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from ingress_manager.core import refusals
+from ingress_manager.core.annotations import PREFIX
+from ingress_manager.core.errors import Problem, Problems
+from ingress_manager.core.syntax import check_annotation_key
+from ingress_manager.core.text import listed, quoted
+
+NOT_COPIED = "ingress/not-copied"
+"""An annotation of what we make. It lists those of the Service that look meant for a controller and weren't copied."""
+
+ADDED = "ingress/added-by-settings"
+"""An annotation of what we make. It lists those that the administrator's settings have added."""
+
+ANY: Literal["any"] = "any"
+"""The word that lifts a limit."""
+
+Limit = Literal["any"] | Annotated[tuple[str, ...], Meta(min_length=1)]
+"""The values that are allowed. A list is never empty: a list that somebody has yet to write must not lift a limit."""
+
+
+class KnownKey(msgspec.Struct, frozen=True):
+    """A key whose values we know: what can be no such value is refused, whatever the settings allow."""
+
+    purpose: str
+    """What it is for, for the docs."""
+
+    pattern: str
+    """A regular expression of the values that can't break a controller's configuration."""
+
+    right: str
+    """The end of a sentence that says what would be right."""
+
+    by_default: bool = False
+    """Whether it is copied where the settings say nothing: it can harm nobody, whichever controller reads it."""
+
+
+# Each is a pattern, and the end of a sentence that says what would be right.
+SWITCH = ("true|false", 'must be "true" or "false"')
+TOGGLE = ("on|off", 'must be "on" or "off"')
+SECONDS = ("[0-9]{1,6}", "must be a number of seconds, of one to six digits")
+SIZE = ("[0-9]{1,6}[kKmMgG]?", "must be one to six digits, perhaps with k, m or g behind them")
+RATE = ("[1-9][0-9]{0,5}", "must be a number of one to six digits, from 1")
+NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lower-case letters, digits, - and .")
+
+KNOWN = {
+    "nginx.ingress.kubernetes.io/ssl-redirect": KnownKey(
+        "whether http is answered with a redirect to https of the same host", *SWITCH, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/force-ssl-redirect": KnownKey(
+        "the same, even where the Ingress has no TLS", *SWITCH, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/proxy-read-timeout": KnownKey(
+        "how long the Service may be silent while it answers", *SECONDS, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/proxy-send-timeout": KnownKey(
+        "how long the Service may read nothing of a request", *SECONDS, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/proxy-connect-timeout": KnownKey(
+        "how long connecting to the Service may take", *SECONDS, by_default=True
+    ),
+    "nginx.ingress.kubernetes.io/proxy-body-size": KnownKey(
+        "how large an upload may be; uploads wait on the controller's disk, which all share", *SIZE
+    ),
+    "nginx.ingress.kubernetes.io/proxy-request-buffering": KnownKey(
+        "whether an upload is passed on only when it is complete", *TOGGLE
+    ),
+    "nginx.ingress.kubernetes.io/proxy-buffering": KnownKey(
+        "whether answers wait on the controller's disk for slow clients", *TOGGLE
+    ),
+    "nginx.ingress.kubernetes.io/proxy-next-upstream-tries": KnownKey(
+        "how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"
+    ),
+    "nginx.ingress.kubernetes.io/backend-protocol": KnownKey(
+        "what the Service's pods speak", "HTTPS?|GRPCS?", "must be HTTP, HTTPS, GRPC or GRPCS"
+    ),
+    "nginx.ingress.kubernetes.io/service-upstream": KnownKey(
+        "whether requests go to the Service's address instead of its pods", *SWITCH
+    ),
+    "nginx.ingress.kubernetes.io/affinity": KnownKey(
+        "whether a client keeps coming to the same pod", "cookie", 'must be "cookie"'
+    ),
+    "nginx.ingress.kubernetes.io/limit-rps": KnownKey(
+        "requests a second from one address; takes 5 MB of the controller's memory", *RATE
+    ),
+    "nginx.ingress.kubernetes.io/limit-rpm": KnownKey(
+        "requests a minute from one address; takes as much memory", *RATE
+    ),
+    "nginx.ingress.kubernetes.io/limit-connections": KnownKey(
+        "connections at once from one address; takes as much memory",
+        "[1-9][0-9]{0,3}",
+        "must be a number from 1 to 9999",
+    ),
+    "cert-manager.io/cluster-issuer": KnownKey("which ClusterIssuer makes the certificate", *NAME),
+    "cert-manager.io/issuer": KnownKey("which Issuer of the namespace makes the certificate", *NAME),
+    "kubernetes.io/tls-acme": KnownKey("whether cert-manager's default issuer makes the certificate", *SWITCH),
+    "traefik.ingress.kubernetes.io/router.tls.certresolver": KnownKey(
+        "which of Traefik's resolvers makes the certificate",
+        "[A-Za-z0-9][-_A-Za-z0-9]{0,62}",
+        "must be a name of letters, digits, - and _",
+    ),
+    "haproxy.org/ssl-redirect": KnownKey("whether http is answered with a redirect to https", *SWITCH),
+    "nginx.org/proxy-read-timeout": KnownKey(
+        "how long the Service may be silent", "[0-9]{1,6}s", "must be one to six digits with s behind them"
+    ),
+    "nginx.org/client-max-body-size": KnownKey("how large an upload may be", *SIZE),
+}
+"""The keys that we know. The patterns follow from what each controller's source does with a value: many are written
+into the configuration as they are, and nginx refuses the whole of it for a number that is too large (-1, too)."""
+
+DEFAULT_COPIED: dict[str, Limit] = {key: ANY for key, known in KNOWN.items() if known.by_default}
+"""What is copied where the settings say nothing: keys that can harm nobody, whichever controller reads them."""
+
+_PATTERNS = {key: re.compile(known.pattern) for key, known in KNOWN.items()}
+
+OTHERS_PREFIXES = (PREFIX, "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
+"""How keys begin that belong to ingress-manager, Metacontroller or kubectl."""
+
+OLD_CLASS = "kubernetes.io/ingress.class"
+
+INGRESS_PREFIXES = (
+    "acme.cert-manager.io/",
+    "alb.ingress.kubernetes.io/",
+    "appgw.ingress.kubernetes.io/",
+    "cert-manager.io/",
+    "haproxy-ingress.github.io/",
+    "haproxy.org/",
+    "ingress.cilium.io/",
+    "ingress.gcp.kubernetes.io/",
+    "ingress.kubernetes.io/",
+    "kubernetes.io/ingress.",
+    "kubernetes.io/tls-acme",
+    "nginx.com/",
+    "nginx.ingress.kubernetes.io/",
+    "nginx.org/",
+    "projectcontour.io/",
+    "traefik.ingress.kubernetes.io/router.",
+)
+"""How keys begin that controllers read from an Ingress alone. (Traefik reads `…/service.*` from the Service itself.)"""
+
+CONTROLLER_PREFIXES = (
+    *INGRESS_PREFIXES,
+    "external-dns.alpha.kubernetes.io/",
+    "external-dns.kubernetes.io/",
+    "konghq.com/",
+)
+"""How all keys begin that controllers read. The last three are read from an HTTPRoute as well."""
+
+
+def copied_annotations(
+    annotations: Mapping[str, str],
+    copied: Mapping[str, Limit],
+    administrators: Container[str],
+    problems: Problems,
+) -> dict[str, str]:
+    """Return the annotations that `copied`, the setting copyAnnotations, lets through. Adds wrong values to problems.
+
+    The keys in `administrators` are the administrator's own, and are not copied.
+    """
+    found = {key: annotations[key] for key in copied if key in annotations and key not in administrators}
+    for key, value in found.items():
+        try:
+            check_copied(key, value, copied)
+        except Problem as problem:
+            problems.add(problem)
+    return found
+
+
+def check_copied(key: str, value: str, copied: Mapping[str, Limit]) -> None:
+    """Raise Problem unless the setting copyAnnotations, `copied`, allows the annotation."""
+    if key not in copied:
+        raise refusals.annotation_not_copied(key)
+    try:
+        check_value(key, value)
+    except Problem as problem:
+        raise problem.about(f"{key}: {quoted(value)}", key) from None
+    limit = copied[key]
+    if isinstance(limit, tuple) and value not in limit:
+        raise refusals.value_not_allowed(key, value, limit)
+
+
+def check_value(key: str, value: str) -> str:
+    """Return the value that an annotation is to be copied with. Raises Problem when the key can't have it."""
+    if key in KNOWN and not _PATTERNS[key].fullmatch(value):
+        raise Problem(KNOWN[key].right)
+    return value
+
+
+def read_from_routes(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations that have a meaning in an HTTPRoute: all but those that are read from an Ingress alone."""
+    return {key: value for key, value in annotations.items() if not key.lower().startswith(INGRESS_PREFIXES)}
+
+
+def not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotation that names the keys meant for a controller that `ours`, the object's, lack or overrule.
+
+    It is {} when there are none.
+    """
+    left = keys_not_copied(annotations, ours)
+    return {NOT_COPIED: listed(left)} if left else {}
+
+
+def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
+    """Return the keys meant for a controller that `ours`, the annotations of what we make, lack or overrule; sorted."""
+    # In lower case, because Traefik reads its keys so.
+    left = [
+        key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and ours.get(key) != annotations[key]
+    ]
+    return sorted(left)
+
+
+def check_key(key: str) -> str:
+    """Return `key`, which may be an annotation of what we make. Raises Problem when it may not."""
+    if "*" in key:
+        raise Problem("must be the full key of an annotation, without *")
+    if "/" not in key:
+        raise Problem("must begin with a domain, as in cert-manager.io/issuer")
+    if key.startswith(OTHERS_PREFIXES):
+        raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
+    if key == OLD_CLASS:
+        raise Problem("can't stand beside an IngressClass; class and ingress/class say the same")
+    return check_annotation_key(key)

@@ -1,0 +1,232 @@
+"""The errors: a Problem is one thing that is wrong; Refused says that a Service is refused, for one problem or more.
+
+Whoever finds a problem raises it. Whoever checks several things collects what they raise in `Problems`. Anything else
+that is raised in the core is a bug.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
+
+from ingress_manager.core.text import one_line
+
+LONGEST_REFUSAL = 500
+"""Characters. The refusal becomes part of an Event's message, which kubectl shows in one line."""
+
+MOST_KEPT = 20
+"""Problems that are kept. More never fit into a refusal."""
+
+
+E = TypeVar("E", bound=Exception)
+
+
+class Reason(StrEnum):
+    """Why a request is refused, or an Ingress removed, for logs and metrics. REASONS says what each means."""
+
+    AMBIGUOUS_PORT = "ambiguous-port"
+    ANNOTATION_NOT_ALLOWED = "annotation-not-allowed"
+    CLASS_NOT_ALLOWED = "class-not-allowed"
+    CONTRADICTION = "contradiction"
+    DUPLICATE_ROUTE = "duplicate-route"
+    EXTERNAL_NAME = "external-name"
+    HOST_NOT_ALLOWED = "host-not-allowed"
+    HTTPS_PORT = "https-port"
+    INVALID_DEFAULT_HOST = "invalid-default-host"
+    INVALID_REQUEST = "invalid-request"
+    INVALID_VALUE = "invalid-value"
+    LISTENER_NOT_ALLOWED = "listener-not-allowed"
+    NO_HTTPROUTES = "no-httproutes"
+    NO_PORT = "no-port"
+    NOT_IN_HTTPROUTE = "not-in-httproute"
+    PATH_TYPE_NOT_ALLOWED = "path-type-not-allowed"
+    PAUSED = "paused"
+    TOO_LARGE = "too-large"
+    UNKNOWN_ANNOTATION = "unknown-annotation"
+    UNKNOWN_PORT = "unknown-port"
+
+
+class Meaning(NamedTuple):
+    """What a reason means, and what to do about it: a sentence or two each."""
+
+    meaning: str
+    remedy: str
+
+
+REASONS = {
+    Reason.AMBIGUOUS_PORT: Meaning(
+        "The Service has several TCP ports, and nothing says which one serves HTTP.",
+        "State ingress/port, or name the port http.",
+    ),
+    Reason.ANNOTATION_NOT_ALLOWED: Meaning(
+        "The settings don't allow an annotation of the Ingress, or its value.",
+        "Take the annotation off the Service, or give it an allowed value. The administrator allows it in the setting "
+        "copyAnnotations.",
+    ),
+    Reason.CLASS_NOT_ALLOWED: Meaning(
+        "The settings don't allow the IngressClass in the Service's namespace.",
+        "Name an allowed class in ingress/class, or take the annotation off. The administrator allows classes in the "
+        "setting namespaces.*.classes.",
+    ),
+    Reason.CONTRADICTION: Meaning(
+        "Two annotations contradict each other, or one has no effect because of another.",
+        "Remove one of the two.",
+    ),
+    Reason.DUPLICATE_ROUTE: Meaning(
+        "Two routes are the same one to ingress controllers.",
+        "Remove one of them from ingress/routes. A slash at the end counts only in an Exact path, and "
+        "ImplementationSpecific counts as Prefix.",
+    ),
+    Reason.EXTERNAL_NAME: Meaning(
+        "The Service is of type ExternalName, which leads out of its namespace.",
+        "Use a Service of another type, or write the Ingress by hand.",
+    ),
+    Reason.HOST_NOT_ALLOWED: Meaning(
+        "The settings don't allow the host in the Service's namespace.",
+        "State an allowed host in ingress/host or ingress/routes. The administrator allows hosts in the setting "
+        "namespaces.*.hosts.",
+    ),
+    Reason.HTTPS_PORT: Meaning(
+        "The Service's only TCP port speaks HTTPS, and nothing says that it is to be used.",
+        "Add a port for HTTP. Or name the port in ingress/port, if the controller is told to send HTTPS.",
+    ),
+    Reason.INVALID_DEFAULT_HOST: Meaning(
+        "The settings' template of the default host makes no valid host for this Service.",
+        "State ingress/host. The administrator changes the template in the setting host.",
+    ),
+    Reason.INVALID_REQUEST: Meaning(
+        "The request is not one of Metacontroller's contract.",
+        "Let Metacontroller 4 call the hook, with hook version v2, as the DecoratorController that is shipped says.",
+    ),
+    Reason.INVALID_VALUE: Meaning(
+        "An annotation has a value that it can't have.",
+        "Write a value as the sentence says. Values are text: true and 80 need quotes in YAML.",
+    ),
+    Reason.LISTENER_NOT_ALLOWED: Meaning(
+        "An HTTPRoute that was made earlier attaches to a listener that the settings don't name any more.",
+        "Correct what else is wrong with the Service: it then gets an HTTPRoute for the listener that is named.",
+    ),
+    Reason.NO_HTTPROUTES: Meaning(
+        "The settings ask for HTTPRoutes, and Metacontroller was not told to look after them.",
+        "The administrator applies metacontroller/httproute/, or takes httproute out of the setting outputs.",
+    ),
+    Reason.NO_PORT: Meaning(
+        "The Service has no TCP port.",
+        "Add the TCP port that serves HTTP to the Service.",
+    ),
+    Reason.NOT_IN_HTTPROUTE: Meaning(
+        "The annotations ask for something that an HTTPRoute, or its Gateway, can't do.",
+        "Do as the sentence says. A certificate belongs to a listener of the Gateway, which the administrator names in "
+        "the setting gateway.",
+    ),
+    Reason.PATH_TYPE_NOT_ALLOWED: Meaning(
+        "The settings don't allow the path type.",
+        "Use an allowed path type. The administrator allows others in the setting pathTypes.",
+    ),
+    Reason.PAUSED: Meaning(
+        "The settings pause ingress-manager.",
+        "Wait; nothing is wrong with the Service. The administrator sets paused to false.",
+    ),
+    Reason.TOO_LARGE: Meaning(
+        "The Ingress would be larger than Kubernetes can store.",
+        "Ask for fewer hosts, routes or annotations, or spread them over several Services.",
+    ),
+    Reason.UNKNOWN_ANNOTATION: Meaning(
+        "The Service has an ingress/… annotation that ingress-manager doesn't know.",
+        "Correct its name, or take it off.",
+    ),
+    Reason.UNKNOWN_PORT: Meaning(
+        "The Service has no TCP port of the name or number that is asked for.",
+        "Name one of the Service's own ports: its port, not its targetPort.",
+    ),
+}
+"""What each reason means, and what to do about it, for the docs and for `ingress-manager explain`."""
+
+
+def as_value(error: E) -> E:
+    """Return an exception that is kept, as a value: without the frames it was raised in.
+
+    They hold the whole request, and what they hold holds the exception. Only Python's garbage collector would free
+    that, many requests later.
+    """
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    return error
+
+
+class Problem(Exception):  # noqa: N818 - it is the Service, or the settings, that has the problem
+    """One thing that is wrong: a sentence that says what it is and what would be right.
+
+    A check of a single value knows only the end of the sentence ("must be lower case"); `about` adds its beginning.
+    """
+
+    def __init__(self, sentence: str, reason: Reason = Reason.INVALID_VALUE, annotation: str = "") -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.reason = reason
+        self.annotation = annotation
+        """The key of the annotation that is wrong; "" when it is something else."""
+
+    def about(self, subject: str, annotation: str = "") -> "Problem":
+        """Return the same problem with `subject` before its sentence."""
+        return Problem(f"{subject} {self.sentence}", self.reason, annotation or self.annotation)
+
+
+class Refused(Exception):  # noqa: N818 - a Service is refused; that is no error of the hook
+    """Nothing is changed, because of `problems`. The most important one is the first.
+
+    `status` is that of the HTTP answer. `more` counts the problems that were not kept. `retry_after` is in seconds.
+    """
+
+    def __init__(
+        self, status: int, problems: Sequence[Problem], *, more: int = 0, retry_after: int | None = None
+    ) -> None:
+        super().__init__("; ".join(problem.sentence for problem in problems))
+        self.status = status
+        self.problems = tuple(map(as_value, problems))
+        self.more = more
+        self.retry_after = retry_after
+
+    def line(self) -> str:
+        """Return why, in one line of at most 500 characters: as many problems as fit, and how many more there are."""
+        shown = [one_line(problem.sentence[: LONGEST_REFUSAL + 1]) for problem in self.problems]
+        count = len(shown) + self.more
+        line = joined(shown, count)
+        while len(line) > LONGEST_REFUSAL and len(shown) > 1:
+            shown.pop()
+            line = joined(shown, count)
+        return line if len(line) <= LONGEST_REFUSAL else f"{line[: LONGEST_REFUSAL - 1]}…"
+
+
+def joined(shown: list[str], count: int) -> str:
+    """Return the sentences `shown` in one line, and how many of all `count` are not shown."""
+    return " · ".join([*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown)
+
+
+class SettingsError(Exception):
+    """The settings can't be used. Each of `sentences` names a field, its value and what would be right."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("; ".join(sentences))
+        self.sentences = sentences
+
+
+class Problems:
+    """Collects problems: keeps the first ones, each sentence once, and only counts the others."""
+
+    def __init__(self) -> None:
+        self.kept: list[Problem] = []
+        self.more = 0
+
+    def add(self, problem: Problem) -> None:
+        """Keep or count one problem."""
+        if any(problem.sentence == known.sentence for known in self.kept):
+            return
+        if len(self.kept) < MOST_KEPT:
+            self.kept.append(problem)
+        else:
+            self.more += 1
+
+    def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
+        """Keep or count several problems. `more` is the number of further ones, for which no Problem was made."""
+        for problem in problems:
+            self.add(problem)
+        self.more += more

@@ -1,0 +1,267 @@
+"""The exposure: how a Service is reached, decided from its wishes, its ports and the policy."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ingress_manager.core import refusals
+from ingress_manager.core.annotations import Route, Wishes
+from ingress_manager.core.copying import ADDED, NOT_COPIED, copied_annotations, not_copied, read_from_routes
+from ingress_manager.core.errors import Problem, Problems, Refused
+from ingress_manager.core.kubernetes import Service
+from ingress_manager.core.policy import INGRESS, NamespacePolicy
+from ingress_manager.core.ports import choose_ports
+from ingress_manager.core.syntax import check_host, check_path_of_type
+from ingress_manager.core.text import quoted
+
+MOST_PATHS = 1000
+"""Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
+
+
+class Path(msgspec.Struct, frozen=True, gc=False):
+    """One path of a host, and the number of the Service's port that it leads to."""
+
+    path: str
+    path_type: str
+    port: int
+
+
+class Rule(msgspec.Struct, frozen=True, gc=False):
+    """One host with its paths."""
+
+    host: str
+    paths: tuple[Path, ...]
+
+
+class Parent(msgspec.Struct, frozen=True, gc=False):
+    """The listener of a Gateway that HTTPRoutes attach to, by its section name."""
+
+    name: str
+    namespace: str
+    section: str
+
+
+class Exposure(msgspec.Struct, frozen=True, gc=False):
+    """How a Service is reached."""
+
+    name: str
+    namespace: str
+    annotations: dict[str, str]
+    """Those of an Ingress."""
+
+    ingress_class: str | None
+    rules: tuple[Rule, ...]
+    """One for each host, in the order in which the hosts were first stated."""
+
+    tls: bool
+    tls_secret: str | None
+    """The Secret with the certificate; None: the ingress controller's own certificate."""
+
+    parent: Parent | None
+    """What HTTPRoutes attach to; None: no HTTPRoute is made."""
+
+    route_annotations: dict[str, str]
+    """Those of HTTPRoutes."""
+
+    main_host: str
+    """The first host of ingress/host, or the default host; no host need be this. Only HTTPRoutes are named by it."""
+
+
+def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposure:
+    """Return how the Service is to be reached.
+
+    Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
+    """
+    problems = Problems()
+    if service.spec.type == "ExternalName":
+        problems.add(refusals.external_name())
+    problems.extend(wishes.problems, wishes.more_problems)
+    problems.extend(contradictions(wishes))
+    ingress_class = choose_class(wishes, policy, problems)
+    tls = (wishes.tls_secret is not None or policy.tls.enabled) if wishes.tls is None else wishes.tls
+    parent = choose_parent(wishes, policy, tls, problems)
+    stated = service.metadata.annotations or {}
+    copied = copied_annotations(stated, policy.copied, policy.administrators, problems)
+    annotations = with_added(copied, policy.administrators if tls else policy.annotations, stated)
+    rules = choose_rules(service, wishes, policy, problems)
+    if problems.kept:
+        if NOT_COPIED in annotations:
+            # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
+            # more is forbidden in an Ingress that stands.
+            problems.add(refusals.annotation_not_copied(annotations[NOT_COPIED]))
+        raise Refused(422, problems.kept, more=problems.more)
+    return Exposure(
+        name=service.metadata.name,
+        namespace=service.metadata.namespace,
+        annotations=annotations,
+        ingress_class=ingress_class,
+        rules=rules,
+        tls=tls,
+        tls_secret=wishes.tls_secret or policy.default_secret(service.metadata.name),
+        parent=parent,
+        route_annotations=with_added(read_from_routes(copied), policy.annotations, stated) if parent else {},
+        main_host=choose_main_host(service, wishes, policy) if parent else "",
+    )
+
+
+def contradictions(wishes: Wishes) -> list[Problem]:
+    """Return a problem for each annotation that would be ignored."""
+    found = []
+    if wishes.tls is False and wishes.tls_secret is not None:
+        found.append(refusals.tls_contradiction(wishes.tls_secret))
+    if wishes.routes:
+        found += [
+            refusals.no_effect(annotation)
+            for annotation, stated, field in (
+                ("ingress/host", wishes.hosts, "host"),
+                ("ingress/path", wishes.path, "path"),
+                ("ingress/path-type", wishes.path_type, "path_type"),
+                ("ingress/port", wishes.port, "port"),
+            )
+            if stated and all(getattr(route, field) is not None for route in wishes.routes)
+        ]
+    return found
+
+
+def choose_class(wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> str | None:
+    """Return the IngressClass. Adds a problem when the policy doesn't allow it."""
+    if wishes.ingress_class is None:
+        return policy.ingress_class
+    if not policy.allows_class(wishes.ingress_class):
+        problems.add(
+            refusals.class_not_allowed("ingress/class:", wishes.ingress_class, policy.namespace, policy.classes or ())
+        )
+    return wishes.ingress_class
+
+
+def choose_parent(wishes: Wishes, policy: NamespacePolicy, tls: bool, problems: Problems) -> Parent | None:
+    """Return what HTTPRoutes attach to. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say."""
+    gateway = policy.gateway
+    if gateway is None or not policy.makes_httproutes:
+        return None
+    if INGRESS not in policy.outputs:
+        if wishes.ingress_class is not None:
+            problems.add(refusals.class_of_routes(wishes.ingress_class, policy.namespace, str(gateway)))
+        if wishes.tls_secret is not None:
+            problems.add(refusals.secret_of_routes(wishes.tls_secret, str(gateway), tls=gateway.https is not None))
+    section = gateway.https if tls else gateway.http
+    if section is None:
+        problems.add(refusals.no_listener(tls, str(gateway)))
+        return None
+    return Parent(name=gateway.name, namespace=gateway.namespace, section=section)
+
+
+def choose_main_host(service: Service, wishes: Wishes, policy: NamespacePolicy) -> str:
+    """Return the first host of ingress/host, or the default host."""
+    return wishes.hosts[0] if wishes.hosts else policy.default_host(service.metadata.name)
+
+
+def with_added(copied: Mapping[str, str], added: Mapping[str, str], stated: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations of what we make: those `copied` from the Service, those `added` by the settings, and two
+    that tell of both.
+
+    `stated` are all that the Service has.
+    """
+    made = {**copied, **added}
+    made |= not_copied(stated, made)
+    if added:
+        made[ADDED] = ", ".join(sorted(added))
+    return made
+
+
+def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> tuple[Rule, ...]:
+    """Return the rules of all routes. Adds what is wrong to `problems`; the rules are then incomplete."""
+    if wishes.has_wrong("ingress/routes"):
+        return ()
+    routes = wishes.routes or (Route(),)
+    without_host = [route for route in routes if route.host is None]
+    shared_hosts = choose_shared_hosts(service, wishes, policy, problems) if without_host else ()
+    shared_port, ports = choose_ports(service, wishes, routes, problems)
+    if (count := len(without_host) * len(shared_hosts) + len(routes) - len(without_host)) > MOST_PATHS:
+        problems.add(refusals.too_many_paths(count, MOST_PATHS))
+        return ()
+    paths: dict[str, list[Path]] = {}
+    seen: dict[tuple[str, str, bool], str] = {}
+    for route in routes:
+        path, path_type = choose_path(route, wishes, policy, problems)
+        hosts, port = shared_hosts, shared_port
+        if route.host is not None:
+            hosts = allowed_hosts((route.host,), "ingress/routes: host", "ingress/routes", policy, problems)
+        if route.port is not None and (port := ports.get(route.port)) is None:
+            problems.add(refusals.unknown_port("ingress/routes: port", "ingress/routes", route.port, service.ports))
+        for host in hosts:
+            if len(routes) > 1:
+                shown = f"{host}{path} ({path_type})"
+                if (first := seen.setdefault(location(host, path, path_type), shown)) is not shown:
+                    problems.add(refusals.duplicate_route(first, shown))
+            if port is not None:
+                written = as_prefix(path) if path_type == "Prefix" else path
+                paths.setdefault(host, []).append(Path(written, path_type, port))
+    return tuple([Rule(host, tuple(of_host)) for host, of_host in paths.items()])
+
+
+def choose_path(route: Route, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> tuple[str, str]:
+    """Return the path and the path type of a route. Adds what the policy doesn't allow to `problems`."""
+    path, path_type = route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix"
+    type_origin = origin_of("pathType" if route.path_type else None, "ingress/path-type")
+    if path_type not in policy.path_types:
+        problems.add(refusals.path_type_not_allowed(*type_origin, path_type, policy.path_types))
+        return path, path_type
+    if path_type == "ImplementationSpecific" and policy.makes_httproutes:
+        problems.add(refusals.path_type_of_routes(*type_origin, path_type))
+    try:
+        check_path_of_type(path, path_type)
+    except Problem as problem:
+        origin, annotation = origin_of("path" if route.path else None, "ingress/path")
+        problems.add(problem.about(f"{origin} {quoted(path)}", annotation))
+    return path, path_type
+
+
+def origin_of(field: str | None, annotation: str) -> tuple[str, str]:
+    """Return how a sentence about a value begins, and the annotation that states it: a field of a route, or its own."""
+    return (f"ingress/routes: {field}", "ingress/routes") if field else (f"{annotation}:", annotation)
+
+
+def as_prefix(path: str) -> str:
+    """Return a prefix as all its spellings are written: a slash at its end makes no difference.
+
+    Two spellings, in one Service or in two, would be one location that ingress-nginx writes twice. nginx would then
+    refuse its whole configuration: those of other tenants, too.
+    """
+    return path.rstrip("/") or "/"
+
+
+def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
+    """Return what is the same for two routes that are one to ingress controllers.
+
+    ImplementationSpecific counts as Prefix.
+    """
+    return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
+
+
+def choose_shared_hosts(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> Sequence[str]:
+    """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings."""
+    if wishes.has_wrong("ingress/host"):
+        return ()
+    if wishes.hosts is not None:
+        return allowed_hosts(wishes.hosts, "ingress/host:", "ingress/host", policy, problems)
+    default = policy.default_host(service.metadata.name)
+    try:
+        check_host(default)
+    except Problem as problem:
+        problems.add(refusals.invalid_default_host(default, problem))
+        return ()
+    return allowed_hosts((default,), "ingress/host is needed: the default", "ingress/host", policy, problems)
+
+
+def allowed_hosts(
+    hosts: Sequence[str], origin: str, annotation: str, policy: NamespacePolicy, problems: Problems
+) -> Sequence[str]:
+    """Return the hosts if the policy allows them all; else return none, and add a problem that begins with `origin`."""
+    if policy.hosts is None:
+        return hosts
+    refused = [host for host in hosts if not policy.allows_host(host)]
+    if not refused:
+        return hosts
+    problems.add(refusals.host_not_allowed(origin, annotation, refused, policy.namespace, policy.hosts))
+    return ()

@@ -1,0 +1,108 @@
+"""The HTTPRoutes: an exposure written as objects of the Gateway API.
+
+An HTTPRoute has one list of paths for all of its hosts. So the hosts that have the same paths are in one HTTPRoute, and
+those with other paths in another.
+
+Source: the Gateway API reference, HTTPRoute v1. Its limits are those of the CRD's schema.
+"""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import TypeVar
+
+from ingress_manager.core import refusals
+from ingress_manager.core.errors import Refused
+from ingress_manager.core.exposure import Exposure, Parent, Path, Rule
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.outputs.metadata import make_metadata
+
+MOST_HOSTNAMES = 16
+MOST_RULES = 16
+MOST_MATCHES = 64
+"""Of one rule. An HTTPRoute may have 128 in all, which is more than the 100 routes of a Service."""
+
+T = TypeVar("T")
+
+PATH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
+
+
+def make_httproutes(exposure: Exposure) -> list[Object]:
+    """Return the HTTPRoutes (gateway.networking.k8s.io/v1), with only the fields that we care about.
+
+    Every field that the API server would default inside a list is given: Metacontroller replaces a list whole, so a
+    default left out would look like drift and be rewritten for ever.
+
+    Raises Refused (422) when an HTTPRoute would have too many rules.
+    """
+    if exposure.parent is None:
+        return []
+    parent = parent_ref(exposure.parent)
+    return [
+        {
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "kind": "HTTPRoute",
+            "metadata": make_metadata(name_of(exposure, hosts), exposure.namespace, exposure.route_annotations),
+            "spec": {
+                "parentRefs": [parent],
+                "hostnames": hosts,
+                "rules": list(make_rules(exposure.name, hosts[0], paths)),
+            },
+        }
+        for hosts, paths in by_paths(exposure)
+    ]
+
+
+def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], tuple[Path, ...]]]:
+    """Yield hosts that have the same paths, as many as one HTTPRoute may have, and the paths."""
+    groups: dict[frozenset[Path], list[Rule]] = {}
+    for rule in exposure.rules:
+        groups.setdefault(frozenset(rule.paths), []).append(rule)
+    for rules in groups.values():
+        for some in in_parts(rules, MOST_HOSTNAMES):
+            yield [rule.host for rule in some], rules[0].paths
+
+
+def name_of(exposure: Exposure, hosts: Sequence[str]) -> str:
+    """Return the name of the HTTPRoute for these hosts: the Service's, if the main host is one of them.
+
+    That of others follows from their first host alone: none is renamed, and gone for a moment, because one with other
+    hosts is added. No Service's name has a dot, so no other Service's HTTPRoute has the same name.
+    """
+    if exposure.main_host in hosts:
+        return exposure.name
+    return f"{exposure.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
+
+
+def parent_ref(parent: Parent) -> Object:
+    """Return the reference to the listener that an HTTPRoute attaches to."""
+    return {
+        "group": "gateway.networking.k8s.io",
+        "kind": "Gateway",
+        "namespace": parent.namespace,
+        "name": parent.name,
+        "sectionName": parent.section,
+    }
+
+
+def make_rules(service: str, host: str, paths: Sequence[Path]) -> Iterator[Object]:
+    """Yield the rules that lead these paths to the Service: one for each port.
+
+    Which path wins doesn't depend on the rules. Raises Refused (422) when there are too many.
+    """
+    of_port: dict[int, list[Path]] = {}
+    for path in paths:
+        of_port.setdefault(path.port, []).append(path)
+    parts = [some for of_one in of_port.values() for some in in_parts(of_one, MOST_MATCHES)]
+    if len(parts) > MOST_RULES:
+        raise Refused(422, [refusals.too_many_rules(host, len(parts), MOST_MATCHES, MOST_RULES)])
+    for some in parts:
+        yield {
+            "matches": [{"path": {"type": PATH_TYPES[path.path_type], "value": path.path}} for path in some],
+            "backendRefs": [{"group": "", "kind": "Service", "name": service, "port": some[0].port, "weight": 1}],
+        }
+
+
+def in_parts(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    """Yield the items in parts of at most `most`."""
+    for start in range(0, len(items), most):
+        yield items[start : start + most]

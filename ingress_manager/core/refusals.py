@@ -1,0 +1,223 @@
+"""The sentences of refusals that depend on more than one value: each function returns one problem."""
+
+from collections.abc import Sequence
+
+from ingress_manager.core.errors import Problem, Reason
+from ingress_manager.core.kubernetes import ServicePort
+from ingress_manager.core.text import listed, quoted
+
+
+def external_name() -> Problem:
+    """An ExternalName Service could lead to any host that the ingress controller can reach."""
+    return Problem(
+        "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)",
+        Reason.EXTERNAL_NAME,
+    )
+
+
+def tls_contradiction(secret: str) -> Problem:
+    """TLS is turned off, and a Secret for it is named."""
+    return Problem(
+        f'ingress/tls: "false" contradicts ingress/tls-secret: {quoted(secret)}; remove one of them',
+        Reason.CONTRADICTION,
+        "ingress/tls",
+    )
+
+
+def no_effect(annotation: str) -> Problem:
+    """Every route states what the annotation would decide."""
+    return Problem(
+        f"{annotation} has no effect, because every one of ingress/routes states its own; remove it",
+        Reason.CONTRADICTION,
+        annotation,
+    )
+
+
+def duplicate_route(first: str, second: str) -> Problem:
+    """Two routes are one to ingress controllers; both are written as host, path and path type."""
+    same = "is stated twice" if first == second else f"is the same to ingress controllers as {first}; remove one"
+    return Problem(f"ingress/routes: {second} {same}", Reason.DUPLICATE_ROUTE, "ingress/routes")
+
+
+def unknown_port(origin: str, annotation: str, wished: str, ports: Sequence[ServicePort]) -> Problem:
+    """The Service has no such port; `origin` says where it is asked for."""
+    return Problem(
+        f"{origin} {quoted(wished)} is not a TCP port of this Service; it has {described(ports)}",
+        Reason.UNKNOWN_PORT,
+        annotation,
+    )
+
+
+def no_port(ports: Sequence[ServicePort]) -> Problem:
+    """The Service has no TCP port, and HTTP needs one."""
+    return Problem(f"this Service has no TCP port to send HTTP to; it has {described(ports)}", Reason.NO_PORT)
+
+
+def https_port(port: ServicePort) -> Problem:
+    """The only port speaks HTTPS, and controllers speak HTTP unless they are told otherwise."""
+    return Problem(
+        f"this Service's only TCP port, {described_port(port)}, speaks HTTPS, and ingress controllers send HTTP: add "
+        f'a port for HTTP; or state ingress/port: "{port.port}", if the controller is told to send HTTPS',
+        Reason.HTTPS_PORT,
+        "ingress/port",
+    )
+
+
+def ambiguous_port(ports: Sequence[ServicePort]) -> Problem:
+    """Several ports could serve HTTP."""
+    return Problem(
+        f"ingress/port is needed to say which port serves HTTP; this Service has {described(ports)}",
+        Reason.AMBIGUOUS_PORT,
+        "ingress/port",
+    )
+
+
+def invalid_default_host(host: str, problem: Problem) -> Problem:
+    """The settings' template makes a host that can't be one."""
+    return Problem(
+        f"ingress/host is needed: the settings' default {quoted(host)} {problem.sentence}",
+        Reason.INVALID_DEFAULT_HOST,
+        "ingress/host",
+    )
+
+
+def host_not_allowed(
+    origin: str, annotation: str, refused: Sequence[str], namespace: str, allowed: Sequence[str]
+) -> Problem:
+    """The settings don't allow the hosts; `origin` says where they are asked for."""
+    return Problem(
+        f"{origin} {listed(refused, quoted)} may not be claimed; "
+        f"allowed in namespace {namespace}: {listed(allowed) or 'none'}",
+        Reason.HOST_NOT_ALLOWED,
+        annotation,
+    )
+
+
+def class_not_allowed(origin: str, ingress_class: str, namespace: str, allowed: Sequence[str]) -> Problem:
+    """The settings don't allow the IngressClass in the namespace."""
+    return Problem(
+        f"{origin} {quoted(ingress_class)} may not be chosen; allowed in namespace {namespace}: {listed(allowed)}",
+        Reason.CLASS_NOT_ALLOWED,
+        "ingress/class",
+    )
+
+
+def path_type_not_allowed(origin: str, annotation: str, path_type: str, allowed: Sequence[str]) -> Problem:
+    """The settings don't allow the path type."""
+    return Problem(
+        f"{origin} {quoted(path_type)} may not be chosen; allowed: {listed(allowed)}",
+        Reason.PATH_TYPE_NOT_ALLOWED,
+        annotation,
+    )
+
+
+def path_type_of_routes(origin: str, annotation: str, path_type: str) -> Problem:
+    """An HTTPRoute has no such path type, and one is made here."""
+    return Problem(
+        f"{origin} {quoted(path_type)} can't be said in an HTTPRoute; use Prefix or Exact",
+        Reason.NOT_IN_HTTPROUTE,
+        annotation,
+    )
+
+
+def class_of_routes(ingress_class: str, namespace: str, gateway: str) -> Problem:
+    """Only HTTPRoutes are made here, and they have no class."""
+    return Problem(
+        f"ingress/class: {quoted(ingress_class)} has no effect: in namespace {namespace} only HTTPRoutes "
+        f"are made, which have no class and attach to {gateway}; remove it",
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/class",
+    )
+
+
+def secret_of_routes(secret: str, gateway: str, *, tls: bool) -> Problem:
+    """Only HTTPRoutes are made here, and they name no certificate. `tls` says whether the Gateway serves TLS at all."""
+    instead = 'state ingress/tls: "true" in its place' if tls else "remove it"
+    return Problem(
+        f"ingress/tls-secret: {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of "
+        f"{gateway}; {instead}",
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/tls-secret",
+    )
+
+
+def no_listener(tls: bool, gateway: str) -> Problem:
+    """The settings name no listener of the Gateway for what is asked for."""
+    what, setting, instead = ("with", "https", "false") if tls else ("without", "http", "true")
+    return Problem(
+        f"{gateway} has no listener for hosts {what} TLS, say the settings (gateway.{setting}); "
+        f'state ingress/tls: "{instead}"',
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/tls",
+    )
+
+
+def too_many_rules(host: str, count: int, paths: int, most: int) -> Problem:
+    """Each port needs a rule of its own, and an HTTPRoute can't have many."""
+    return Problem(
+        f"{host} would need {count} rules in an HTTPRoute, one for each port, or for {paths} paths of a port; "
+        f"{most} is the most",
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/routes",
+    )
+
+
+def listener_not_allowed(namespace: str, gateway: str, section: str) -> Problem:
+    """The settings name another Gateway, or another listener of it."""
+    return Problem(
+        f"its parent, listener {quoted(section)} of Gateway {namespace}/{gateway}, is not one that the settings name",
+        Reason.LISTENER_NOT_ALLOWED,
+    )
+
+
+def answer_too_large(count: int, size: int, most: int) -> Problem:
+    """Metacontroller sends all that was made for a Service back with each request."""
+    return Problem(f"the {count} objects would have {size} bytes in all; {most} is the most", Reason.TOO_LARGE)
+
+
+def no_httproutes() -> Problem:
+    """The settings ask for HTTPRoutes, but Metacontroller wasn't told to make any."""
+    return Problem(
+        "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes: the administrator has "
+        "to apply metacontroller/httproute/",
+        Reason.NO_HTTPROUTES,
+    )
+
+
+def annotation_not_copied(keys: str) -> Problem:
+    """The settings don't let the annotation, or the annotations, be copied."""
+    return Problem(f"{keys}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
+
+
+def value_not_allowed(key: str, value: str, allowed: Sequence[str]) -> Problem:
+    """The settings list the values of an annotation that is copied, and this is none of them."""
+    return Problem(
+        f"{key}: {quoted(value)} may not be chosen; allowed: {listed(allowed, quoted)}",
+        Reason.ANNOTATION_NOT_ALLOWED,
+        key,
+    )
+
+
+def too_many_paths(count: int, most: int) -> Problem:
+    """Every host of ingress/host gets every route that states no host, so there can be many paths."""
+    return Problem(
+        f"ingress/host and ingress/routes together make {count} paths; {most} is the most",
+        Reason.TOO_LARGE,
+        "ingress/routes",
+    )
+
+
+def too_large(kind: str, size: int, most: int) -> Problem:
+    """The object and the copy of it that Metacontroller keeps would be more than Kubernetes stores."""
+    return Problem(f"the {kind} would have {size} bytes; {most} is the most", Reason.TOO_LARGE)
+
+
+def described(ports: Sequence[ServicePort]) -> str:
+    """Return the ports as a person would list them: `web (80), dns (53 UDP)`."""
+    return listed(ports, described_port) or "no ports"
+
+
+def described_port(port: ServicePort) -> str:
+    """Return one port as a person would write it."""
+    number = f"{port.port}" if port.protocol == "TCP" else f"{port.port} {port.protocol}"
+    return f"{port.name} ({number})" if port.name else number

@@ -1,0 +1,135 @@
+"""The syntax of hosts, paths, names and keys. Each check returns the text, or raises Problem.
+
+A check is a table of rules: what is wrong with a text, and what would be right. The first rule that is broken
+makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of
+Ingresses (1.36), the CVEs of controllers that write what they read into their configuration (CVE-2021-25745), and the
+sources of controllers that take some paths for patterns: AWS Load Balancer Controller (*), Cilium and Contour (regular
+expressions), Kong (the same after /~, and of every path with its classic routers), ingress-nginx (of every path of a
+host, if one Ingress of that host asks for it).
+"""
+
+import re
+from collections.abc import Callable
+
+from ingress_manager.core.errors import Problem
+
+LONGEST_NAME = 253
+LONGEST_LABEL = 63
+LONGEST_PATH = 1024
+
+_LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+_NUMBER_LIKE = r"(?:[0-9]+|0x[0-9a-f]*)"
+_HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*(?!{_NUMBER_LIKE}$){_LABEL}")
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_NAME = re.compile(_SUBDOMAIN)
+_NAMESPACE = re.compile(_LABEL)
+_KEY = re.compile(rf"{_SUBDOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?")
+_PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&,=:@-]|%[0-9A-Fa-f]{2})*")
+_OF_PATTERNS = re.compile(r"[*()+]")
+_SIMPLE_PATH = re.compile(r"/(?:[A-Za-z0-9_-]{1,99}(?:/[A-Za-z0-9_-]{1,99}){0,5})?")
+# A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
+_DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
+_DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
+
+Rules = tuple[tuple[Callable[[str], object], str], ...]
+"""Whether a text is wrong, and the sentence that says what would be right; `{length}` stands for the text's length."""
+
+
+def _without_wildcard(host: str) -> str:
+    return host.removeprefix("*.")
+
+
+HOST_RULES: Rules = (
+    (lambda host: len(host) > LONGEST_NAME, f"has {{length}} characters; {LONGEST_NAME} is the most"),
+    (lambda host: not host.isascii(), "must be written in ASCII; an internationalized name is written as xn--…"),
+    (lambda host: host != host.lower(), "must be lower case"),
+    (lambda host: host == "*" or not _without_wildcard(host), "must name a domain"),
+    (lambda host: host.endswith("."), "must not end with a dot"),
+    (lambda host: "*" in _without_wildcard(host), "may hold * only as its whole first label, as in *.example.com"),
+    (
+        lambda host: ":" in host or re.fullmatch(_NUMBER_LIKE, host.rpartition(".")[2]),
+        "must be a name: no URL, no IP address, no port",
+    ),
+    (
+        lambda host: any(len(label) > LONGEST_LABEL for label in host.split(".")),
+        f"has a label of more than {LONGEST_LABEL} characters",
+    ),
+    (lambda host: not _HOST.fullmatch(host), "must be a DNS name: letters, digits and -, with dots between"),
+)
+PATH_RULES: Rules = (
+    (lambda path: not path.startswith("/"), "must start with /"),
+    (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; {LONGEST_PATH} is the most"),
+    (lambda path: "//" in path, "must not hold //"),
+    (_DOT_SEGMENT.search, "must not hold . or .. as a segment"),
+    (_DISGUISE.search, "must not disguise a slash, dot, percent sign, backslash or control character as %…"),
+    (
+        _OF_PATTERNS.search,
+        "must not hold * ( ) or +, which are a wildcard or a regular expression to some controllers",
+    ),
+    (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&,=:@- or %…"),
+)
+LITERAL_PATH_RULES: Rules = (
+    (
+        lambda path: "." in path or "~" in path,
+        "must not hold . or ~ as ImplementationSpecific: some controllers would read a regular expression",
+    ),
+)
+NAMESPACE_RULES: Rules = (
+    (
+        lambda name: not _NAMESPACE.fullmatch(name),
+        f"must be a namespace's name: at most {LONGEST_LABEL} lower-case letters, digits and -",
+    ),
+)
+KEY_RULES: Rules = (
+    (lambda key: not _KEY.fullmatch(key), "must be the key of an annotation, as in cert-manager.io/issuer"),
+)
+NAME_RULES: Rules = (
+    (
+        lambda name: len(name) > LONGEST_NAME or not _NAME.fullmatch(name),
+        f"must be a name of at most {LONGEST_NAME} lower-case letters, digits, - and .",
+    ),
+)
+
+
+def check_host(host: str) -> str:
+    """Return a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`. Raises Problem."""
+    # Nearly every host is valid, and one expression is enough to know it: the rules only say what is wrong.
+    if len(host) <= LONGEST_NAME and _HOST.fullmatch(host):
+        return host
+    return _checked(host, HOST_RULES)
+
+
+def check_path(path: str) -> str:
+    """Return a path of a rule: absolute, of RFC 3986's characters, and the same to every reader. Raises Problem."""
+    # Nearly every path is as simple as this one, and one expression is enough to know it.
+    return path if _SIMPLE_PATH.fullmatch(path) else _checked(path, PATH_RULES)
+
+
+def check_path_of_type(path: str, path_type: str) -> str:
+    """Return a path, as `check_path` returns it, that may have this path type. Raises Problem.
+
+    With ImplementationSpecific it can't be a regular expression to any controller, not even by a dot.
+    """
+    return _checked(path, LITERAL_PATH_RULES) if path_type == "ImplementationSpecific" else path
+
+
+def check_name(name: str) -> str:
+    """Return the name of an IngressClass or a Secret: a DNS-1123 subdomain. Raises Problem."""
+    return _checked(name, NAME_RULES)
+
+
+def check_annotation_key(key: str) -> str:
+    """Return the key of an annotation: a domain, a slash and a name, as Kubernetes has them. Raises Problem."""
+    return _checked(key, KEY_RULES)
+
+
+def check_namespace(name: str) -> str:
+    """Return the name of a namespace: a DNS-1123 label. Raises Problem."""
+    return _checked(name, NAMESPACE_RULES)
+
+
+def _checked(text: str, rules: Rules) -> str:
+    for is_wrong, sentence in rules:
+        if is_wrong(text):
+            raise Problem(sentence.format(length=len(text)))
+    return text

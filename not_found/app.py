@@ -1,0 +1,66 @@
+"""The 404 page's shell: WSGI in, WSGI out (PEP 3333).
+
+| port   | request      | answer                                                                |
+|--------|--------------|-----------------------------------------------------------------------|
+| pages  | any          | 404: `page.page`; every host, path and method is a visitor's          |
+| probes | GET /healthz | 200: the process answers                                              |
+| probes | GET /metrics | the metrics, in Prometheus' text format                               |
+| probes | any other    | 404                                                                   |
+
+A gRPC client gets the same page: it takes a 404 for UNIMPLEMENTED, and a status of 200 would be wrong to all others.
+"""
+
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
+
+from hooks import logs
+from hooks.metrics import NotFoundMetrics
+from not_found.negotiation import Format
+from not_found.page import CONTENT_TYPES, page
+from not_found.texts import LANGUAGES
+
+PROBES_PORT = 8081
+
+VERSION = version("ingress-manager")
+
+Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+"""A WSGI application."""
+
+
+def create_app(probes_port: int = PROBES_PORT) -> Wsgi:
+    """Return the WSGI application. What comes in by `probes_port` is from the cluster; all else is from visitors."""
+    metrics = NotFoundMetrics(VERSION, [format_.value for format_ in Format], LANGUAGES)
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        # The port of the socket. No header can change it, as it can the host.
+        if environ["SERVER_PORT"] == str(probes_port):
+            status, headers, body = probe(environ["PATH_INFO"], metrics)
+        else:
+            # No X-Forwarded-… is looked at: any client can send one. A body isn't read: the worker throws it away.
+            found = page(
+                environ.get("HTTP_HOST", ""),
+                environ["RAW_URI"],
+                environ.get("HTTP_ACCEPT", ""),
+                environ.get("HTTP_ACCEPT_LANGUAGE", ""),
+            )
+            metrics.count_page(environ["REQUEST_METHOD"], found.format.value, found.language)
+            status, headers, body = 404, found.headers, found.body
+        start_response(f"{status} {HTTPStatus(status).phrase}", list(headers.items()))
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
+    logs.make_logger().info("started", version=VERSION, probes_port=probes_port)
+    return application
+
+
+def probe(path: str, metrics: NotFoundMetrics) -> tuple[int, dict[str, str], bytes]:
+    """Return the status, the headers and the body for a request from the cluster."""
+    status, type_, body = 404, CONTENT_TYPES[Format.TEXT], b"there are /healthz and /metrics\n"
+    if path == "/healthz":
+        status, body = 200, b"ok\n"
+    elif path == "/metrics":
+        status, type_, body = 200, CONTENT_TYPE_PLAIN_0_0_4, metrics.text()
+    return status, {"Content-Type": type_, "Content-Length": str(len(body))}, body

@@ -1,0 +1,19 @@
+"""How the 404 page is served: `gunicorn --config python:not_found.conf 'not_found.app:create_app()'`."""
+
+from hooks import logs
+from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, but for those below
+from hooks.gunicorn_conf import PORT, addresses, allow_open_files, worker_connections
+from not_found.app import PROBES_PORT
+
+# Two ports: the gateway sends visitors to the first one alone. By whatever host and path, nobody reaches the probes and
+# the metrics through it. Each has room for `worker_connections`, so visitors can't keep the probes from being answered.
+bind = [*addresses(PORT), *addresses(PROBES_PORT)]
+
+# The longest request line that gunicorn can be told to take: a visitor with a long path gets the page, too.
+limit_request_line = 8190
+
+
+def on_starting(_server: object) -> None:  # type: ignore[no-redef]
+    """Prepare the process, in place of the hook's function: there are no settings to check."""
+    logs.log_everything()
+    allow_open_files(2 * worker_connections + 100)

@@ -1,0 +1,65 @@
+"""Runs the commands, in this process, and makes a kubectl that answers what a test wants."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from ingress_manager.commands.shell.main import commands
+
+
+class Ended(NamedTuple):
+    """What a command printed, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+
+def run(*arguments: str | Path, stdin: str | bytes = "") -> Ended:
+    """Return what `ingress-manager` does with these arguments. An exception that it lets through is raised here."""
+    result = CliRunner(catch_exceptions=False).invoke(
+        commands, [str(argument) for argument in arguments], input=stdin, prog_name="ingress-manager"
+    )
+    return Ended(result.exit_code, result.stdout, result.stderr)
+
+
+def asked(words: Sequence[str]) -> tuple[str, str]:
+    """Return the verb of a call of kubectl, and the first of the names: what stands behind the `--`."""
+    return words[0], words[words.index("--") + 1]
+
+
+def kubectl_that_answers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], error: str = "Error from server: no"
+) -> Path:
+    """Put a kubectl on PATH, alone, and return the file to which it writes its arguments, a line a call.
+
+    `answers` says what it prints when one of its arguments is a key; for others it fails with `error`.
+    """
+    calls = folder / "calls"
+    program = folder / "bin" / "kubectl"
+    program.parent.mkdir(exist_ok=True)
+    (folder / "answers.json").write_text(json.dumps(answers))
+    program.write_text(
+        f"""#!{sys.executable}
+import json, sys
+with open({str(calls)!r}, "a") as file:
+    print(*sys.argv[1:], file=file)
+answers = json.load(open({str(folder / "answers.json")!r}))
+for argument in sys.argv[2:]:
+    if argument in answers:
+        print(json.dumps(answers[argument]))
+        sys.exit()
+sys.exit({error!r})
+"""
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=None)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    assert os.environ["PATH"] == str(program.parent)
+    return calls

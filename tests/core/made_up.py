@@ -1,0 +1,180 @@
+"""Services and settings made up at random: valid ones, nearly valid ones, and nonsense."""
+
+from typing import Any
+
+import msgspec
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from devcluster.sync_requests import Object, service
+from ingress_manager.core.copying import ANY, KNOWN
+from ingress_manager.core.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
+from ingress_manager.core.settings import find_problems
+
+NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
+NASTY = st.text(alphabet=st.sampled_from(list("aA0.-*/%:;{}$'\"\\\n\0 ü,[]&!?_@")), max_size=12)
+LABELS = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?", fullmatch=True)
+HOSTS = st.builds(
+    lambda star, labels: star + ".".join([*labels, "example"]),
+    st.sampled_from(["", "", "", "*."]),
+    st.lists(LABELS, min_size=1, max_size=4),
+)
+PATHS = st.one_of(
+    st.sampled_from(["/", "/api", "/a%20b", "/a/"]),
+    st.from_regex(r"(/[A-Za-z0-9._~!&,=:@-]{1,8}){1,3}/?", fullmatch=True).filter(
+        lambda path: not {".", ".."} & set(path.split("/"))
+    ),
+)
+PATH_TYPE_NAMES = ["Prefix", "Exact", "ImplementationSpecific"]
+PATH_TYPES = st.sampled_from(PATH_TYPE_NAMES)
+CLASSES = st.sampled_from(["nginx", "internal"])
+ASCII = st.characters(codec="ascii")
+PORT_NAMES = st.sampled_from(["http", "web", "metrics"])
+PORT_NUMBERS = st.sampled_from([80, 8080, 9090])
+PORTS = st.fixed_dictionaries(
+    {"port": st.one_of(PORT_NUMBERS, st.integers(1, 65535))},
+    optional={
+        "name": st.one_of(PORT_NAMES, NAMES),
+        "protocol": st.sampled_from(["TCP", "TCP", "UDP", "SCTP"]),
+        "appProtocol": st.sampled_from(["http", "https", "kubernetes.io/h2c"]),
+        "targetPort": st.one_of(st.integers(1, 65535), NAMES),
+    },
+)
+WISHED_PORTS = st.one_of(PORT_NAMES, PORT_NUMBERS.map(str))
+ROUTES = st.lists(
+    st.fixed_dictionaries({}, optional={"host": HOSTS, "path": PATHS, "pathType": PATH_TYPES, "port": WISHED_PORTS}),
+    max_size=4,
+).map(lambda routes: msgspec.json.encode(routes).decode())
+CONTROLLER_KEYS = st.sampled_from(
+    [
+        *KNOWN,
+        "nginx.ingress.kubernetes.io/configuration-snippet",
+        "nginx.ingress.kubernetes.io/auth-url",
+        "traefik.ingress.kubernetes.io/router.middlewares",
+        "haproxy.org/server-ssl",
+        "prometheus.io/scrape",
+    ]
+)
+
+
+def mostly(valid: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Return what is mostly valid, and sometimes anything."""
+    return st.one_of(valid, valid, valid, NASTY, st.text(max_size=20))
+
+
+ANNOTATIONS = st.fixed_dictionaries(
+    {"ingress/http": st.sampled_from(["true", "true", "true", "false", "yes"])},
+    optional={
+        "ingress/host": mostly(st.lists(HOSTS, min_size=1, max_size=3).map(",".join)),
+        "ingress/path": mostly(PATHS),
+        "ingress/path-type": mostly(PATH_TYPES),
+        "ingress/port": mostly(WISHED_PORTS),
+        "ingress/class": mostly(NAMES | CLASSES),
+        "ingress/tls": mostly(st.sampled_from(["true", "false"])),
+        "ingress/tls-secret": mostly(NAMES),
+        "ingress/routes": mostly(ROUTES),
+    },
+)
+OTHERS = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=20), max_size=3)
+RIGHT_VALUES = {
+    key: st.from_regex(f"(?:{known.pattern})", fullmatch=True, alphabet=ASCII) for key, known in KNOWN.items()
+}
+RIGHT = st.fixed_dictionaries({}, optional={key: values for key, values in RIGHT_VALUES.items() if "nginx.ing" in key})
+UNKNOWN = st.dictionaries(st.from_regex(r"ingress/[a-z]{1,8}", fullmatch=True), st.text(max_size=9), max_size=1)
+VALID_ANNOTATIONS = st.fixed_dictionaries(
+    {"ingress/http": st.just("true")},
+    optional={
+        "ingress/host": st.lists(HOSTS, min_size=1, max_size=3, unique=True).map(",".join),
+        "ingress/path": PATHS,
+        "ingress/path-type": st.sampled_from(["Prefix", "Exact"]),
+        "ingress/class": NAMES,
+        "ingress/tls": st.just("true"),
+        "ingress/tls-secret": NAMES,
+    },
+)
+
+
+@st.composite
+def services(draw: st.DrawFn) -> Object:
+    """Draw a Service; nothing keeps it from being wrong."""
+    annotations = draw(ANNOTATIONS) | draw(OTHERS) | draw(UNKNOWN)
+    kind = draw(st.sampled_from(["ClusterIP", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]))
+    return named(service(annotations, type=kind, ports=draw(st.lists(PORTS, max_size=4))), draw(NAMES))
+
+
+@st.composite
+def valid_services(draw: st.DrawFn) -> Object:
+    """Draw a Service that is given an Ingress, where the policy allows it."""
+    annotations = draw(VALID_ANNOTATIONS) | draw(RIGHT)
+    return named(service(annotations, ports=[{"port": draw(st.integers(1, 65535))}]), draw(NAMES))
+
+
+def right(made: Object) -> Object:
+    """Return the Service as it may have been before: without annotations but the one, and with a port for HTTP."""
+    before = service({"ingress/http": "true"})
+    return named(before, made["metadata"]["name"])
+
+
+def named(made: Object, name: str) -> Object:
+    """Return the Service under another name."""
+    made["metadata"]["name"] = name
+    return made
+
+
+PATTERNS = st.one_of(
+    HOSTS, st.sampled_from(["*.example", "*.a.example", "*.{namespace}.example", "{namespace}.example"])
+)
+
+
+def limits(values: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
+    """Return limits: lifted, or a list of what is allowed."""
+    return st.just(ANY) | st.lists(values.filter(lambda value: value != ANY), min_size=1, max_size=3).map(tuple)
+
+
+TEMPLATES = st.sampled_from(
+    ["example.com", "{service}.example", "{service}.{namespace}.example", "*.{service}.example"]
+)
+COPIED_VALUES = RIGHT_VALUES | {
+    "nginx.ingress.kubernetes.io/auth-url": st.text(max_size=5),
+    "haproxy.org/server-ssl": st.sampled_from(["true", "false"]),
+}
+COPIED = st.fixed_dictionaries({}, optional={key: limits(values) for key, values in COPIED_VALUES.items()})
+SECRETS = st.none() | NAMES | st.sampled_from(["{service}-tls", "{namespace}.{service}"])
+ADMINISTRATORS = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2)
+OUTPUTS = st.sampled_from([OUTPUT_NAMES[:1], OUTPUT_NAMES[:1], OUTPUT_NAMES[1:], OUTPUT_NAMES])
+LISTENERS = st.sampled_from(["http", "https", "web", None])
+GATEWAYS = st.builds(Gateway, name=NAMES, namespace=LABELS, http=LISTENERS, https=LISTENERS)
+NAMESPACE_SETTINGS = st.builds(
+    NamespaceSettings,
+    hosts=limits(PATTERNS) | st.just(msgspec.UNSET),
+    classes=limits(CLASSES) | st.just(msgspec.UNSET),
+    host=st.none() | TEMPLATES,
+    ingress_class=st.none() | CLASSES | st.just(msgspec.UNSET),
+    tls=st.just(msgspec.UNSET)
+    | st.builds(
+        NamespaceTls,
+        enabled=st.booleans() | st.just(msgspec.UNSET),
+        secret=SECRETS | st.just(msgspec.UNSET),
+        annotations=ADMINISTRATORS | st.just(msgspec.UNSET),
+    ),
+    annotations=ADMINISTRATORS | st.just(msgspec.UNSET),
+    outputs=OUTPUTS | st.just(msgspec.UNSET),
+)
+
+
+@st.composite
+def policy(draw: st.DrawFn) -> Policy:
+    """Draw settings that the hook would start with."""
+    made = Policy(
+        host=draw(TEMPLATES),
+        ingress_class=draw(st.none() | CLASSES),
+        tls=Tls(enabled=draw(st.booleans()), secret=draw(SECRETS), annotations=draw(ADMINISTRATORS)),
+        annotations=draw(ADMINISTRATORS),
+        copied=draw(COPIED),
+        path_types=draw(st.sampled_from([("Prefix",), ("Prefix", "Exact"), tuple(PATH_TYPE_NAMES)])),
+        namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "*"]), NAMESPACE_SETTINGS, max_size=2)),
+        outputs=draw(OUTPUTS),
+        gateway=draw(GATEWAYS),
+    )
+    assume(not list(find_problems(made)))
+    return made

@@ -1,0 +1,70 @@
+"""The annotations: each row of the table decides something, and opting out is read before all else."""
+
+import msgspec
+import pytest
+
+from devcluster.sync_requests import Object, service
+from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Wishes, read
+from ingress_manager.core.decide import decide
+from ingress_manager.core.kubernetes import Observed, Service
+from ingress_manager.core.policy import Policy
+
+PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
+OTHER_VALUES = {
+    "ingress/http": "false",
+    "ingress/host": "other.example.com",
+    "ingress/path": "/other",
+    "ingress/path-type": "Exact",
+    "ingress/port": "metrics",
+    "ingress/class": "other",
+    "ingress/tls": "true",
+    "ingress/tls-secret": "other",
+    "ingress/routes": "[{path: /other}]",
+}
+"""For each annotation, a value that asks for something else than what holds without it."""
+
+
+def objects(annotations: dict[str, str]) -> tuple[Object, ...]:
+    """Return what should exist for a Service with two ports and these annotations."""
+    parent = msgspec.convert(service(annotations, ports=PORTS), Service)
+    decision = decide(parent, Observed(), Policy())
+    assert decision.refused is None, decision.refused
+    return decision.objects
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.key)
+def test_every_annotation_changes_the_answer(row: Annotation) -> None:
+    assert objects({HTTP.key: "true"} | {row.key: OTHER_VALUES[row.key]}) != objects({HTTP.key: "true"})
+
+
+def test_every_row_of_the_table_is_a_field_of_the_wishes() -> None:
+    fields = {field.name for field in msgspec.structs.fields(Wishes)} - {"problems", "more_problems"}
+    assert {row.field for row in TABLE} == fields | {HTTP.field}
+    assert len(set(KEYS)) == len(KEYS)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.key)
+def test_every_problem_names_its_annotation(row: Annotation) -> None:
+    wishes = read({HTTP.key: "true"} | {row.key: "\0"})
+    assert wishes is not None
+    if row.key == "ingress/port":  # any text may be the name of a port; whether it is one is checked later
+        assert wishes.port == "\0"
+    else:
+        assert [problem.annotation for problem in wishes.problems] == [row.key]
+        assert wishes.has_wrong(row.key)
+        assert getattr(wishes, row.field, None) is None
+
+
+@pytest.mark.parametrize("annotations", [{}, {"ingress/http": "false"}, {"ingress/host": "A", "other": "x"}])
+def test_without_the_annotation_or_with_false_nothing_is_asked_for(annotations: dict[str, str]) -> None:
+    assert read(annotations) is None
+
+
+def test_the_annotation_alone_leaves_everything_to_the_settings_and_the_ports() -> None:
+    assert read({"ingress/http": "true"}) == Wishes()
+
+
+def test_of_many_unknown_annotations_the_first_are_named_and_all_are_counted() -> None:
+    wishes = read({"ingress/http": "true"} | {f"ingress/x{number}": "" for number in range(1000)})
+    assert wishes is not None
+    assert (len(wishes.problems), wishes.more_problems) == (20, 980)

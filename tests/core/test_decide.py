@@ -1,0 +1,204 @@
+"""The decision: what should exist, what is refused and why, and when it is to be decided again."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from devcluster.sync_requests import service
+from ingress_manager.core.annotations import HTTP, Wishes
+from ingress_manager.core.decide import PAUSE_SECONDS, RECHECK_SECONDS, RESYNC_SECONDS, decide
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.exposure import expose
+from ingress_manager.core.kubernetes import (
+    NOTHING,
+    AttachmentMeta,
+    HTTPRoute,
+    Ingress,
+    IngressSpec,
+    Observed,
+    RouteSpec,
+    Service,
+)
+from ingress_manager.core.outputs import OUTPUTS
+from ingress_manager.core.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, Policy, in_namespace
+
+NONE = Observed()
+OBSERVED = Observed(ingresses={"team-a/shop": Ingress(AttachmentMeta(), IngressSpec())})
+
+
+def made(annotations: dict[str, str] | None = None, uid: str = "1", **spec: Any) -> Service:
+    """Return the Service team-a/shop as the core knows it."""
+    parent = service(annotations, **spec)
+    parent["metadata"]["uid"] = uid
+    return msgspec.convert(parent, Service)
+
+
+ON = {HTTP.key: "true"}
+BOTH = Policy(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure"))
+ROUTE = HTTPRoute(AttachmentMeta(), RouteSpec())
+
+
+def test_a_service_that_asks_for_an_ingress_gets_one() -> None:
+    decision = decide(made(ON), NONE, Policy())
+    assert (decision.wanted, decision.refused) == (True, None)
+    assert [(each["kind"], each["metadata"]["name"]) for each in decision.objects] == [("Ingress", "shop")]
+
+
+@pytest.mark.parametrize("observed", [NONE, OBSERVED])
+@pytest.mark.parametrize("annotations", [None, {}, {HTTP.key: "false"}])
+def test_a_service_that_asks_for_nothing_gets_nothing_and_is_never_resynced(
+    annotations: dict[str, str] | None, observed: Observed
+) -> None:
+    decision = decide(made(annotations), observed, Policy())
+    assert (decision.wanted, decision.objects, decision.resync_after, decision.refused) == (False, (), None, None)
+
+
+def test_an_ingress_that_is_not_there_yet_is_looked_for_soon() -> None:
+    """Metacontroller doesn't say when its create met an object of the same name."""
+    assert decide(made(ON), NONE, Policy()).resync_after in RECHECK_SECONDS
+    another = Observed(ingresses={"team-a/another": OBSERVED.ingresses["team-a/shop"]})
+    assert decide(made(ON), another, Policy()).resync_after in RECHECK_SECONDS
+
+
+def test_an_httproute_that_is_not_there_yet_is_looked_for_soon() -> None:
+    name = "team-a/shop"
+    only_the_ingress = Observed(ingresses=OBSERVED.ingresses, httproutes={})
+    assert decide(made(ON), only_the_ingress, BOTH).resync_after in RECHECK_SECONDS
+    assert decide(made(ON), Observed(httproutes={name: ROUTE}), BOTH).resync_after in RECHECK_SECONDS
+    all_there = Observed(ingresses=OBSERVED.ingresses, httproutes={name: ROUTE})
+    assert decide(made(ON), all_there, BOTH).resync_after in RESYNC_SECONDS
+
+
+def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_nothing_is_lost() -> None:
+    """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
+    decision = decide(made(ON), OBSERVED, BOTH)
+    assert decision.refused is not None
+    assert (decision.refused.status, decision.objects, decision.forbidden) == (422, (), None)
+    assert decision.refused.line() == (
+        "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes: the administrator has "
+        "to apply metacontroller/httproute/"
+    )
+    assert decide(made({}), OBSERVED, BOTH).refused is None
+
+
+def test_all_that_is_made_for_a_service_is_limited() -> None:
+    """Metacontroller sends all of it back with each request: a Service whose requests don't fit can't even opt out."""
+    routes = "".join(f"- {{host: h{number}.example.com, path: /{number}}}\n" for number in range(100))
+    policy = msgspec.structs.replace(BOTH, copied={"konghq.com/plugins": "any"})
+    for length, sentence in (
+        (1000, None),
+        (9000, "the 101 objects would have 980108 bytes in all; 500000 is the most"),
+    ):
+        decision = decide(made(ON | {"ingress/routes": routes, "konghq.com/plugins": "x" * length}), NOTHING, policy)
+        assert (decision.refused and decision.refused.line()) == sentence
+
+
+def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> None:
+    assert tuple(OUTPUTS) == OUTPUT_NAMES
+    without = expose(made(ON), Wishes(), in_namespace(Policy(), "team-a"))
+    assert [made(without) for made in OUTPUTS.values()][1] == []
+
+
+@pytest.mark.parametrize(
+    ("age", "least", "most"), [(-5, 4, 8), (0, 4, 8), (8, 4, 8), (60, 15, 15), (400, 100, 100), (1e9, 240, 360)]
+)
+def test_the_older_the_service_the_longer_the_next_look_waits(age: float, least: int, most: int) -> None:
+    """A create may fail for long, and many that fail must not hold up the others."""
+    seconds = decide(made(ON), NONE, Policy(), age).resync_after
+    assert seconds is not None
+    assert least <= seconds <= most
+    assert decide(made(ON), OBSERVED, Policy(), age).resync_after in RESYNC_SECONDS
+
+
+def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_by_the_uid() -> None:
+    seconds = [decide(made(ON, uid=f"{number:036}"), OBSERVED, Policy()).resync_after for number in range(2000)]
+    assert set(seconds) == set(RESYNC_SECONDS)
+    assert max(seconds.count(second) for second in RESYNC_SECONDS) < 50, "about 17 each"
+    assert decide(made(ON, uid="a"), OBSERVED, Policy()) == decide(made(ON, uid="a"), OBSERVED, Policy())
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec", "reasons"),
+    [
+        ({"ingress/hots": "x"}, {}, {Reason.UNKNOWN_ANNOTATION}),
+        ({HTTP.key: "yes"}, {}, {Reason.INVALID_VALUE}),
+        ({"ingress/host": "A", "ingress/port": "grpc"}, {}, {Reason.INVALID_VALUE, Reason.UNKNOWN_PORT}),
+        ({"ingress/routes": "[{path: /}, {path: /}]"}, {}, {Reason.DUPLICATE_ROUTE}),
+        ({"ingress/tls": "false", "ingress/tls-secret": "a"}, {}, {Reason.CONTRADICTION}),
+        ({"ingress/path": "/a", "ingress/routes": "[{path: /}]"}, {}, {Reason.CONTRADICTION}),
+        ({"nginx.ingress.kubernetes.io/proxy-read-timeout": "-1"}, {}, {Reason.INVALID_VALUE}),
+        ({"a.b/large": "&" * 50_000}, {}, {Reason.TOO_LARGE}),
+        ({"a.b/limited": "c"}, {}, {Reason.ANNOTATION_NOT_ALLOWED}),
+        ({"ingress/class": "public"}, {}, {Reason.CLASS_NOT_ALLOWED}),
+        ({"ingress/path-type": "ImplementationSpecific"}, {}, {Reason.PATH_TYPE_NOT_ALLOWED}),
+        ({}, {"ports": [{"port": 443, "name": "https"}]}, {Reason.HTTPS_PORT}),
+        ({}, {"ports": []}, {Reason.NO_PORT}),
+        ({}, {"ports": [{"port": 1}, {"port": 2}]}, {Reason.AMBIGUOUS_PORT}),
+        ({}, {"type": "ExternalName", "ports": [{"port": 80}]}, {Reason.EXTERNAL_NAME}),
+    ],
+)
+def test_a_refusal_says_why_in_codes_and_in_sentences(
+    annotations: dict[str, str], spec: dict[str, Any], reasons: set[Reason]
+) -> None:
+    policy = Policy(
+        copied={"a.b/large": "any", "a.b/limited": ("a", "b"), "nginx.ingress.kubernetes.io/proxy-read-timeout": "any"},
+        namespaces={"team-a": NamespaceSettings(classes=("nginx",))},
+    )
+    decision = decide(made(ON | annotations, **spec), NONE, policy)
+    assert decision.refused is not None
+    assert (decision.wanted, decision.objects, decision.resync_after, decision.forbidden) == (True, (), None, None)
+    assert decision.refused.status == 422
+    assert {problem.reason for problem in decision.refused.problems} == reasons
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"namespaces": {"team-a": {"hosts": ["a.example.com"]}}}, Reason.HOST_NOT_ALLOWED),
+        ({"host": "{service}" * 63 + ".example.com"}, Reason.INVALID_DEFAULT_HOST),
+    ],
+)
+def test_what_the_settings_do_not_allow_is_refused(settings: dict[str, object], reason: Reason) -> None:
+    decision = decide(made(ON), NONE, msgspec.convert(settings, Policy))
+    assert decision.refused is not None
+    assert [problem.reason for problem in decision.refused.problems] == [reason]
+
+
+@pytest.mark.parametrize("hosts", [10, 11])
+def test_hosts_times_routes_are_at_most_1000_paths(hosts: int) -> None:
+    annotations = {
+        "ingress/host": ",".join(f"h{number}" for number in range(hosts)),
+        "ingress/routes": "".join(f"- path: /{number}\n" for number in range(100)),
+    }
+    decision = decide(made(ON | annotations), NONE, Policy())
+    if hosts == 10:
+        assert decision.refused is None
+        assert sum(len(rule["http"]["paths"]) for rule in decision.objects[0]["spec"]["rules"]) == 1000
+    else:
+        assert decision.refused is not None
+        assert decision.refused.line() == ("ingress/host and ingress/routes together make 1100 paths; 1000 is the most")
+
+
+@pytest.mark.parametrize(
+    ("reason", "annotations", "observed", "paused"),
+    [
+        ("a Service that asks for an Ingress waits", ON, NONE, True),
+        ("a Service that has its Ingress waits, too", ON, OBSERVED, True),
+        ("a Service with a mistake isn't told of it", {HTTP.key: "yes"}, NONE, True),
+        ("the Ingress of a Service that opted out isn't removed", {}, OBSERVED, True),
+        ("nor its HTTPRoute", {}, Observed(httproutes={"team-a/shop": ROUTE}), True),
+        ("a Service with nothing to do is answered as usual", {}, NONE, False),
+        ("a Service that opted out and has no Ingress is answered as usual", {HTTP.key: "false"}, NONE, False),
+    ],
+)
+def test_while_paused_nothing_changes(
+    reason: str, annotations: dict[str, str], observed: Observed, paused: bool
+) -> None:
+    decision = decide(made(annotations), observed, Policy(paused=True))
+    if not paused:
+        assert (decision.objects, decision.refused) == ((), None), reason
+        return
+    assert decision.refused is not None, reason
+    assert (decision.refused.status, decision.refused.line()) == (429, "ingress-manager is paused by its settings")
+    assert decision.refused.retry_after in PAUSE_SECONDS

@@ -1,0 +1,55 @@
+"""Text: what a person reads is one line, quoted as in YAML, and never long."""
+
+import pytest
+
+from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
+
+
+@pytest.mark.parametrize(
+    ("reason", "text", "shown"),
+    [
+        ("plain text stays", "shop.example.com", "shop.example.com"),
+        ("letters of other scripts stay", "bücher.example", "bücher.example"),
+        ("a line can't be broken", "a\nb\r\u2028c", "a\\nb\\r\\u2028c"),
+        ("an escape sequence can't colour a terminal", "\x1b[31mred", "\\x1b[31mred"),
+        ("text can't be turned around", "\u202egro.elpmaxe", "\\u202egro.elpmaxe"),
+        ("a NUL is seen", "a\0b", "a\\x00b"),
+    ],
+)
+def test_no_character_can_break_or_disguise_a_line(reason: str, text: str, shown: str) -> None:
+    assert one_line(text) == shown, reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "value", "shown"),
+    [
+        ("a value is quoted as in YAML", "yes", '"yes"'),
+        ("a quote can't end it", 'a"b', '"a\\"b"'),
+        ("a backslash is told from an escape", "a\\nb", '"a\\\\nb"'),
+        ("a long value is cut", "x" * 61, '"' + "x" * 60 + '…"'),
+        ("a value of 60 characters is not cut", "x" * 60, '"' + "x" * 60 + '"'),
+        ("escapes are cut, too", "\x01" * 60, '"' + "\\x01" * 15 + '…"'),
+    ],
+)
+def test_a_value_is_shown_as_its_owner_wrote_it(reason: str, value: str, shown: str) -> None:
+    assert quoted(value) == shown, reason
+
+
+def test_a_list_names_ten_things_and_counts_the_others() -> None:
+    assert listed([]) == ""
+    assert listed([1, 2], lambda number: f"<{number}>") == "<1>, <2>"
+    assert listed(list("abcdefghij")) == "a, b, c, d, e, f, g, h, i, j"
+    assert listed(list("abcdefghijkl")) == "a, b, c, d, e, f, g, h, i, j and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("reason", "word", "said"),
+    [
+        ("a typing error is recognised", "ingress/hots", "; did you mean ingress/host?"),
+        ("a word that is like no known one gets no suggestion", "ingress/zzz", ""),
+        ("the prefix of all words doesn't make them alike", "ingress/x", ""),
+        ("a long word gets no suggestion", "ingress/" + "host" * 20, ""),
+    ],
+)
+def test_the_nearest_known_word_is_named(reason: str, word: str, said: str) -> None:
+    assert did_you_mean(word, ["ingress/host", "ingress/path"], "ingress/") == said, reason

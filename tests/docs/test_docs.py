@@ -1,0 +1,176 @@
+"""The docs: what is made from the code is as the code makes it, and what they show is true."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from devcluster import gateway_api
+from devcluster.sync_requests import body, service, sync_request
+from hooks.settings_file import load
+from hooks.sync import answer
+from ingress_manager.commands.shell.main import commands
+from ingress_manager.core.copying import KNOWN
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.policy import Gateway, Policy
+from ingress_manager.core.settings import parse
+from tools import docs, routing
+
+
+@pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
+def test_what_is_made_from_the_code_is_up_to_date(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == docs.made(path), "`make docs` writes it"
+
+
+def test_every_command_has_a_page_that_shows_what_it_prints() -> None:
+    for name in commands.commands:
+        page = (docs.DOCS / f"commands/{name}.md").read_text(encoding="utf-8")
+        assert any(f"ingress-manager {name}" in block for block in docs.CONSOLE.findall(page))
+
+
+def test_every_part_is_on_a_page() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in docs.paths())
+    assert set(re.findall(r"<!-- made: (\w+) -->", text)) == set(docs.PARTS)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (docs.DOCS / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for its_language, block in found if its_language == language]
+
+
+def test_every_example_of_annotations_is_accepted() -> None:
+    pages = [blocks("annotations.md", "yaml"), [block for block in blocks("tls.md", "yaml") if "metadata:" in block]]
+    assert all(pages)
+    examples = [yaml.safe_load(block)["metadata"]["annotations"] for page in pages for block in page]
+    ports = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}, {"name": "admin", "port": 8080}]
+    for annotations in examples:
+        assert answer(body(sync_request(service(annotations, ports=ports))), Policy()).status == 200
+
+
+def test_the_example_of_a_refusal_is_what_is_said() -> None:
+    shown = next(block for block in blocks("annotations.md", "") if block.startswith("ingress/hots"))
+    annotations = {"ingress/http": "true", "ingress/hots": "x", "ingress/port": "grpc"}
+    ports = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
+    assert answer(body(sync_request(service(annotations, ports=ports))), Policy()).body.decode() == shown
+
+
+def test_every_example_of_settings_is_accepted() -> None:
+    for page in ("settings.md", "httproute.md", "tenants.md", "tls.md"):
+        for block in blocks(page, "yaml"):
+            if "kind:" not in block and "metadata:" not in block:
+                parse(block)
+
+
+def httproute_settings() -> Policy:
+    """Return the settings that the page on HTTPRoutes begins with."""
+    return parse(next(block for block in blocks("httproute.md", "yaml") if block.startswith("outputs:")))
+
+
+def test_the_example_of_an_httproute_is_what_its_service_gets() -> None:
+    shown, route = map(yaml.safe_load, blocks("httproute.md", "yaml")[:2])
+    shown["metadata"]["uid"] = service()["metadata"]["uid"]
+    made = json.loads(answer(body(sync_request(shown)), httproute_settings()).body)
+    assert made["attachments"] == [route]
+
+
+def test_the_event_of_a_missing_folder_is_the_one_on_the_page() -> None:
+    said = answer(body(sync_request(service({"ingress/http": "true"}), httproutes=False)), httproute_settings())
+    assert said.body.decode() in blocks("httproute.md", "")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "settings"),
+    [
+        ({"ingress/tls-secret": "shop-tls"}, {}),
+        ({"ingress/class": "nginx"}, {}),
+        ({"ingress/path-type": "ImplementationSpecific"}, {"path_types": ("Prefix", "ImplementationSpecific")}),
+        ({"ingress/tls": "true"}, {"gateway": Gateway(name="web", namespace="infrastructure", https=None)}),
+    ],
+)
+def test_what_the_page_says_no_httproute_can_say_is_refused(
+    annotations: dict[str, str], settings: dict[str, Any]
+) -> None:
+    policy = msgspec.structs.replace(httproute_settings(), **settings)
+    said = answer(body(sync_request(service({"ingress/http": "true"} | annotations))), policy)
+    assert said.refused
+    assert [problem.reason for problem in said.refused.problems] == [Reason.NOT_IN_HTTPROUTE]
+    [key] = annotations
+    assert any(f"`{key}" in row for row in rows("httproute.md", "| annotation "))
+
+
+def rows(page: str, head: str) -> list[str]:
+    """Return the rows of the table on a page whose head begins so."""
+    lines = (docs.DOCS / page).read_text(encoding="utf-8").splitlines()
+    [start] = [number for number, line in enumerate(lines) if line.startswith(head)]
+    return list(itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :]))
+
+
+def test_the_page_on_switching_says_what_becomes_of_every_annotation_that_is_known() -> None:
+    named = "".join(row.split("|")[1] for row in rows("switching.md", "| annotation "))
+    assert sorted(re.findall(r"`(.*?)`", named)) == sorted(KNOWN)
+
+
+def test_the_crds_of_the_page_on_httproutes_are_those_that_are_tested() -> None:
+    [version] = re.findall(r"gateway-api/releases/download/([^/]+)/", "".join(blocks("httproute.md", "sh")))
+    assert version == gateway_api.version()
+
+
+def test_each_test_of_the_gateways_traffic_is_in_the_table_once() -> None:
+    rows = yaml.safe_load(docs.TRAFFIC.read_text(encoding="utf-8"))
+    named = sorted(name for row in rows for name in row["tests"])
+    files = docs.TRAFFIC.parent.glob("test_traffic*.py")
+    tests = [name for path in files for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)]
+    assert named == sorted(name for name in tests if "benchmark" not in name)
+
+
+def test_the_gateways_limits_are_those_of_its_configuration() -> None:
+    shipped = yaml.safe_load((docs.DOCS.parent / "gateway/traefik.yaml").read_text(encoding="utf-8"))
+    web, forwarding = shipped["entryPoints"]["web"], shipped["serversTransport"]["forwardingTimeouts"]
+    assert web["http"]["maxHeaderBytes"] == 64 * 1024
+    assert web["transport"]["respondingTimeouts"] == {"readTimeout": "1h", "writeTimeout": "0s", "idleTimeout": "180s"}
+    assert forwarding == {"dialTimeout": "5s", "responseHeaderTimeout": "0s"}
+    page = (docs.DOCS / "gateway-traffic.md").read_text(encoding="utf-8")
+    assert re.findall(r"\| (64 KiB|1 hour|3 minutes|5 seconds) +\|", page) == [
+        "64 KiB",
+        "1 hour",
+        "3 minutes",
+        "5 seconds",
+    ]
+
+
+def test_the_shipped_settings_are_the_defaults() -> None:
+    assert load(docs.DOCS.parent / "manifests/settings.yaml").policy == Policy()
+
+
+def test_the_schema_names_every_field() -> None:
+    schema = json.loads(docs.SCHEMA.read_text(encoding="utf-8"))
+    fields = {field.encode_name for field in msgspec.structs.fields(Policy)}
+    assert set(schema["$defs"]["Policy"]["properties"]) == fields
+    assert schema["$defs"]["Policy"]["additionalProperties"] is False
+
+
+def test_no_difference_of_hosts_and_paths_is_without_its_reason() -> None:
+    table = routing.load()
+    differing = [each for group in table.groups for each in group.requests if each.why is not None]
+    assert {each.why for each in differing} == set(table.reasons)
+    for group in table.groups:
+        for each in group.requests:
+            assert each.why is not None or not (each.traefik or isinstance(each.answers, dict)), each
+            for output, who in each.traefik.items():
+                assert who != each.specified(output), each
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    tests = docs.DOCS.parent / "tests"
+    files = [path.read_text(encoding="utf-8") for path in tests.rglob("test_*.py")]
+    known = {name for text in files for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
+    for page in ("outages.md", "security.md"):
+        named = re.findall(r"`(test_\w+)`", (docs.DOCS / page).read_text(encoding="utf-8"))
+        assert named
+        assert [name for name in named if name not in known] == []

@@ -1,0 +1,342 @@
+"""The shell: routes, statuses and headers, as Metacontroller's HTTP client meets them."""
+
+import io
+import json
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+import pytest
+from flask.testing import FlaskClient
+from prometheus_client.parser import text_string_to_metric_families
+from werkzeug.test import TestResponse
+
+from devcluster.sync_requests import as_created, body, service, sync_request
+from hooks import sync as metacontroller
+from hooks.app import LARGEST_BODY, create_app
+from hooks.metrics import Metrics
+from hooks.settings_file import SettingsFile
+from ingress_manager.core.decide import RESYNC_SECONDS
+from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.policy import NamespaceSettings, Policy
+from ingress_manager.core.settings import FILE_VARIABLE
+
+OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
+
+
+def client_of(policy: Policy) -> FlaskClient:
+    """Return a client of a hook with these settings."""
+    return create_app(SettingsFile(policy, "0" * 64)).test_client()
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    return client_of(Policy())
+
+
+def log_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def shown(response: TestResponse) -> tuple[int, str, str]:
+    return response.status_code, response.content_type, response.text
+
+
+def test_sync_answers_with_the_desired_attachments_as_json(client: FlaskClient) -> None:
+    response = client.post("/sync", data=OPTED_IN, content_type="application/json")
+    assert (response.status_code, response.content_type) == (200, "application/json")
+    assert response.json is not None
+    assert [ingress["metadata"]["name"] for ingress in response.json["attachments"]] == ["shop"]
+
+
+def test_a_refusal_is_one_line_of_plain_text(client: FlaskClient) -> None:
+    response = client.post("/sync", data=body(sync_request(service({"ingress/http": "yes"}))))
+    text = 'ingress/http: "yes" must be "true" or "false"\n'
+    assert shown(response) == (422, "text/plain; charset=utf-8", text)
+
+
+def test_the_first_line_of_the_log_tells_the_version_and_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    client_of(Policy())
+    (started,) = log_lines(capsys)
+    assert (started["event"], started["level"]) == ("started", "info")
+    assert started["version"] == version("ingress-manager")
+    assert started["settings"] == json.loads(msgspec.json.encode(Policy()))
+    assert started["settings_sha256"] == "0" * 64
+    assert "timestamp" in started
+
+
+@pytest.mark.parametrize(
+    ("policy", "sent", "logged"),
+    [
+        (
+            Policy(),
+            body(sync_request(service({"ingress/http": "true", "ingress/host": "A", "ingress/port": "x"}))),
+            {
+                "level": "warning",
+                "namespace": "team-a",
+                "service": "shop",
+                "reasons": ["invalid-value", "unknown-port"],
+                "status": 422,
+                "sentence": 'ingress/host: "A" must be lower case · '
+                'ingress/port: "x" is not a TCP port of this Service; it has 80',
+            },
+        ),
+        (
+            Policy(),
+            b"{}",
+            {
+                "level": "warning",
+                "namespace": None,
+                "service": None,
+                "reasons": ["invalid-request"],
+                "status": 400,
+                "sentence": "not a request of Metacontroller's contract v2: Object missing required field `object`",
+            },
+        ),
+        (
+            Policy(paused=True),
+            OPTED_IN,
+            {
+                "level": "info",
+                "namespace": "team-a",
+                "service": "shop",
+                "reasons": ["paused"],
+                "status": 429,
+                "sentence": "ingress-manager is paused by its settings",
+            },
+        ),
+    ],
+    ids=["a Service that is refused", "a body that is no request", "a pause"],
+)
+def test_a_refusal_is_logged_with_who_is_refused_and_why(
+    policy: Policy, sent: bytes, logged: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    client_of(policy).post("/sync", data=sent)
+    refused = log_lines(capsys)[1]
+    del refused["timestamp"]
+    assert refused == {"event": "refused"} | logged
+
+
+def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    parent = service({"ingress/http": "true", "ingress/oops": "pinned"})
+    answered = metacontroller.answer(OPTED_IN, Policy())
+    standing = as_created(json.loads(answered.body)["attachments"][0], parent)
+    client = client_of(Policy(namespaces={"team-a": NamespaceSettings(hosts=("shop.example.org",))}))
+    response = client.post("/sync", data=body(sync_request(parent, attached=[standing])))
+    assert (response.status_code, response.json) == (200, {"attachments": []})
+    removed = log_lines(capsys)[1]
+    del removed["timestamp"]
+    assert removed == {
+        "event": "removed",
+        "level": "warning",
+        "namespace": "team-a",
+        "service": "shop",
+        "reasons": ["host-not-allowed"],
+        "sentence": 'its host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org',
+    }
+    assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
+
+
+def test_a_bug_is_answered_500_without_details_and_logged_with_its_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = client_of(Policy())
+
+    def broken(*_arguments: object) -> None:
+        raise ZeroDivisionError("the secret of the bug")
+
+    monkeypatch.setattr(metacontroller, "answer", broken)
+    response = client.post("/sync", data=OPTED_IN)
+    assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
+    line = log_lines(capsys)[-1]
+    assert (line["event"], line["level"], line["status"]) == ("bug", "error", 500)
+    assert "ZeroDivisionError: the secret of the bug" in str(line["exception"])
+    assert samples(client)["ingress_manager_answers_total", "500"] == 1
+
+
+def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_control_characters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    client_of(Policy()).get("/%C2%9B31m%1B%0A" + "x" * 1000)
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.isascii()
+    assert line.isprintable()
+    assert json.loads(line)["path"] == "/\\x9b31m\\x1b\\n" + "x" * 193
+    assert json.loads(line)["status"] == 404
+
+
+def test_names_that_no_api_server_takes_do_not_fill_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever reaches the port can send them."""
+    parent = service({"ingress/http": "true"})
+    parent["metadata"] |= {"name": "n" * 100_000, "namespace": "s" * 100_000}
+    standing = as_created(json.loads(metacontroller.answer(OPTED_IN, Policy()).body)["attachments"][0], parent)
+    client = client_of(Policy(namespaces={"*": NamespaceSettings(hosts=("shop.example.org",))}))
+    for attached in ([], [standing]):
+        client.post("/sync", data=body(sync_request(parent, attached=attached)))
+    _, *lines = capsys.readouterr().err.splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["refused", "removed"]
+    assert max(map(len, lines)) < 2000
+
+
+def test_an_answer_of_200_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    client_of(Policy()).post("/sync", data=OPTED_IN)
+    assert [line["event"] for line in log_lines(capsys)] == ["started"]
+
+
+def test_a_refusal_is_answered_422_once_for_each_version_of_its_service(capsys: pytest.CaptureFixture[str]) -> None:
+    client = client_of(Policy())
+    parent = service({"ingress/http": "yes"})
+    answers = []
+    for stored in ("1", "1", "2"):
+        parent["metadata"]["resourceVersion"] = stored
+        answers.append(client.post("/sync", data=body(sync_request(parent))))
+    assert [(answer.status_code, answer.text) for answer in answers] == [
+        (status, 'ingress/http: "yes" must be "true" or "false"\n') for status in (422, 429, 422)
+    ]
+    assert [int(answer.headers.get("Retry-After", 0)) in RESYNC_SECONDS for answer in answers] == [False, True, False]
+    logged = log_lines(capsys)
+    told = [(line["status"], line["level"], line["reasons"]) for line in logged if line["event"] == "refused"]
+    assert told == [
+        (422, "warning", ["invalid-value"]),
+        (429, "info", ["invalid-value"]),
+        (422, "warning", ["invalid-value"]),
+    ]
+
+
+def test_paused_is_answered_429_with_when_to_come_back() -> None:
+    response = client_of(Policy(paused=True)).post("/sync", data=OPTED_IN)
+    assert shown(response) == (429, "text/plain; charset=utf-8", "ingress-manager is paused by its settings\n")
+    assert 60 <= int(response.headers["Retry-After"]) <= 90
+
+
+@pytest.mark.parametrize("paused", [True, False])
+def test_the_metrics_say_whether_the_settings_pause(paused: bool) -> None:
+    assert samples(client_of(Policy(paused=paused)))["ingress_manager_paused", ""] == paused
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_probes_are_answered_200(client: FlaskClient, path: str) -> None:
+    assert shown(client.get(path)) == (200, "text/plain; charset=utf-8", "ok\n")
+
+
+@pytest.mark.parametrize("path", ["/", "/sync/", "//sync", "/Sync", "/customize", "/finalize", "/static/x", "/../sync"])
+def test_any_other_path_is_answered_404(client: FlaskClient, path: str) -> None:
+    response = client.post(path, data=OPTED_IN)
+    assert response.status_code == 404
+    assert response.text.startswith("404 Not Found: ")
+    assert response.text.count("\n") == 1
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "HEAD"])
+def test_any_other_method_is_answered_405_with_what_is_allowed(client: FlaskClient, method: str) -> None:
+    response = client.open("/sync", method=method)
+    assert response.status_code == 405
+    assert response.headers["Allow"] == "OPTIONS, POST"
+
+
+def test_a_body_larger_than_16_mib_is_answered_413(client: FlaskClient) -> None:
+    for size, status in ((LARGEST_BODY, 400), (LARGEST_BODY + 1, 413), (LARGEST_BODY + 2, 413)):
+        assert client.post("/sync", data=b" " * size).status_code == status
+
+
+def test_a_body_in_chunks_may_have_16_mib_and_no_more(client: FlaskClient) -> None:
+    for size, status in ((LARGEST_BODY, 400), (LARGEST_BODY + 1, 413), (LARGEST_BODY + 2, 413)):
+        chunked = {"wsgi.input": io.BytesIO(b" " * size), "wsgi.input_terminated": True}
+        assert client.open("/sync", method="POST", environ_overrides=chunked).status_code == status
+
+
+class BrokenOff:
+    """The input of a client that is gone."""
+
+    def read(self, _size: int = -1) -> bytes:
+        raise RuntimeError("chunk without an end")
+
+
+@pytest.mark.parametrize("length", [{"CONTENT_LENGTH": "10"}, {"wsgi.input_terminated": True}])
+def test_a_body_that_breaks_off_is_answered_400(client: FlaskClient, length: dict[str, Any]) -> None:
+    response = client.open("/sync", method="POST", environ_overrides={"wsgi.input": BrokenOff()} | length)
+    assert shown(response) == (400, "text/plain; charset=utf-8", "400 Bad Request: the body can't be read\n")
+    assert samples(client)["ingress_manager_answers_total", "400"] == 1
+
+
+def test_a_body_that_ends_too_early_is_answered_400(client: FlaskClient) -> None:
+    """gunicorn returns what has come when the client is gone."""
+    early = {"wsgi.input": io.BytesIO(OPTED_IN[:-1]), "CONTENT_LENGTH": str(len(OPTED_IN))}
+    response = client.open("/sync", method="POST", environ_overrides=early)
+    assert shown(response) == (400, "text/plain; charset=utf-8", "400 Bad Request: the body can't be read\n")
+
+
+@pytest.mark.parametrize("sent", [OPTED_IN, body(sync_request(service({"ingress/http": "yes"}))), b"{}"])
+def test_with_a_length_and_in_chunks_a_request_is_answered_alike(client: FlaskClient, sent: bytes) -> None:
+    """Flask answers a body in chunks; a body with a length, as Metacontroller sends it, is answered without Flask."""
+    with_length = client.post("/sync", data=sent)
+    chunked = {"wsgi.input": io.BytesIO(sent), "wsgi.input_terminated": True}
+    in_chunks = client.open("/sync", method="POST", environ_overrides=chunked)
+    assert shown(with_length) == shown(in_chunks)
+    assert dict(with_length.headers) == dict(in_chunks.headers)
+
+
+def test_a_bug_anywhere_is_answered_500(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_of(Policy())
+    monkeypatch.setattr(Metrics, "text", lambda _self: 1 / 0)
+    response = client.get("/metrics")
+    assert "ingress_manager_answers_total" not in response.text, "it was no answer to Metacontroller"
+    assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+def test_the_content_type_does_not_matter(client: FlaskClient, content_type: str) -> None:
+    assert client.post("/sync", data=OPTED_IN, content_type=content_type).status_code == 200
+
+
+def test_the_hook_does_not_start_with_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FILE_VARIABLE, "/nowhere/settings.yaml")
+    with pytest.raises(SettingsError, match=r"/nowhere/settings\.yaml"):
+        create_app()
+
+
+def samples(client: FlaskClient) -> dict[tuple[str, str], float]:
+    """Return the samples of GET /metrics, by their name and the value of their label, "" where there is none."""
+    response = client.get("/metrics")
+    assert response.status_code == 200
+    return {
+        (sample.name, next(iter(sample.labels.values()), "")): sample.value
+        for family in text_string_to_metric_families(response.text)
+        for sample in family.samples
+    }
+
+
+def test_the_metrics_count_answers_and_refusals(client: FlaskClient) -> None:
+    before = samples(client)
+    assert before["ingress_manager_refusals_total", "unknown-port"] == 0, "the counter exists from the start"
+    wrong = {"ingress/http": "true", "ingress/host": "A", "ingress/path": "b", "ingress/port": "x"}
+    for sent in (OPTED_IN, OPTED_IN, body(sync_request(service(wrong))), b"{}"):
+        client.post("/sync", data=sent)
+    client.post("/sync", data=b" " * (LARGEST_BODY + 1))
+    client.get("/sync")
+    client.get("/nowhere")
+    after = samples(client)
+    changed = {key: value - before.get(key, 0) for key, value in after.items() if key[0].startswith("ingress_manager_")}
+    counted = {key: value for key, value in changed.items() if value and "answer_seconds" not in key[0]}
+    assert counted == {
+        ("ingress_manager_answers_total", "200"): 2,
+        ("ingress_manager_answers_total", "422"): 1,
+        ("ingress_manager_answers_total", "400"): 1,
+        ("ingress_manager_answers_total", "413"): 1,
+        ("ingress_manager_answers_total", "405"): 1,
+        ("ingress_manager_refusals_total", "invalid-value"): 1,
+        ("ingress_manager_refusals_total", "unknown-port"): 1,
+        ("ingress_manager_refusals_total", "invalid-request"): 1,
+    }
+    assert after["ingress_manager_answer_seconds_count", ""] == 4
+    assert after["ingress_manager_build_info", version("ingress-manager")] == 1
+    assert after["ingress_manager_settings_info", "0" * 64] == 1
+
+
+def test_no_metric_has_a_label_that_grows_with_the_services(client: FlaskClient) -> None:
+    before = samples(client)
+    for number in range(50):
+        parent = service({"ingress/http": "yes" if number % 2 else "true"})
+        parent["metadata"] |= {"name": f"s{number}", "namespace": f"n{number}", "uid": f"{number:036}"}
+        client.post("/sync", data=body(sync_request(parent)))
+    assert samples(client).keys() == before.keys()

@@ -1,0 +1,336 @@
+"""The hook as it is served: gunicorn with the committed configuration, over real sockets."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import requests
+
+from devcluster.build import REPOSITORY
+from devcluster.sync_requests import body, service, sync_request
+
+OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
+GUNICORN = [sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf", "hooks.app:create_app()"]
+HEAD = f"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: {len(OPTED_IN)}\r\n\r\n".encode()
+
+
+@dataclass
+class Server:
+    process: subprocess.Popen[bytes]
+    port: int
+    home: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def connect(self) -> socket.socket:
+        """Return a new connection."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+
+    def answer_to(self, sent: bytes) -> bytes:
+        """Return what comes back for the raw bytes `sent`, until the server closes."""
+        with self.connect() as connection:
+            connection.sendall(sent)
+            received = b""
+            while chunk := connection.recv(65536):
+                received += chunk
+            return received
+
+    def log_lines(self) -> list[dict[str, object]]:
+        """Return all that the process has printed so far."""
+        return [json.loads(line) for line in (self.home / "log").read_text().splitlines()]
+
+
+def free_port(next_too: bool = False) -> int:
+    """Return a port on which nothing listens; with `next_too`, nothing listens on the next one either."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as probe, contextlib.suppress(OSError, OverflowError):
+            port: int = probe.getsockname()[1]
+            if next_too:
+                socket.create_server(("127.0.0.1", port + 1)).close()
+            return port
+
+
+@contextlib.contextmanager
+def serving(home: Path, host: str = "127.0.0.1") -> Iterator[Server]:
+    """Start the hook, with a HOME of its own; it is stopped, and must stop, at the end."""
+    port = free_port()
+    with started([*GUNICORN, "--bind", f"{host}:{port}"], home, port) as server:
+        until_ready(server)
+        yield server
+
+
+@contextlib.contextmanager
+def started(command: list[str], home: Path, port: int) -> Iterator[Server]:
+    """Start a program that is to serve on a port; it is stopped, and must stop, at the end."""
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=REPOSITORY,
+            env={**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home)},
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            yield Server(process, port, home)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def until_ready(server: Server, probe: str = "") -> None:
+    for _ in range(300):
+        try:
+            requests.get(probe or f"{server.url}/readyz", timeout=5).raise_for_status()
+        except requests.ConnectionError:
+            assert server.process.poll() is None, (server.home / "log").read_text()
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError("it did not become ready in 30 s")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Yield a running hook that the tests share; none of them may stop it."""
+    with serving(tmp_path_factory.mktemp("shared")) as running:
+        yield running
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[Server]:
+    """Yield a running hook that a test may stop."""
+    with serving(tmp_path) as running:
+        yield running
+
+
+def test_a_connection_serves_many_requests(server: Server) -> None:
+    """Metacontroller's Go client keeps connections open."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.connect()
+    opened = connection.sock
+    for _ in range(3):
+        connection.request("POST", "/sync", OPTED_IN)
+        with connection.getresponse() as response:
+            assert response.status == 200
+            assert json.loads(response.read())["attachments"]
+        assert connection.sock is opened
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("reason", "sent"),
+    [
+        ("a chunk without a size", b"Transfer-Encoding: chunked\r\n\r\nZZ\r\nxx\r\n0\r\n\r\n"),
+        ("a chunk of negative size", b"Transfer-Encoding: chunked\r\n\r\n-5\r\nxx\r\n0\r\n\r\n"),
+        ("a length that is no number", b"Content-Length: x\r\n\r\n"),
+        ("a negative length", b"Content-Length: -1\r\n\r\n"),
+        ("a length with a sign", b"Content-Length: +5\r\n\r\nxxxxx"),
+        ("two lengths", b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx"),
+        ("both a length and chunks", b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        ("both chunks and a length", b"Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n"),
+        ("chunks twice", b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        ("an unknown encoding", b"Transfer-Encoding: nonsense\r\n\r\n"),
+        ("a header without a name", b": x\r\n\r\n"),
+        ("a header that goes on in the next line", b"X-A: b\r\n c\r\nContent-Length: 1\r\n\r\nx"),
+        ("lines that end in LF alone", b"X-A: b\nContent-Length: 1\n\nx"),
+        ("an unknown expectation", b"Expect: x\r\nContent-Length: 1\r\n\r\nx"),
+        ("no body at all", b"\r\n"),
+    ],
+)
+def test_bytes_that_are_no_request_are_answered_4xx_or_501(server: Server, reason: str, sent: bytes) -> None:
+    answer = server.answer_to(b"POST /sync HTTP/1.1\r\nHost: hook\r\nConnection: close\r\n" + sent)
+    status = int(answer.split(b" ", 2)[1])
+    assert 400 <= status < 500 or status == 501, (reason, answer)
+    until_ready(server)
+
+
+def test_no_header_can_change_which_path_is_asked_for(server: Server) -> None:
+    """By default gunicorn takes SCRIPT_NAME from clients on loopback, and answers 500 when the path is outside."""
+    answer = server.answer_to(b"GET /healthz HTTP/1.1\r\nHost: hook\r\nConnection: close\r\nSCRIPT_NAME: /x\r\n\r\n")
+    assert int(answer.split(b" ", 2)[1]) < 500
+
+
+@pytest.mark.parametrize(
+    ("reason", "sent"),
+    [
+        ("HTTP/2 without having agreed on it", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        ("the line of a proxy", b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET /healthz HTTP/1.1\r\nHost: hook\r\n\r\n"),
+    ],
+)
+def test_the_first_line_of_another_protocol_is_answered_400(server: Server, reason: str, sent: bytes) -> None:
+    assert server.answer_to(sent).startswith(b"HTTP/1.1 400 "), reason
+
+
+def test_a_large_body_is_refused_without_being_read_whole(server: Server) -> None:
+    answer = server.answer_to(
+        b"POST /sync HTTP/1.1\r\nHost: hook\r\nConnection: close\r\nContent-Length: 999999999\r\n\r\nx"
+    )
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_client_that_is_still_sending_gets_its_answer(server: Server) -> None:
+    """To close with something unread resets the connection; the answer is then lost."""
+    for more in (b"", b"Connection: close\r\n"):
+        with server.connect() as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: hook\r\n" + more + b"Content-Length: 99999999\r\n\r\n")
+            for _ in range(4):
+                connection.sendall(b" " * 1024 * 1024)
+                time.sleep(0.05)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+            connection.sendall(b" ")
+
+
+def test_a_large_body_in_chunks_is_refused(server: Server) -> None:
+    mebibyte = b" " * 1024 * 1024
+    response = requests.post(server.url + "/sync", data=iter([mebibyte] * 17), timeout=30)
+    assert response.status_code == 413
+
+
+def test_a_thousand_connections_that_hang_hold_up_nobody_else(server: Server) -> None:
+    """`make bench` takes the time of the answer."""
+    with contextlib.ExitStack() as exits:
+        for number in range(1000):
+            connection = exits.enter_context(server.connect())
+            if number % 2:  # the other half is silent
+                connection.sendall(HEAD + OPTED_IN[:10])
+        for _ in range(20):
+            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+
+
+def test_large_bodies_that_hang_hold_up_no_ordinary_request(server: Server) -> None:
+    with contextlib.ExitStack() as exits:
+        for _ in range(20):
+            connection = exits.enter_context(server.connect())
+            connection.sendall(b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: 8000000\r\n\r\n" + b" " * 100_000)
+        for _ in range(20):
+            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+
+
+BUSY = {
+    "a body without an end that nobody reads": (
+        b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: 99999999999\r\n\r\n",
+        b" " * 16384,
+    ),
+    "chunks without an end": (
+        b"POST /sync HTTP/1.1\r\nHost: hook\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"4000\r\n" + b" " * 16384 + b"\r\n",
+    ),
+    "a body for a path that takes none": (
+        b"GET /healthz HTTP/1.1\r\nHost: hook\r\nContent-Length: 99999999999\r\n\r\n",
+        b" " * 16384,
+    ),
+    "one request after the other, without waiting": (b"", b"GET /healthz HTTP/1.1\r\nHost: hook\r\n\r\n" * 500),
+}
+"""What a client sends once, and what it then goes on sending as fast as it can."""
+
+SEND_FOR_EVER = """
+import contextlib, socket, sys, threading
+from devcluster.build import REPOSITORY
+port, first, then = int(sys.argv[1]), bytes.fromhex(sys.argv[2]), bytes.fromhex(sys.argv[3])
+while True:
+    with socket.create_connection(("127.0.0.1", port)) as connection, contextlib.suppress(OSError):
+        def take():
+            with contextlib.suppress(OSError):
+                while connection.recv(1 << 20): pass
+        threading.Thread(target=take, daemon=True).start()
+        connection.sendall(first)
+        while True:
+            connection.sendall(then)
+"""
+
+
+@pytest.mark.parametrize(("first", "then"), BUSY.values(), ids=BUSY.keys())
+def test_a_client_that_never_stops_sending_holds_up_nobody_else(server: Server, first: bytes, then: bytes) -> None:
+    client = subprocess.Popen([sys.executable, "-c", SEND_FOR_EVER, str(server.port), first.hex(), then.hex()])
+    try:
+        time.sleep(1)
+        for _ in range(20):
+            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+        assert client.poll() is None, "it was still sending"
+    finally:
+        client.kill()
+        client.wait()
+
+
+def test_many_requests_at_once_are_all_answered_alike(server: Server) -> None:
+    def ask(number: int) -> tuple[int, int, str]:
+        parent = service({"ingress/http": "true", "ingress/host": f"h{number}.example.com"})
+        response = requests.post(server.url + "/sync", data=body(sync_request(parent)), timeout=30)
+        return number, response.status_code, response.json()["attachments"][0]["spec"]["rules"][0]["host"]
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(ask, range(200)))
+    assert answers == [(number, 200, f"h{number}.example.com") for number in range(200)]
+
+
+def test_a_request_under_way_is_answered_before_the_hook_stops(own_server: Server) -> None:
+    with own_server.connect() as connection:
+        connection.sendall(HEAD + OPTED_IN[:10])
+        time.sleep(0.3)  # until the worker reads the body
+        own_server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        connection.sendall(OPTED_IN[10:])
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+    assert own_server.process.wait(20) == 0
+
+
+def test_an_idle_connection_does_not_hold_up_the_stop(own_server: Server) -> None:
+    """Metacontroller keeps connections open. With gunicorn's own worker, each stop would take 25 s."""
+    with requests.Session() as session:
+        assert session.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+        own_server.process.send_signal(signal.SIGTERM)
+        assert own_server.process.wait(10) == 0
+    assert not [line for line in own_server.log_lines() if line["level"] != "info"]
+
+
+def test_every_line_that_it_prints_is_a_json_object(own_server: Server) -> None:
+    own_server.answer_to(b"nonsense\r\n\r\n")
+    requests.post(own_server.url + "/sync", data=b"{}", timeout=10)
+    own_server.process.send_signal(signal.SIGTERM)
+    assert own_server.process.wait(20) == 0
+    lines = own_server.log_lines()
+    assert {"started", "refused"} <= {line["event"] for line in lines}
+    assert all({"event", "level", "timestamp"} <= line.keys() for line in lines)
+
+
+def test_it_leaves_no_socket_in_home(server: Server) -> None:
+    assert [path.name for path in server.home.rglob("*")] == ["log"]
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="This machine has no IPv6, so [::] was not tested.")
+def test_on_the_address_that_it_binds_it_serves_ipv6_and_ipv4(tmp_path: Path) -> None:
+    with serving(tmp_path, host="[::]") as server:
+        for address in ("127.0.0.1", "[::1]"):
+            assert requests.get(f"http://{address}:{server.port}/healthz", timeout=10).text == "ok\n"
+
+
+def test_with_wrong_settings_it_does_not_start_and_says_why_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text("hots: example.org\n")
+    ended = subprocess.run(
+        [*GUNICORN, "--bind", "127.0.0.1:0"],
+        cwd=REPOSITORY,
+        env={**os.environ, "INGRESS_MANAGER_SETTINGS": str(tmp_path / "settings.yaml")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 2
+    (told,) = [line for line in map(json.loads, ended.stderr.splitlines()) if line["level"] == "error"]
+    assert told["sentence"] == (
+        f"settings file {tmp_path / 'settings.yaml'}: hots is not a setting; did you mean host?"
+    )
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,181 @@
+"""The contract: whatever the body is, the answer is one of the contract's, and a wrong field is named."""
+
+import copy
+import gzip
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from devcluster.sync_requests import Object, as_created, body, service, sync_request
+from hooks.sync import answer, changed
+from ingress_manager.core.policy import Policy
+
+OPTED_IN = service({"ingress/http": "true"})
+INGRESS = json.loads(answer(body(sync_request(OPTED_IN)), Policy()).body)["attachments"][0]
+FULL = sync_request(
+    {**OPTED_IN, "spec": {"type": "ClusterIP", "ports": [{"port": 80, "name": "http", "appProtocol": "http"}]}},
+    attached=[as_created(INGRESS, OPTED_IN)],
+)
+
+WRONG_TYPES = [
+    "object",
+    "object.apiVersion",
+    "object.kind",
+    "object.metadata",
+    "object.metadata.name",
+    "object.metadata.namespace",
+    "object.metadata.uid",
+    "object.metadata.annotations",
+    "object.metadata.annotations.ingress/http",
+    "object.spec",
+    "object.spec.type",
+    "object.spec.ports",
+    "object.spec.ports.0",
+    "object.spec.ports.0.port",
+    "object.spec.ports.0.name",
+    "object.spec.ports.0.appProtocol",
+    "attachments",
+    "attachments.Ingress~networking~k8s~io/v1",
+    "attachments.Ingress~networking~k8s~io/v1.team-a/shop",
+]
+"""Paths into FULL, by dots; a dot inside a key is written ~."""
+
+
+ANYTHING = [17, 17.5, "x", True, ["a"], {"a": 1}]
+
+
+def at(request: Any, path: str) -> tuple[Any, Any]:
+    """Return the container that holds the value at `path` of `request`, and the value's key in it."""
+    *parents, last = (int(key) if key.isdigit() else key.replace("~", ".") for key in path.split("."))
+    for key in parents:
+        request = request[key]
+    return request, last
+
+
+@pytest.mark.parametrize("path", WRONG_TYPES)
+def test_a_wrong_type_in_any_field_is_answered_400_and_the_field_is_named(path: str) -> None:
+    container, key = at(FULL, path)
+    for value in (value for value in ANYTHING if type(value) is not type(container[key])):
+        request = copy.deepcopy(FULL)
+        container_to_change, key = at(request, path)
+        container_to_change[key] = value
+        answered = answer(body(request), Policy())
+        seen = (answered.status, b"`$." in answered.body, answered.body.count(b"\n"))
+        assert seen == (400, True, 1), (value, answered)
+
+
+@pytest.mark.parametrize("path", ["object", "attachments", "object.metadata.uid", "object.spec"])
+def test_a_missing_field_is_answered_400_and_the_field_is_named(path: str) -> None:
+    request = copy.deepcopy(FULL)
+    container, key = at(request, path)
+    del container[key]
+    answered = answer(body(request), Policy())
+    assert answered.status == 400
+    assert key in answered.body.decode()
+
+
+def test_a_field_that_is_not_in_the_contract_changes_nothing() -> None:
+    grown = copy.deepcopy(FULL)
+    grown["new"] = grown["object"]["new"] = grown["object"]["spec"]["new"] = {"of": ["a", "later", "Kubernetes"]}
+    assert answer(body(grown), Policy()) == answer(body(FULL), Policy())
+
+
+@pytest.mark.parametrize("absent", [{}, {"annotations": None}, {"annotations": {}}])
+def test_no_annotations_may_be_written_in_any_way(absent: dict[str, Any]) -> None:
+    parent = service()
+    parent["metadata"] |= absent
+    assert json.loads(answer(body(sync_request(parent)), Policy()).body) == {"attachments": []}
+
+
+NOT_REQUESTS = {
+    "nothing": b"",
+    "not JSON": b"apiVersion: v1",
+    "half": body(FULL)[:-1],
+    "two": body(FULL) * 2,
+    "null": b"null",
+    "a list": b"[]",
+    "not UTF-8": body(FULL).replace(b"shop", b"sh\xffp"),
+    "a lone surrogate": body(FULL).replace(b"shop", b"\\ud800"),
+    "a NUL byte": body(FULL) + b"\0",
+    "UTF-16": body(FULL).decode().encode("utf-16"),
+    "a byte order mark": b"\xef\xbb\xbf" + body(FULL),
+    "gzip": gzip.compress(body(FULL)),
+    "deep lists where an object should be": b'{"object":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}",
+    "deep lists in a field that is skipped": b'{"x":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}",
+    "deep objects": b'{"x":' * 1_000_000 + b"1" + b"}" * 1_000_000,
+    "NaN": body(FULL).replace(b"80", b"NaN"),
+    "a number beyond all floats": body(FULL).replace(b"80", b"1e400"),
+    "a number too large for any port": body(FULL).replace(b"80", b"1" + b"0" * 5000),
+}
+
+
+@pytest.mark.parametrize("text", NOT_REQUESTS.values(), ids=NOT_REQUESTS.keys())
+def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> None:
+    answered = answer(text, Policy())
+    assert answered.status == 400
+    assert answered.body.startswith(b"not a request of Metacontroller's contract v2: ")
+    assert answered.body.count(b"\n") == 1
+    assert len(answered.body) <= 500
+
+
+DEEP_FIELDS = b'"managedFields":[{"fieldsV1":' + b'{"f:a":' * 100_000 + b"{}" + b"}" * 100_000 + b"}]"
+
+
+def test_a_service_that_is_nested_too_deeply_to_be_read_does_not_keep_its_ingress() -> None:
+    """Whoever may edit a Service may write its managedFields; a refusal would keep the Ingress for ever."""
+    deep = body(FULL).replace(b'"uid"', DEEP_FIELDS + b', "uid"', 1)
+    answered = answer(deep, Policy())
+    assert (answered.status, answered.body) == (200, b'{"attachments":[]}')
+    assert answered.forbidden is not None
+    assert answered.forbidden.sentence == "the Service is nested too deeply to be read"
+
+
+def test_a_service_that_is_nested_too_deeply_and_has_no_ingress_is_told() -> None:
+    deep = body(sync_request(OPTED_IN)).replace(b'"uid"', DEEP_FIELDS + b', "uid"', 1)
+    answered = answer(deep, Policy())
+    assert (answered.status, answered.body) == (
+        400,
+        b"not a request of Metacontroller's contract v2: nested too deeply\n",
+    )
+
+
+def test_of_a_key_that_is_stated_twice_the_last_counts() -> None:
+    """As in Go, so that nobody reads another Service than the API server does."""
+    off, on = b'"ingress/http": "false"', b'"ingress/http": "true"'
+    text = body(sync_request(OPTED_IN))
+    assert json.loads(answer(text.replace(on, off + b", " + on), Policy()).body)["attachments"]
+    assert not json.loads(answer(text.replace(on, on + b", " + off), Policy()).body)["attachments"]
+    assert not json.loads(answer(text[:-1] + b', "object": ' + body(service()) + b"}", Policy()).body)["attachments"]
+
+
+@pytest.mark.parametrize(
+    ("now", "least", "most"),
+    [(None, 4, 8), (datetime(2026, 11, 21, 10, 0, 1, tzinfo=UTC), 4, 8), (datetime(2027, 1, 1, tzinfo=UTC), 240, 360)],
+)
+def test_the_age_of_a_service_is_counted_from_its_creation(now: datetime | None, least: int, most: int) -> None:
+    parent = service({"ingress/http": "true"})
+    parent["metadata"]["creationTimestamp"] = "2026-11-21T10:00:00Z"
+    answered = answer(body(sync_request(parent)), Policy(), now)
+    assert least <= json.loads(answered.body)["resyncAfterSeconds"] <= most
+
+
+@pytest.mark.parametrize(
+    ("managed", "latest"),
+    [
+        (
+            [{"time": "2026-01-02T03:04:05Z"}, {}, {"time": "2026-01-02T03:04:06Z"}],
+            datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC),
+        ),
+        ([{"time": "2026-01-02T04:04:05+01:00"}], datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ([], None),
+        ([{"time": "yesterday"}], None),
+    ],
+)
+def test_when_a_service_was_changed_is_the_latest_time_of_its_managed_fields(
+    managed: list[Object], latest: datetime | None
+) -> None:
+    parent = service({"ingress/http": "yes"})
+    parent["metadata"]["managedFields"] = managed
+    assert changed(body(sync_request(parent))) == latest

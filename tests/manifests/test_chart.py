@@ -1,0 +1,325 @@
+"""The Helm chart makes what kustomize makes, and each value does what it says. On a cluster: tests/e2e."""
+
+import copy
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from devcluster import manifests
+from ingress_manager.core.settings import parse
+from tests.docs.test_docs import blocks
+from tests.manifests.test_manifests import SETUP, selects
+from tools import chart, golang
+from tools.helm import CASES, RELEASE, by_default, cases, changes, helm, rendered, template, values_of
+
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(golang.lacking("helm") is not None, reason=golang.lacking("helm") or ""),
+]
+
+INSTANCE = "app.kubernetes.io/instance"
+
+
+def test_helm_finds_nothing_to_say_about_the_chart() -> None:
+    done = helm("lint", "--strict", chart.CHART)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_charts_version_is_that_of_the_program() -> None:
+    stated = yaml.safe_load((chart.CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert (stated["version"], stated["appVersion"]) == (SETUP["metadata"]["version"],) * 2
+
+
+def comparable(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the objects by kind and name, without labels and hashes, and with the settings that a ConfigMap states.
+
+    The Namespace is left out: whoever runs Helm names it, and makes it.
+    """
+    found = {}
+    for item in copy.deepcopy([item for item in objects if item["kind"] != "Namespace"]):
+        drop_labels(item)
+        if item["kind"] == "ConfigMap":
+            item["data"] = {
+                name: parse(text) if name == "settings.yaml" else text for name, text in item["data"].items()
+            }
+        without_hash(item)
+        found[item["kind"], item["metadata"]["name"]] = item
+    return found
+
+
+def drop_labels(value: Any) -> None:
+    """Take the labels off all metadata, and the label of the release, which Helm's users expect, off all selectors."""
+    for inside in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        drop_labels(inside)
+    if isinstance(value, dict):
+        value.pop(INSTANCE, None)
+        if isinstance(value.get("metadata"), dict):
+            value["metadata"].pop("labels", None)
+
+
+def without_hash(value: Any) -> None:
+    """Take the hash off the ConfigMap's name, wherever it stands."""
+    for key, inside in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
+        if isinstance(inside, str):
+            value[key] = re.sub(r"^(ingress-manager-settings)-[0-9a-z]{10}$", r"\1", inside)
+        without_hash(inside)
+
+
+MONITORING = {"podMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
+
+
+@pytest.mark.parametrize(
+    ("values", "folders"),
+    [
+        ({}, ["metacontroller/controller"]),
+        ({"httproute": {"enabled": True}}, ["metacontroller/httproute"]),
+        (MONITORING, ["metacontroller/controller", "monitoring"]),
+    ],
+    ids=["controller", "httproute", "monitoring"],
+)
+def test_the_chart_makes_the_objects_that_kustomize_makes(values: dict[str, Any], folders: list[str]) -> None:
+    built = [item for folder in ("manifests", *folders) for item in manifests.rendered(folder)]
+    # The chart doesn't install the gateway.
+    own = [item for item in built if item["metadata"]["name"] != "ingress-manager-gateway"]
+    assert comparable(rendered(values)) == comparable(own)
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_values_change_what_their_case_says_and_nothing_else(case: Path) -> None:
+    assert changes(case) == (case / "changes.diff").read_text(encoding="utf-8"), "`make cases` writes it"
+
+
+def test_every_value_is_set_by_a_case() -> None:
+    stated = [values_of(case) for case in cases()]
+    assert [leaf.path for leaf in chart.leaves() if not any(states(values, leaf.path) for values in stated)] == []
+
+
+def states(values: Any, path: tuple[str, ...]) -> bool:
+    """Return whether values state the value at a path."""
+    return not path or (isinstance(values, dict) and path[0] in values and states(values[path[0]], path[1:]))
+
+
+@pytest.mark.parametrize("leaf", chart.leaves(), ids=lambda leaf: ".".join(leaf.path))
+def test_every_value_changes_what_is_rendered(leaf: chart.Value) -> None:
+    stating = [values_of(case) for case in cases() if states(values_of(case), leaf.path)]
+    assert any(template(values).stdout != template(without(values, leaf.path)).stdout for values in stating)
+
+
+def without(values: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """Return values without the one at a path."""
+    changed = copy.deepcopy(values)
+    section = changed
+    for key in path[:-1]:
+        section = section[key]
+    del section[path[-1]]
+    return changed
+
+
+def pods_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the template of the hook's pods."""
+    [found] = [item["spec"]["template"] for item in objects if item["kind"] == "Deployment"]
+    return dict(found)
+
+
+@pytest.mark.parametrize("case", [CASES / "full-name", CASES / "labels"], ids=lambda case: case.name)
+def test_whatever_it_is_called_everything_finds_the_hook(case: Path) -> None:
+    objects = rendered(values_of(case), "mine")
+    labels = pods_of(objects)["metadata"]["labels"]
+    names = {}
+    for item in objects:
+        names[item["kind"]] = item["metadata"]["name"]
+        match item:
+            case {"kind": "Deployment" | "PodDisruptionBudget", "spec": {"selector": {"matchLabels": selector}}}:
+                assert selects(selector, labels)
+            case {"kind": "Service", "spec": {"selector": selector}}:
+                assert selects(selector, labels)
+            case {"kind": "NetworkPolicy", "spec": {"podSelector": {"matchLabels": selector}}}:
+                assert selects(selector, labels)
+            case {"kind": "DecoratorController", "spec": spec}:
+                asked = spec["hooks"]["sync"]["webhook"]["service"]
+    for constraint in pods_of(objects)["spec"]["topologySpreadConstraints"]:
+        assert selects(constraint["labelSelector"]["matchLabels"], labels)
+    assert (asked["name"], asked["namespace"]) == (names["Service"], RELEASE)
+    assert pods_of(objects)["spec"]["serviceAccountName"] == names["ServiceAccount"]
+
+
+def test_the_hook_reads_the_settings_that_are_in_the_values() -> None:
+    values = values_of(CASES / "settings")
+    [config] = [item for item in rendered(values) if item["kind"] == "ConfigMap"]
+    assert parse(config["data"]["settings.yaml"]) == parse(yaml.safe_dump(values["settings"]))
+    assert parse(config["data"]["settings.yaml"]).ingress_class is None
+
+
+def test_prometheus_and_grafana_find_what_they_look_for() -> None:
+    objects = {
+        (item["kind"], item["metadata"]["name"]): item
+        for item in rendered(values_of(CASES / "monitoring"))
+        if item["metadata"]["labels"].get("app.kubernetes.io/part-of")
+    }
+    for (kind, _), item in objects.items():
+        label = {"NetworkPolicy": {}, "ConfigMap": {"grafana_dashboard": "1", "team": "platform"}}
+        assert label.get(kind, {"release": "kube-prometheus-stack"}).items() <= item["metadata"]["labels"].items()
+    [rule] = objects["NetworkPolicy", "ingress-manager-monitoring"]["spec"]["ingress"]
+    assert rule["from"][0]["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "observability"}}
+
+    elsewhere = rendered(values_of(CASES / "monitoring-of-metacontroller-elsewhere"))
+    [spec] = [item["spec"] for item in elsewhere if item["metadata"]["name"] == "metacontroller"]
+    assert spec["namespaceSelector"] == {"matchNames": ["platform"]}
+    assert spec["selector"] == {"matchLabels": {"app.kubernetes.io/name": "metacontroller-helm"}}
+    assert [item for item in elsewhere if item["kind"] == "NetworkPolicy"] == []
+
+
+def test_values_and_settings_that_are_wrong_are_all_named() -> None:
+    image = {"name": "x", "digest": "latest"}
+    done = template({"replicas": 3, "image": image, "settings": {"hosts": "x", "paused": "yes"}})
+    assert done.returncode != 0
+    for said in (
+        "at '': additional properties 'replicas' not allowed",
+        "at '/image': additional properties 'name' not allowed",
+        "at '/image/digest': 'latest' does not match pattern '^(sha256:[0-9a-f]{64})?$'",
+        "at '/settings': additional properties 'hosts' not allowed",
+        "at '/settings/paused': got string, want boolean",
+    ):
+        assert said in done.stderr
+
+
+RESTRICTED = {
+    ("image", "digest"),
+    ("image", "pullPolicy"),
+    ("nameOverride",),
+    ("fullnameOverride",),
+    ("podDisruptionBudget", "maxUnavailable"),
+}
+"""The values of text that can't be just anything: Kubernetes allows few characters there."""
+
+HOSTILE = [
+    "x\ny: z",
+    "1\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: more}\nx:",
+    "{{ .Release.Name }}{{",
+    "'",
+    '"\\',
+    "{a: b}",
+    "*a",
+    "!!binary x",
+    "null",
+    "010",
+    " # x",
+    "- x: y\n  z:\n",
+    "\u2028\t\x00x",
+    "x" * 300,
+]
+
+
+def everywhere(text: str) -> dict[str, Any]:
+    """Return values in which everything that may hold any text holds this one."""
+    filled: dict[str, Any] = {**MONITORING, "settings": {"host": text, "annotations": {text: text}}}
+    free = {"str": text, "dict": {text: text}, "list": [{text: text}]}
+    for leaf in chart.leaves():
+        *above, name = leaf.path
+        if type(leaf.default).__name__ in free and leaf.path not in {*RESTRICTED, ("settings",)}:
+            section = filled
+            for key in above:
+                section = section.setdefault(key, {})
+            section[name] = free[type(leaf.default).__name__]
+    return filled
+
+
+@cache
+def made_everywhere(text: str) -> list[dict[str, Any]]:
+    """Return the objects with such values, without hashes, and with the settings read."""
+    objects = rendered(everywhere(text))
+    for item in objects:
+        without_hash(item)
+        if "settings.yaml" in item.get("data", {}):
+            item["data"]["settings.yaml"] = yaml.safe_load(item["data"]["settings.yaml"])
+    return objects
+
+
+def replaced(value: Any, text: str, by: str) -> Any:
+    """Return a value with a text replaced wherever it stands."""
+    if isinstance(value, dict):
+        return {replaced(key, text, by): replaced(inside, text, by) for key, inside in value.items()}
+    if isinstance(value, list):
+        return [replaced(inside, text, by) for inside in value]
+    return value.replace(text, by) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_a_text_stays_where_its_value_belongs_whatever_it_is(text: str) -> None:
+    assert made_everywhere(text) == replaced(made_everywhere("PLACE"), "PLACE", text)
+
+
+@pytest.mark.parametrize("text", HOSTILE[:5], ids=ascii)
+def test_a_text_that_kubernetes_can_not_take_is_refused(text: str) -> None:
+    values: dict[str, Any] = {}
+    for *above, name in RESTRICTED:
+        (values.setdefault(above[0], {}) if above else values)[name] = text
+    said = template(values).stderr
+    assert [path for path in RESTRICTED if f"at '/{'/'.join(path)}'" not in said] == []
+
+
+def test_a_label_that_helm_would_leave_out_is_refused() -> None:
+    """With all labels, and with what selects by them. A NetworkPolicy would then let in every pod."""
+    labels = [
+        leaf.path for leaf in chart.leaves() if re.search("(Labels|labels|Annotations|nodeSelector)$", leaf.path[-1])
+    ]
+    values: dict[str, Any] = {}
+    for *above, name in labels:
+        (values.setdefault(above[0], {}) if above else values)[name] = {"x" * 318: "x"}
+    assert template(values).stderr.count("invalid propertyName") == len(labels) == 8
+
+
+@pytest.mark.parametrize("name", ["true", "null", "010"])
+def test_a_name_is_text_even_if_it_looks_like_something_else(name: str) -> None:
+    objects = rendered({"fullnameOverride": name, "nameOverride": name})
+    assert {item["metadata"]["labels"]["app.kubernetes.io/name"] for item in objects} == {name}
+    assert [item["metadata"]["name"] for item in objects].count(name) == 5
+
+
+HTTPROUTE = {"outputs": ["httproute"]}
+
+
+@pytest.mark.parametrize("settings", [HTTPROUTE, {"namespaces": {"team-a": HTTPROUTE}}], ids=["all", "a namespace"])
+def test_settings_that_ask_for_httproutes_are_refused_while_metacontroller_makes_none(settings: dict[str, Any]) -> None:
+    done = template({"settings": settings})
+    assert done.returncode != 0
+    assert "the outputs have httproute, so httproute.enabled must be true" in done.stderr
+
+
+def test_a_chart_that_depends_on_this_one_may_have_global_values() -> None:
+    assert rendered({"global": {"anything": True}}) == by_default()
+
+
+def test_the_page_shows_values_that_the_chart_has(tmp_path: Path) -> None:
+    options: list[str | Path] = []
+    for number, block in enumerate(blocks("helm.md", "yaml")):
+        (tmp_path / f"{number}.yaml").write_text(block, encoding="utf-8")
+        options += ["--values", tmp_path / f"{number}.yaml"]
+    done = helm("template", RELEASE, chart.CHART, *options)
+    assert done.returncode == 0, done.stderr
+
+
+def notes(*options: str) -> str:
+    """Return what Helm tells whoever installs the chart. No cluster is asked."""
+    done = helm("install", RELEASE, chart.CHART, "--namespace", RELEASE, "--dry-run=client", *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.partition("NOTES:\n")[2]
+
+
+def test_the_notes_say_what_comes_next() -> None:
+    told = notes()
+    assert "This cluster has no Metacontroller, and this chart doesn't install it." in told
+    assert "kubectl annotate service NAME ingress/http=true" in told
+
+
+def test_the_notes_say_what_is_missing_and_that_nobody_asks_the_hook_yet() -> None:
+    told = notes("--set", "httproute.enabled=true,controller.create=false")
+    assert "no CRDs of the Gateway API" in told
+    assert "kubectl rollout status deployment ingress-manager --namespace ingress-manager" in told
+    assert "Then upgrade this release with controller.create=true." in told

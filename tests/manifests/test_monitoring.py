@@ -1,0 +1,203 @@
+"""The folder monitoring/ fits what runs, and its alerts fire when they should. On a real Prometheus: tests/e2e."""
+
+import itertools
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from devcluster.build import REPOSITORY
+from devcluster.manifests import built, find, rendered
+from hooks import logs
+from hooks.app import create_app
+from hooks.settings_file import SettingsFile
+from ingress_manager.core.policy import Policy
+from tests.docs.test_docs import blocks, rows
+from tests.manifests.monitoring import ALERTS, DASHBOARD, FOLDER, RULES, expressions, scraped
+from tools import golang
+
+CASES = REPOSITORY / "tests/alerts.yaml"
+PAGE = (REPOSITORY / "docs/monitoring.md").read_text(encoding="utf-8")
+RUNBOOK = "https://github.com/ingress-manager/ingress-manager/blob/main/docs/monitoring.md"
+NAMES = [rule["alert"] for rule in RULES]
+
+
+def promtool(*arguments: str | Path) -> None:
+    """Run promtool; what it finds is the error."""
+    if reason := golang.lacking("promtool"):
+        pytest.skip(reason)
+    command = [golang.get("promtool", print), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# The alerts.
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_an_alert_says_what_is_wrong_and_what_to_do_and_leads_to_its_part_of_the_page(rule: dict[str, Any]) -> None:
+    assert rule["labels"]["severity"] in {"critical", "warning"}
+    assert rule["annotations"].keys() == {"summary", "description", "runbook_url"}
+    for text in (rule["annotations"]["summary"], rule["annotations"]["description"]):
+        assert re.fullmatch(r"[A-Z].*[.]", text)
+    # As Markdown makes an anchor of a heading.
+    [heading] = [found for found in re.findall(r"^### (.*)$", PAGE, re.MULTILINE) if found == rule["alert"]]
+    assert rule["annotations"]["runbook_url"] == f"{RUNBOOK}#{heading.lower()}"
+
+
+def test_the_page_tells_of_every_alert_and_of_no_other() -> None:
+    assert re.findall(r"^### (.*)$", PAGE, re.MULTILINE) == NAMES
+
+
+def test_promtool_finds_nothing_wrong_with_the_alerts() -> None:
+    promtool("check", "rules", "--lint=all", "--lint-fatal", FOLDER / "alerts.yaml")
+
+
+def test_every_alert_fires_and_does_not_in_the_case_next_to_it() -> None:
+    cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))["tests"]
+    tried = {(test["alertname"], bool(test["exp_alerts"])) for case in cases for test in case["alert_rule_test"]}
+    assert tried == set(itertools.product(NAMES, (True, False)))
+
+
+def test_the_alerts_fire_when_their_cases_say_so(tmp_path: Path) -> None:
+    bare = [{**group, "rules": [{**rule, "annotations": {}} for rule in group["rules"]]} for group in ALERTS["groups"]]
+    (tmp_path / "alerts.yaml").write_text(yaml.safe_dump({"groups": bare}))
+    cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
+    (tmp_path / "cases.yaml").write_text(yaml.safe_dump({"rule_files": ["alerts.yaml"], **cases}))
+    promtool("test", "rules", tmp_path / "cases.yaml")
+
+
+def test_the_object_has_the_alerts_of_the_file() -> None:
+    assert find("monitoring", "PrometheusRule")["spec"] == ALERTS
+
+
+# What is scraped, and the NetworkPolicy.
+
+
+def test_prometheus_scrapes_the_hook_metacontroller_and_traefik() -> None:
+    assert [(each.job, each.deployment, each.port_name, each.port, each.path) for each in scraped()] == [
+        ("ingress-manager", "ingress-manager", "http", 8080, "/metrics"),
+        ("ingress-manager-gateway", "ingress-manager-gateway", "internal", 8080, "/metrics"),
+        ("metacontroller", "metacontroller", "metrics", 9999, "/metrics"),
+    ]
+
+
+def test_everything_is_in_the_hooks_namespace_and_goes_with_it() -> None:
+    [namespace] = {item["metadata"]["namespace"] for item in rendered("monitoring")}
+    assert namespace == find("manifests", "Namespace")["metadata"]["name"]
+
+
+def test_prometheus_alone_is_let_in_to_the_hooks_port() -> None:
+    spec = find("monitoring", "NetworkPolicy")["spec"]
+    assert spec["podSelector"] == find("manifests", "NetworkPolicy")["spec"]["podSelector"]
+    assert spec["policyTypes"] == ["Ingress"]
+    [rule] = spec["ingress"]
+    [hook] = [each for each in scraped() if each.job == "ingress-manager"]
+    assert rule["ports"] == [{"port": hook.port_name}]
+    [peer] = rule["from"]
+    assert peer["podSelector"] == {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}
+    # The gateway's policy names the same namespace.
+    [gateways] = [
+        gateway["namespaceSelector"]
+        for rule in find("gateway", "NetworkPolicy", "ingress-manager-gateway")["spec"]["ingress"]
+        for gateway in rule.get("from", [])
+    ]
+    assert peer["namespaceSelector"] == gateways
+
+
+def test_what_the_page_changes_for_another_installation_is_changed_and_nothing_else(tmp_path: Path) -> None:
+    [kustomization] = blocks("monitoring.md", "yaml")
+    base = os.path.relpath(FOLDER, tmp_path.resolve())
+    (tmp_path / "kustomization.yaml").write_text(kustomization.replace("../monitoring", base), encoding="utf-8")
+    shipped = json.loads(json.dumps(rendered("monitoring")))
+    for item in shipped:
+        item["metadata"]["labels"]["release"] = "kube-prometheus-stack"
+        if item["kind"] == "NetworkPolicy":
+            labels = item["spec"]["ingress"][0]["from"][0]["namespaceSelector"]["matchLabels"]
+            labels["kubernetes.io/metadata.name"] = "prometheus"
+    assert built(tmp_path) == shipped
+
+
+# The dashboard.
+
+
+def test_grafanas_sidecar_finds_the_dashboard() -> None:
+    config = find("monitoring", "ConfigMap")
+    assert config["metadata"]["labels"]["grafana_dashboard"] == "1"
+    [(name, text)] = config["data"].items()
+    assert name.endswith(".json")
+    assert json.loads(text) == DASHBOARD
+
+
+def test_every_panel_has_a_place_of_its_own_and_says_what_it_shows() -> None:
+    panels = DASHBOARD["panels"]
+    places = [
+        (x, y)
+        for at in (panel["gridPos"] for panel in panels)
+        for x in range(at["x"], at["x"] + at["w"])
+        for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(set(places)) == len(places)
+    assert max(x for x, _ in places) < 24
+    assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
+    assert [variable["type"] for variable in DASHBOARD["templating"]["list"]] == ["datasource"]
+    for panel in panels:
+        assert panel["title"]
+        assert panel["description"].endswith(".")
+        assert panel["fieldConfig"]["defaults"]["unit"]
+        for part in (panel, *panel["targets"]):
+            assert part["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+
+
+def test_promtool_can_read_what_the_dashboard_asks(tmp_path: Path) -> None:
+    records = [{"record": f"panel:{number}", "expr": each} for number, each in enumerate(expressions("5m"))]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
+    promtool("check", "rules", tmp_path / "rules.yaml")
+
+
+# What the hook shows.
+
+
+def shown() -> dict[str, set[str]]:
+    """Return the hook's metrics, by the names of their samples: the label of each, if it has one."""
+    text = create_app(SettingsFile(Policy(), "0" * 64)).test_client().get("/metrics").text
+    return {
+        sample.name: sample.labels.keys() - {"le"}
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_the_alerts_and_the_dashboard_ask_for_metrics_that_the_hook_has() -> None:
+    asked = {
+        name
+        for expression in (*expressions("5m"), *(rule["expr"] for rule in RULES))
+        for name in re.findall(r"\bingress_manager_\w+", expression)
+    }
+    assert asked
+    assert asked <= shown().keys()
+
+
+def test_the_page_on_operating_lists_the_metrics_of_the_hook_with_their_labels() -> None:
+    listed = dict(
+        re.findall(r"^\| `(ingress_manager_\w+)(?:\{(\w+)\})?`", row)[0]
+        for row in rows("operating.md", "| metric ")[:-1]
+    )
+    own = {
+        re.sub(r"_(bucket|count|sum)$", "", name): "".join(labels)
+        for name, labels in shown().items()
+        if name.startswith("ingress_manager_")
+    }
+    assert listed == own
+
+
+def test_the_command_of_the_page_finds_a_bug_in_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    [pattern] = re.findall(r"\| grep '(.*)'$", PAGE, re.MULTILINE)
+    logs.make_logger().error("bug", status=500)
+    assert pattern in capsys.readouterr().err

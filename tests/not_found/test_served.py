@@ -1,0 +1,162 @@
+"""The 404 page as it is served: gunicorn with the committed configuration, over real sockets."""
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+import requests
+
+from devcluster.build import REPOSITORY
+from not_found.page import page
+from tests.hooks.test_server import Server, free_port, started, until_ready
+
+MEBIBYTE = b" " * 1024 * 1024
+PROGRAM = ["gunicorn", "--config", "python:not_found.conf", "not_found.app:create_app()"]
+"""The command that the docs state. (Below, it gets other ports than its own.)"""
+
+
+@dataclass
+class Pages(Server):
+    """A program that serves the 404 page."""
+
+    probes: str
+    """The URL of its other port."""
+
+
+@contextlib.contextmanager
+def serving_pages(home: Path) -> Iterator[Pages]:
+    """Start the 404 page; it is stopped, and must stop, at the end."""
+    port, probes_port = free_port(), free_port()
+    command = ["-m", *PROGRAM[:-1], PROGRAM[-1].replace("()", f"({probes_port})")]
+    binds = ["--bind", f"127.0.0.1:{port}", "--bind", f"127.0.0.1:{probes_port}"]
+    with started([sys.executable, *command, *binds], home, port) as server:
+        pages = Pages(server.process, port, home, f"http://127.0.0.1:{probes_port}")
+        until_ready(pages, f"{pages.probes}/healthz")
+        yield pages
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    """Yield a 404 page that the tests share."""
+    with serving_pages(tmp_path_factory.mktemp("pages")) as running:
+        yield running
+
+
+def resident(pages: Pages) -> float:
+    """Return how many MiB the process takes."""
+    metrics = requests.get(f"{pages.probes}/metrics", timeout=10).text
+    return float(re.findall(r"^process_resident_memory_bytes (\S+)$", metrics, re.MULTILINE)[0]) / 1024**2
+
+
+def test_a_page_is_served_as_it_is_made(pages: Pages) -> None:
+    headers = {"Host": "shop.example.com", "Accept": "text/html", "Accept-Language": "de"}
+    answered = requests.get(f"{pages.url}/cart?a=b", headers=headers, timeout=10)
+    made = page("shop.example.com", "/cart", "text/html", "de")
+    assert (answered.status_code, answered.content) == (404, made.body)
+    of_gunicorn = {"Server", "Date", "Connection"}
+    assert {name: value for name, value in answered.headers.items() if name not in of_gunicorn} == made.headers
+    assert answered.headers["Server"] == "gunicorn", "without a version"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics", "/readyz", "//metrics", "/%6detrics"])
+def test_no_request_to_the_port_of_the_pages_reaches_the_probes(pages: Pages, path: str) -> None:
+    other = pages.probes.removeprefix("http://")
+    for target, host in ((path, other), (pages.probes + path, other), (path, "localhost"), (pages.probes + path, "a")):
+        sent = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nX-Forwarded-Port: 8081\r\nConnection: close\r\n\r\n"
+        assert pages.answer_to(sent.encode()).startswith(b"HTTP/1.1 404 Not Found\r\n")
+
+
+def test_one_connection_serves_requests_that_do_not_wait_for_each_other(pages: Pages) -> None:
+    """A HEAD, bodies that nobody reads, and the end; no answer may be taken for another."""
+    head = b"HEAD /1 HTTP/1.1\r\nHost: a\r\n\r\n"
+    body = b"POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 32\r\n\r\nGET /no HTTP/1.1\r\nHost: evil\r\n\r\n"
+    chunks = b"PUT /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nxxxxx\r\n0\r\n\r\n"
+    last = b"BREW /4 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    assert body.endswith(b"\r\n\r\n")
+    answer = pages.answer_to(head + body + chunks + last).decode()
+    assert answer.count("HTTP/1.1 404 Not Found\r\n") == 4
+    assert re.findall(r"^  (.*)$", answer, re.MULTILINE) == ["a/2", "a/3", "a/4"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "sent"),
+    [
+        ("HTTP/1.0 without a host", b"GET / HTTP/1.0\r\n\r\n"),
+        ("the whole server", b"OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+        ("a tunnel", b"CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n"),
+        ("a WebSocket", b"GET / HTTP/1.0\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"),
+        ("bytes in the path", b"GET /b\xc3\xbc\xff HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+        ("a host that is none", b"GET / HTTP/1.1\r\nHost: <b>'\r\nConnection: close\r\n\r\n"),
+        ("a body that breaks off", b"GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n"),
+    ],
+)
+def test_whatever_is_a_request_gets_one_answer_of_its_kind(pages: Pages, reason: str, sent: bytes) -> None:
+    """gunicorn answers 400 by itself to what is no HTTP."""
+    answer = pages.answer_to(sent)
+    assert re.findall(rb"^HTTP/1\.[01] (\d+) ", answer, re.MULTILINE) in ([b"404"], [b"400"]), (reason, answer)
+    assert b"Internal Server Error" not in answer
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_hundred_mebibytes_are_answered_and_not_kept(pages: Pages, chunked: bool) -> None:
+    before = resident(pages)
+    for _ in range(3):
+        sent = iter(repeat(MEBIBYTE, 100)) if chunked else MEBIBYTE * 100
+        assert requests.post(f"{pages.url}/upload", data=sent, timeout=60).status_code == 404
+    assert resident(pages) < before + 10
+
+
+def test_a_hundred_uploads_at_once_take_little_memory(pages: Pages) -> None:
+    """Each of them has sent as much as the worker throws away before it closes the connection."""
+    before = resident(pages)
+    with contextlib.ExitStack() as exits:
+        for _ in range(100):
+            connection = exits.enter_context(pages.connect())
+            connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1048576\r\n\r\n" + MEBIBYTE[:-1])
+        time.sleep(0.5)
+        assert resident(pages) < before + 30
+        assert requests.get(f"{pages.probes}/healthz", timeout=10).text == "ok\n"
+
+
+def test_visitors_that_hang_do_not_hold_up_the_probes(pages: Pages) -> None:
+    with contextlib.ExitStack() as exits:
+        for _ in range(500):
+            exits.enter_context(pages.connect()).sendall(b"GET / HTTP/1.1\r\nHo")
+        assert requests.get(f"{pages.probes}/healthz", timeout=10).text == "ok\n"
+
+
+def test_nothing_is_logged_for_a_visitor_and_it_stops_at_once(tmp_path: Path) -> None:
+    with serving_pages(tmp_path) as pages, requests.Session() as session:
+        assert session.get(f"{pages.url}/cart", timeout=10).status_code == 404
+        pages.process.send_signal(signal.SIGTERM)
+        assert pages.process.wait(10) == 0
+        lines = pages.log_lines()
+    assert "started" in {line["event"] for line in lines}
+    assert not [line for line in lines if line["level"] != "info" or "cart" in str(line)]
+
+
+def test_make_not_found_shows_it() -> None:
+    port = free_port(next_too=True)
+    command = ["make", "not-found", f"PORT={port}"]
+    process = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        until_ready(Server(process, port, REPOSITORY), f"http://127.0.0.1:{port + 1}/healthz")
+        assert requests.get(f"http://127.0.0.1:{port}/healthz", timeout=10).status_code == 404
+    finally:
+        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
+        process.wait(30)
+
+
+def test_the_docs_state_the_command() -> None:
+    [block] = re.findall(r"^```sh\n(.*?)\n```$", (REPOSITORY / "docs/404.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert shlex.split(block) == PROGRAM

@@ -1,0 +1,202 @@
+"""The files of a release: the same bytes each time, right sums, and the image that was asked for."""
+
+import copy
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from devcluster.build import REPOSITORY
+from devcluster.errors import DevClusterError
+from devcluster.manifests import rendered
+from tools import dist, golang, version
+
+IMAGE = "registry.example.com:5000/team/hook:1.2.3"
+DIGEST = f"sha256:{'0123456789abcdef' * 4}"
+
+
+def ignore(_line: str) -> None: ...
+
+
+FILES = {
+    "install.yaml": ["manifests", "metacontroller/controller"],
+    "metacontroller.yaml": ["metacontroller/install"],
+    "gateway.yaml": ["gateway"],
+    "httproute.yaml": ["metacontroller/httproute"],
+}
+"""What each file of manifests holds, in the order in which it is applied."""
+
+
+def expected(name: str, image: str) -> list[dict[str, Any]]:
+    """Return the objects of a file: those of its folders, which run that image."""
+    found = copy.deepcopy([item for folder in FILES[name] for item in rendered(folder)])
+    for item in found:
+        if item["kind"] == "Deployment":
+            for container in item["spec"]["template"]["spec"]["containers"]:
+                if container["image"].startswith(f"{dist.HOOK_IMAGE}:"):
+                    container["image"] = image
+    return found
+
+
+def test_the_objects_of_the_folders_are_put_together_with_the_image_that_was_asked_for(tmp_path: Path) -> None:
+    image = f"{IMAGE}@{DIGEST}"
+    made = dist.manifests(dist.MANIFESTS["install.yaml"], [dist.replacement(image)], tmp_path)
+    assert list(yaml.safe_load_all(made)) == expected("install.yaml", image)
+    assert image in made
+
+
+@pytest.mark.parametrize(
+    ("image", "entry"),
+    [
+        (IMAGE, {"newName": "registry.example.com:5000/team/hook", "newTag": "1.2.3"}),
+        ("hook:1.2.3", {"newName": "hook", "newTag": "1.2.3"}),
+        (f"registry.example.com/hook@{DIGEST}", {"newName": "registry.example.com/hook", "digest": DIGEST}),
+        (f"localhost:5000/hook@{DIGEST}", {"newName": "localhost:5000/hook", "digest": DIGEST}),
+        (f"hook:1.2.3@{DIGEST}", {"newName": "hook", "newTag": "1.2.3", "digest": DIGEST}),
+    ],
+)
+def test_an_image_is_split_into_name_tag_and_digest(image: str, entry: dict[str, str]) -> None:
+    assert dist.replacement(image) == {"name": dist.HOOK_IMAGE} | entry
+
+
+@pytest.mark.parametrize("image", ["registry.example.com:5000/hook", "hook"])
+def test_an_image_without_a_tag_is_refused(image: str) -> None:
+    with pytest.raises(DevClusterError, match=f"'{image}' needs a tag or a digest, such as {image}:"):
+        dist.replacement(image)
+
+
+def test_the_sums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / name).write_text(name)
+    lines = dist.sums([tmp_path / "a", tmp_path / "b"])
+    assert lines == "".join(f"{hashlib.sha256(name.encode()).hexdigest()}  {name}\n" for name in ("a", "b"))
+
+
+def test_a_version_that_setup_cfg_does_not_state_is_refused() -> None:
+    ended = CliRunner().invoke(dist.main, ["--version", "98.0.0"])
+    assert ended.exit_code == 1
+    assert f"setup.cfg has version {version.stated()}; `make version VERSION=98.0.0` changes it" in ended.output
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("important")
+    with pytest.raises(DevClusterError, match="holds something else than a release: it would be lost"):
+        dist.write(tmp_path, image=None, report=ignore)
+    assert (tmp_path / "thesis.txt").exists()
+
+
+def test_the_page_on_upgrades_lists_the_files() -> None:
+    page = (REPOSITORY / "docs/upgrade.md").read_text(encoding="utf-8")
+    assert {*dist.MANIFESTS, dist.SUMS} <= set(re.findall(r"^\| `([^`]+)`", page, re.MULTILINE))
+
+
+# All of it: `make test-all`.
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the files of a release."""
+    folder = tmp_path_factory.mktemp("release") / "dist"
+    dist.write(folder, image=IMAGE, report=ignore)
+    return folder
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_holds_the_objects_of_its_folders_and_runs_the_image(name: str, release: Path) -> None:
+    assert list(yaml.safe_load_all((release / name).read_text(encoding="utf-8"))) == expected(name, IMAGE)
+    assert FILES.keys() == dist.MANIFESTS.keys()
+
+
+@pytest.mark.thorough
+def test_the_same_commit_becomes_the_same_bytes(release: Path, tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        again = dist.write(tmp_path / "dist", image=IMAGE, report=ignore)
+    finally:
+        os.umask(before)
+    assert {path.name: path.read_bytes() for path in again} == {
+        path.name: path.read_bytes() for path in release.iterdir()
+    }
+
+
+@pytest.mark.thorough
+def test_the_sums_of_a_release_are_right_and_complete(release: Path) -> None:
+    subprocess.run(["sha256sum", "--check", "--strict", dist.SUMS], cwd=release, check=True)  # noqa: S607
+    summed = {line.split()[1] for line in (release / dist.SUMS).read_text().splitlines()}
+    assert summed == {path.name for path in release.iterdir()} - {dist.SUMS}
+
+
+@pytest.mark.thorough
+def test_the_bill_of_materials_lists_every_pin_with_its_hashes(release: Path) -> None:
+    [path] = release.glob("*.cdx.json")
+    text = path.read_text(encoding="utf-8")
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    document = json.loads(text)
+    assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
+    assert (document["metadata"]["component"]["name"], document["metadata"]["component"]["version"]) == (
+        "ingress-manager",
+        version.stated(),
+    )
+    locked = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
+    pins = dict(re.findall(r"^([\w.-]+)==(\S+)", locked, re.MULTILINE))
+    assert {item["name"]: item["version"] for item in document["components"]} == pins
+    assert set(re.findall(r"sha256:([0-9a-f]{64})", locked)) == set(re.findall(r'"content": "([0-9a-f]{64})"', text))
+
+
+@pytest.mark.thorough
+def test_the_wheel_brings_the_commands_and_the_hook_into_a_clean_environment(release: Path, tmp_path: Path) -> None:
+    [wheel] = release.glob("*.whl")
+    assert wheel.name == f"ingress_manager-{version.stated()}-py3-none-any.whl"
+    venv.create(tmp_path / "venv", with_pip=True)
+    programs = tmp_path / "venv/bin"
+    pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, f"{wheel}[commands]"], check=True)
+    service = REPOSITORY / "tests/cases/host-and-tls"
+    rendered_here, rendered_there = (
+        subprocess.run(
+            [folder / "ingress-manager", "render", "-f", service / "service.yaml"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for folder in (Path(sys.executable).parent, programs)
+    )
+    assert rendered_there == rendered_here
+    assert "kind: Ingress" in rendered_there
+    starts = "import hooks, hooks.app, not_found.app; hooks.app.create_app(); print(hooks.__file__)"
+    where = subprocess.check_output([programs / "python", "-c", starts], cwd=tmp_path, text=True)
+    assert Path(where.strip()).is_relative_to(tmp_path / "venv")
+
+
+@pytest.mark.thorough
+def test_the_chart_is_the_same_bytes_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if reason := golang.lacking("helm"):
+        pytest.skip(reason)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    source = tmp_path / "source/small"
+    (source / "templates").mkdir(parents=True)
+    (source / "Chart.yaml").write_text("apiVersion: v2\nname: small\nversion: 1.2.3\n")
+    (source / "templates/map.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: small}\n")
+    monkeypatch.setattr(dist, "REPOSITORY", tmp_path / "source")
+    made = []
+    for number in (1, 2):
+        (source / "Chart.yaml").touch()
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        dist.chart(folder, dist.copy(["small"], tmp_path / f"copy-{number}") / "small", ignore)
+        made.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert made[0] == made[1]
+    assert list(made[0]) == ["small-1.2.3.tgz"]

@@ -1,0 +1,175 @@
+"""`make install` and `make uninstall`: what is run, in which order. On a real API server: tests/e2e/test_install.py."""
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from devcluster.build import REPOSITORY
+from devcluster.manifests import built, find, rendered
+from tests.docs.test_docs import blocks
+from tools import install
+from tools.image import EXAMPLE
+
+
+class Machine:
+    """A machine with a kubectl of the test's own, which notes what it is asked to do."""
+
+    def __init__(self, folder: Path) -> None:
+        self._calls, self._program = folder / "calls", folder / "kubectl"
+        self.answers: dict[str, tuple[int, str]] = {"config current-context": (0, "here")}
+        """By how a command begins: the exit status, and what is printed. Of several, the first one counts."""
+
+    def run(self, *arguments: str) -> tuple[int, str]:
+        """Return the exit status and what tools/install.py itself prints."""
+        answers = "\n".join(
+            f"{shlex.quote(beginning)}*) echo {shlex.quote(said)}; exit {status};;"
+            for beginning, (status, said) in self.answers.items()
+        )
+        self._program.write_text(f'#!/bin/sh\necho "$*" >> {self._calls}\ncase "$*" in\n{answers}\nesac\n')
+        self._program.chmod(0o755)
+        self._calls.write_text("")
+        ended = CliRunner().invoke(install.main, arguments)
+        return ended.exit_code, ended.output
+
+    @property
+    def writes(self) -> list[str]:
+        """Return the commands that were not just questions, with the temporary folder's name left out."""
+        return [
+            re.sub(r"=/\S*/ingress-manager-\w+", "=TEMPORARY", call)
+            for call in self._calls.read_text().splitlines()
+            if not call.startswith(("get", "config"))
+        ]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    made = Machine(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    return made
+
+
+HOOK = [
+    "apply --kustomize=TEMPORARY",
+    "rollout status deployment/ingress-manager --namespace=ingress-manager --timeout=5m",
+]
+METACONTROLLER = [
+    f"apply --filename={install.METACONTROLLER_CRDS}",
+    f"wait --for=condition=established --timeout=1m {install.CRD}",
+    "apply --kustomize=metacontroller/install",
+    "rollout status deployment/metacontroller --namespace=metacontroller --timeout=5m",
+]
+CONTROLLER = ["apply --kustomize=metacontroller/controller"]
+
+
+@pytest.mark.parametrize(
+    ("found", "writes"),
+    [
+        ([], [*HOOK, *METACONTROLLER, *CONTROLLER]),
+        ([install.CRD], [*HOOK, *CONTROLLER]),
+        ([install.CRD, install.OURS], [*HOOK, *METACONTROLLER, *CONTROLLER]),
+        ([install.CRD, install.HTTPROUTES], [*HOOK, "apply --kustomize=metacontroller/httproute"]),
+    ],
+    ids=["no Metacontroller", "another Metacontroller", "installed already", "installed already, with HTTPRoutes"],
+)
+def test_the_hook_is_first_and_the_controller_last(machine: Machine, found: list[str], writes: list[str]) -> None:
+    machine.answers["get"] = (0, "\n".join(found))
+    status, said = machine.run("install", EXAMPLE)
+    assert status == 0, said
+    assert machine.writes == writes
+    assert "Installing on the cluster of the context here." in said
+    for command in writes:
+        assert command == "apply --kustomize=TEMPORARY" or f"\nkubectl {command}\n" in said
+
+
+def test_every_command_goes_to_the_context_that_is_named(machine: Machine) -> None:
+    machine.run("install", "--context", "there", "--crds", "crds.yaml", EXAMPLE)
+    assert [command for command in machine.writes[1:] if not command.endswith(" --context=there")] == []
+    assert "apply --filename=crds.yaml --context=there" in machine.writes
+
+
+def test_while_the_hook_does_not_answer_nothing_is_told_to_ask_it(machine: Machine) -> None:
+    machine.answers["rollout status deployment/ingress-manager"] = (1, "error: timed out waiting for the condition")
+    status, said = machine.run("install", EXAMPLE)
+    assert (status, machine.writes) == (1, HOOK)
+    assert said.endswith(f"Error: {install.HOOK_FAILED}\n")
+
+
+def test_an_image_without_a_tag_is_refused_before_anything_is_asked(machine: Machine) -> None:
+    status, said = machine.run("install", "registry.example.com/ingress-manager")
+    assert (status, machine.writes) == (1, [])
+    assert f"such as IMAGE={EXAMPLE}" in said
+
+
+@pytest.mark.parametrize("image", [EXAMPLE, "localhost:5000/ours@sha256:" + "0" * 64, "a:1@sha256:" + "0" * 64])
+def test_only_the_image_differs_from_the_manifests(tmp_path: Path, image: str) -> None:
+    (tmp_path / "kustomization.yaml").write_text(install.kustomization(tmp_path, image))
+    original = yaml.safe_dump_all(rendered("manifests"))
+    [container] = find("manifests", "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert original.count(container["image"]) == 1
+    assert container["image"].startswith(f"{install.PUBLISHED}:")
+    assert yaml.safe_dump_all(built(tmp_path)) == original.replace(container["image"], image)
+
+
+def test_the_objects_by_which_an_installation_is_known_are_in_the_manifests() -> None:
+    def of(folder: str) -> set[tuple[str, str]]:
+        return {(item["kind"].lower(), item["metadata"]["name"]) for item in built(REPOSITORY / folder)}
+
+    def named(known: str) -> tuple[str, str]:
+        kind, _, name = known.partition("/")
+        return kind.partition(".")[0], name
+
+    assert named(install.OURS) in of("metacontroller/install")
+    assert named(install.HTTPROUTES) in of("metacontroller/httproute") - of("metacontroller/controller")
+
+
+def test_the_crds_are_those_of_the_metacontroller_that_is_installed() -> None:
+    [container] = find("metacontroller", "Deployment", "metacontroller")["spec"]["template"]["spec"]["containers"]
+    _, _, tag = container["image"].rpartition(":")
+    assert f"/{tag}/" in install.METACONTROLLER_CRDS
+    readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
+    assert install.METACONTROLLER_CRDS in readme
+
+
+EMPTY = json.dumps({"apiVersion": "v1", "kind": "List", "items": []})
+REMOVED = [
+    "delete --ignore-not-found -- decoratorcontroller ingress-manager",
+    "delete --namespace=ingress-manager --cascade=foreground --ignore-not-found -- deployment ingress-manager",
+]
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_metacontroller_that_was_there_before_stays(machine: Machine, ours: bool) -> None:
+    machine.answers[f"get {install.OURS}"] = (0, install.OURS if ours else "")
+    machine.answers["get"] = (0, EMPTY)
+    status, said = machine.run("uninstall")
+    assert status == 0, said
+    assert machine.writes[:2] == REMOVED
+    assert any(command.endswith(" -- namespace metacontroller") for command in machine.writes) is ours
+    assert any(" -- crd " in command for command in machine.writes) is ours
+
+
+def test_when_a_command_of_the_removal_fails_those_after_it_are_not_run(machine: Machine) -> None:
+    machine.answers["get clusterrole"] = (0, "")
+    machine.answers["get"] = (0, EMPTY)
+    machine.answers["delete --namespace=ingress-manager"] = (1, "error: no")
+    status, said = machine.run("uninstall")
+    assert (status, machine.writes) == (1, REMOVED)
+    assert "Run it again" in said
+
+
+def test_the_kustomization_of_the_page_gives_the_404_page_the_image(tmp_path: Path) -> None:
+    [written] = blocks("install.md", "yaml")
+    (tmp_path / "kustomization.yaml").write_text(
+        written.replace("../gateway", os.path.relpath(REPOSITORY / "gateway", tmp_path))
+    )
+    original = yaml.safe_dump_all(built(REPOSITORY / "gateway"))
+    assert original.count("image: ghcr.io/ingress-manager/ingress-manager:0.1.0") == 1
+    expected = original.replace("ghcr.io/ingress-manager", "registry.example.com")
+    assert yaml.safe_dump_all(built(tmp_path)) == expected

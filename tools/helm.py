@@ -1,0 +1,80 @@
+"""Helm, as the tests of the chart run it, and the cases of the chart: `make cases` writes what each of them changes."""
+
+import difflib
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from devcluster.errors import CommandFailed
+from devcluster.programs import require_built
+from tools.chart import CHART
+
+CASES = Path(__file__).parent / "chart"
+RELEASE = "ingress-manager"
+"""The name of the release, and of its namespace."""
+
+
+def helm(*arguments: str | Path, input: str | None = None) -> subprocess.CompletedProcess[str]:  # noqa: A002 - as subprocess.run calls it
+    """Run Helm, whatever becomes of it."""
+    command: list[str | Path] = [require_built("helm").path, *arguments]
+    return subprocess.run(command, input=input, capture_output=True, text=True, check=False)
+
+
+def template(values: Any, release: str = RELEASE) -> subprocess.CompletedProcess[str]:
+    """Render the chart with values, whatever becomes of it."""
+    return helm(*("template", release, CHART, "--namespace", RELEASE, "--values", "-"), input=yaml.safe_dump(values))
+
+
+def rendered(values: Any, release: str = RELEASE) -> list[dict[str, Any]]:
+    """Return the objects that the chart makes with values."""
+    done = template(values, release)
+    if done.returncode:
+        raise CommandFailed(done.stderr)
+    return list(yaml.safe_load_all(done.stdout))
+
+
+@cache
+def by_default() -> list[dict[str, Any]]:
+    """Return the objects that the chart makes without any values: not to be changed."""
+    return rendered({})
+
+
+def cases() -> list[Path]:
+    """Return the cases, sorted."""
+    return sorted(path for path in CASES.iterdir() if path.is_dir())
+
+
+def values_of(case: Path) -> dict[str, Any]:
+    """Return the values of a case."""
+    values: dict[str, Any] = yaml.safe_load((case / "values.yaml").read_text(encoding="utf-8"))
+    return values
+
+
+def changes(case: Path) -> str:
+    """Return how the objects with the values of a case differ from those without any values, one after the other."""
+    before, after = by_name(by_default()), by_name(rendered(values_of(case)))
+    return "".join(line for name in sorted(before | after) for line in difference(name, before, after))
+
+
+def by_name(objects: list[dict[str, Any]]) -> dict[str, str]:
+    """Return each object as YAML, by its kind and name. The version is left out: a release changes no case."""
+    version = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))["version"]
+    return {
+        f"{item['kind']} {item['metadata']['name']}": yaml.safe_dump(item).replace(version, "VERSION")
+        for item in objects
+    }
+
+
+def difference(name: str, before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+    """Yield the lines of the diff of one object, none when it is the same."""
+    one, other = (found.get(name, "").splitlines(keepends=True) for found in (before, after))
+    # Of an object that comes or goes, the name is enough.
+    if not one or not other:
+        yield f"{'+' if other else '-'} {name}\n"
+    else:
+        lines = difflib.unified_diff(one, other, name, name, n=2)
+        yield from (line if not line.startswith("@@") else "@@\n" for line in lines)
