@@ -16,9 +16,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ingress_manager.core.decide import Decision, decide
+from ingress_manager.core.decide import Desired, Unchanged, decide
 from ingress_manager.core.errors import Problem, Reason, Refused, as_value
-from ingress_manager.core.kubernetes import Observed, Service
+from ingress_manager.core.kubernetes import Object, Observed, Service
 from ingress_manager.core.policy import Policy
 
 
@@ -84,11 +84,11 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     created = request.object.metadata.creation_timestamp
     age = (now - created).total_seconds() if now and created else 0
     decision = decide(request.object, request.attachments, policy, age)
-    if decision.forbidden:
-        return Answer(200, encode(decision), forbidden=decision.forbidden, service=request.object)
-    if decision.refused:
+    if isinstance(decision, Desired):
+        return Answer(200, encode(decision.objects, decision.resync_after))
+    if isinstance(decision, Unchanged):
         return refusal(decision.refused, request.object)
-    return Answer(200, encode(decision))
+    return Answer(200, encode(decision.objects), forbidden=decision.forbidden, service=request.object)
 
 
 def decode(body: bytes) -> SyncRequest:
@@ -129,15 +129,15 @@ def too_deep(body: bytes) -> Answer:
     """
     if MARK in body:
         problem = Problem("the Service is nested too deeply to be read", Reason.INVALID_REQUEST)
-        return Answer(200, encode(Decision(wanted=True)), forbidden=problem)
+        return Answer(200, encode(()), forbidden=problem)
     return refusal(not_the_contract("nested too deeply"))
 
 
-def encode(decision: Decision) -> bytes:
-    """Return the decision as the JSON of a 200 answer."""
-    response: dict[str, Any] = {"attachments": decision.objects}
-    if decision.resync_after is not None:
-        response["resyncAfterSeconds"] = decision.resync_after
+def encode(objects: tuple[Object, ...], resync_after: int | None = None) -> bytes:
+    """Return the JSON of a 200 answer."""
+    response: dict[str, Any] = {"attachments": objects}
+    if resync_after is not None:
+        response["resyncAfterSeconds"] = resync_after
     return msgspec.json.encode(response)
 
 

@@ -32,9 +32,9 @@ from ingress_manager.commands.steps import (
     word,
 )
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.policy import INGRESS, Policy, in_namespace
-from ingress_manager.core.standing import LAST_APPLIED
 from ingress_manager.core.text import listed, quoted
 
 T = TypeVar("T")
@@ -179,8 +179,8 @@ def refuse_other_backends(item: Item, spec: Spec, services: Mapping[str, Item], 
 
 def refuse_what_cannot_be_said(item: Item, asked: Asked, accepted: Container[str]) -> None:
     """Raise _NotAdopted when the Service would be refused, or a field would change that may not."""
-    if asked.decision.refused:
-        raise _NotAdopted(about_refusal(item, asked.decision.refused))
+    if asked.refused:
+        raise _NotAdopted(about_refusal(item, asked.refused))
     lost = [
         about(item, f"{change.field}: {change.sentence}; --accept-changes {change.field} allows it")
         for change in asked.changes
@@ -230,7 +230,7 @@ def notes(item: Item, service: Item, asked: Asked) -> Iterator[str]:
             f"stays as it is, but if it is ever deleted, it comes back without {listed(left)}; the "
             "administrator can have them copied from the Service: see copyAnnotations"
         )
-    for made in asked.decision.objects:
+    for made in asked.objects:
         if made["kind"] != "Ingress":
             yield f"its Service also gets the {made['kind']} {made['metadata']['name']}"
     yield from about_ingress(item)

@@ -11,8 +11,8 @@ from ingress_manager.commands.ingresses import Spec
 from ingress_manager.commands.wishes import wishes
 from ingress_manager.core.annotations import PREFIX, read
 from ingress_manager.core.copying import CONTROLLER_PREFIXES, OLD_CLASS, check_copied
-from ingress_manager.core.decide import Decision, decide
-from ingress_manager.core.errors import Problem
+from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
+from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
 from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
 
@@ -31,7 +31,17 @@ class Asked:
     @property
     def ingress(self) -> Object | None:
         """Return the Ingress that ingress-manager makes, None if it makes none."""
-        return next((made for made in self.decision.objects if made["kind"] == "Ingress"), None)
+        return next((each for each in self.objects if each["kind"] == "Ingress"), None)
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """Return what the Service is given."""
+        return self.decision.objects if isinstance(self.decision, Desired) else ()
+
+    @property
+    def refused(self) -> Refused | None:
+        """Return why the Service would be refused, None if it would not."""
+        return refusal_of(self.decision)
 
 
 def ask(spec: Spec, annotations: Mapping[str, str], service: Service, policy: Policy) -> Asked:
@@ -54,7 +64,7 @@ def ask(spec: Spec, annotations: Mapping[str, str], service: Service, policy: Po
     off: dict[str, str | None] = {key: None for key in present if key.startswith(PREFIX) and key not in wanted}
     anew = asked(spec, annotations, service, policy, {**changed(present, wanted), **off, **also})
     as_it_is = asked(spec, annotations, service, policy, also)
-    suffices = read(present) and not as_it_is.decision.refused and len(as_it_is.changes) <= len(anew.changes)
+    suffices = read(present) and not as_it_is.refused and len(as_it_is.changes) <= len(anew.changes)
     return as_it_is if suffices else anew
 
 
@@ -88,7 +98,7 @@ def copied(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tu
     """Yield those annotations of an Ingress that the settings let a Service ask for."""
     for key, value in annotations.items():
         # A command can't show a person what isn't printable.
-        if key in here.copied and key not in here.administrators and value.isprintable():
+        if key in here.copied and key not in here.added and value.isprintable():
             try:
                 check_copied(key, value, here.copied)
             except Problem:

@@ -29,11 +29,11 @@ from ingress_manager.commands.managed import FINALIZER
 from ingress_manager.commands.manifests import Item
 from ingress_manager.commands.steps import Command
 from ingress_manager.core.copying import keys_not_copied
-from ingress_manager.core.decide import Decision, decide
+from ingress_manager.core.decide import Decision, Desired, Unchanged, decide, refusal_of
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Key, Object, key_of
+from ingress_manager.core.observed import LAST_APPLIED, check_observed
 from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
-from ingress_manager.core.standing import LAST_APPLIED, check_standing
 from ingress_manager.core.text import listed
 
 PLACEHOLDER = Policy().host
@@ -139,7 +139,7 @@ class Auditor:
         made = {each.key: each for each in self._inventory.made_for(service)}
         observed = self._inventory.observed(service, httproutes=self._httproutes)
         decision = decide(service.service, observed, self._policy)
-        if decision.wanted:
+        if not isinstance(decision, Desired) or decision.objects:
             self._asking.add(service.item.label)
         elif not made:
             return
@@ -149,32 +149,31 @@ class Auditor:
             sentence = f"Metacontroller does nothing for it while it has the finalizer {FINALIZER}"
             keep = [name for name in finalizers if name != FINALIZER]
             yield Found(Kind.HELD, service.item, sentence, remedies.let_go(service.item, keep))
-        elif decision.refused:
-            command = remedies.correct(service.item, decision.refused)
-            yield Found(Kind.REFUSED, service.item, decision.refused.line(), command)
-        else:
-            yield from self._of_wishes(service, decision, made)
+        elif refused := refusal_of(decision):
+            yield Found(Kind.REFUSED, service.item, refused.line(), remedies.correct(service.item, refused))
+        elif not isinstance(decision, Unchanged):
+            yield from self._of_desired(service, decision.objects, made)
         for each in made.values():
             yield from self._of_standing(service, each, decision)
 
-    def _of_wishes(self, service: Listed, decision: Decision, made: dict[Key, Made]) -> Iterator[Found]:
+    def _of_desired(self, service: Listed, objects: Sequence[Object], made: dict[Key, Made]) -> Iterator[Found]:
         """Yield what is found of a Service that is accepted, but for what was made for it."""
-        for wanted in decision.objects:
+        for wanted in objects:
             key = key_of(wanted)
             self._wanted_by[key] = service
             if key not in made and key[0] not in self._unseen:
                 yield from self._of_absent(service, key)
-        if not decision.objects:
+        if not objects:
             return
         ours: dict[str, str] = {}
-        for wanted in decision.objects:
+        for wanted in objects:
             ours |= wanted["metadata"].get("annotations", {})
         if left := keys_not_copied(service.item.annotations, ours):
             sentence = f"{listed(left)} {'is' if len(left) == 1 else 'are'} not copied"
             yield Found(
                 Kind.NOT_COPIED, service.item, sentence, remedies.annotate(service.item, [f"{key}-" for key in left])
             )
-        if any(PLACEHOLDER in hosts_of(wanted) for wanted in decision.objects):
+        if any(PLACEHOLDER in hosts_of(wanted) for wanted in objects):
             sentence = f"its host is {PLACEHOLDER}, which is a placeholder"
             yield Found(Kind.PLACEHOLDER_HOST, service.item, sentence, remedies.other_host(service.item))
 
@@ -198,11 +197,11 @@ class Auditor:
             yield held(made.item)
             return
         try:
-            check_standing(service.service, made.typed, self._in_namespace(service.item.namespace))
+            check_observed(service.service, made.typed, self._in_namespace(service.item.namespace))
         except Problem as problem:
             yield Found(Kind.FORBIDDEN, made.item, problem.sentence, remedies.delete(made.item))
             return
-        if decision.refused or is_being_deleted(service.item):
+        if isinstance(decision, Unchanged) or refusal_of(decision) or is_being_deleted(service.item):
             return
         wanted = next((each for each in decision.objects if key_of(each) == made.key), None)
         if wanted is None:

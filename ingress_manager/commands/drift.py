@@ -11,7 +11,7 @@ from ingress_manager.commands.managed import CONTROLLER, DECORATOR
 from ingress_manager.commands.manifests import Item
 from ingress_manager.commands.merge import last_applied, merge, same
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.standing import LAST_APPLIED
+from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.text import quoted
 
 

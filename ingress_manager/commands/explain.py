@@ -12,7 +12,7 @@ from ingress_manager.commands.kinds import KINDS
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.copying import ADDED, KNOWN, NOT_COPIED
-from ingress_manager.core.decide import decide
+from ingress_manager.core.decide import decide, refusal_of
 from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
 from ingress_manager.core.policy import Policy
@@ -137,7 +137,7 @@ def refusal(reason: Reason) -> ShownRefusal | None:
         "spec": example.spec,
     }
     typed = msgspec.convert({**service, "metadata": {**service["metadata"], "uid": ""}}, Service)
-    refused = decide(typed, NOTHING, msgspec.convert(example.settings, Policy)).refused
+    refused = refusal_of(decide(typed, NOTHING, msgspec.convert(example.settings, Policy)))
     sentence = "" if refused is None else refused.line()
     return ShownRefusal(as_yaml(service), as_yaml(example.settings) if example.settings else "", sentence)
 

@@ -9,8 +9,8 @@ from typing import Any
 from ingress_manager.commands.manifests import Item
 from ingress_manager.core.copying import ADDED, NOT_COPIED
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
-from ingress_manager.core.standing import LAST_APPLIED
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
 CONTROLLER = "ingress-manager"

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.standing import LAST_APPLIED
+from ingress_manager.core.observed import LAST_APPLIED
 
 # The first that all items have wins.
 MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")

@@ -22,7 +22,7 @@ from ingress_manager.commands.steps import Line, annotate, chained, comment, sho
 from ingress_manager.commands.wishes import wishes
 from ingress_manager.core.annotations import Route
 from ingress_manager.core.copying import OLD_CLASS
-from ingress_manager.core.decide import decide
+from ingress_manager.core.decide import decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy, in_namespace
 
@@ -115,13 +115,13 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
     for key, value in copied(made.annotations).items():
         if key in here.copied:
             wanted[key] = value
-        elif key not in here.administrators:
+        elif key not in here.added:
             migration.findings.append(
                 about(item, f"{key}: {value}: the settings don't let it be copied: see copyAnnotations and annotations")
             )
     metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **wanted})
     annotated = msgspec.structs.replace(service, metadata=metadata)
-    refused = decide(annotated, NOTHING, policy).refused
+    refused = refusal_of(decide(annotated, NOTHING, policy))
     if refused:
         migration.findings.extend(about_refusal(item, refused))
         return False

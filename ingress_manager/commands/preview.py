@@ -15,7 +15,7 @@ from ingress_manager.commands.kinds import Effect
 from ingress_manager.commands.manifests import Item
 from ingress_manager.commands.merge import same
 from ingress_manager.commands.printing import as_yaml
-from ingress_manager.core.decide import decide
+from ingress_manager.core.decide import Desired, Purged, Unchanged, decide, refusal_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import NOTHING, Key, Object, key_of
 from ingress_manager.core.policy import Policy
@@ -86,17 +86,20 @@ def of_service(inventory: Inventory, service: Listed, policy: Policy, *, httprou
         return  # Metacontroller doesn't look after it any more
     made = {each.key: each for each in inventory.made_for(service) if not is_being_deleted(each.item)}
     decision = decide(service.service, inventory.observed(service, httproutes=httproutes), policy)
-    answered = {key_of(each): each for each in decision.objects}
-    forbidden = decision.forbidden.sentence if decision.forbidden else ""
-    if decision.refused:
+    answered = {} if isinstance(decision, Unchanged) else {key_of(each): each for each in decision.objects}
+    forbidden, anew = "", set[Key]()
+    if isinstance(decision, Purged):
+        forbidden = decision.forbidden.sentence
+        # What is forbidden goes first. It is made anew once it is gone.
+        then = decide(service.service, NOTHING, policy)
+        anew = {key_of(each) for each in then.objects} if isinstance(then, Desired) else set()
+    if refused := refusal_of(decision):
         if forbidden:
             yield from (of_object(Effect.REMOVED, key, forbidden) for key in made.keys() - answered.keys())
-        if decision.refused.problems[0].reason is not Reason.PAUSED:
-            sentence = decision.refused.line()
+        if refused.problems[0].reason is not Reason.PAUSED:
+            sentence = refused.line()
             yield Affected(Effect.REFUSED, "Service", service.item.namespace, service.item.name, sentence)
         return
-    # What is forbidden goes first. It is made anew once it is gone.
-    anew = {key_of(each) for each in decide(service.service, NOTHING, policy).objects} if forbidden else set()
     for key in made.keys() - answered.keys():
         why = f"Service {service.item.label} doesn't ask for it with these settings"
         yield of_object(Effect.REMOVED, key, f"{forbidden}; it is then made anew" if key in anew else why)

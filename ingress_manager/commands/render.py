@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ingress_manager.commands.findings import Finding, about_refusal
 from ingress_manager.commands.manifests import Item
 from ingress_manager.commands.services import SERVICE, as_service
-from ingress_manager.core.decide import decide
+from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Object
 from ingress_manager.core.policy import Policy
 
@@ -33,7 +33,8 @@ def render(items: Iterable[Item], policy: Policy) -> Rendered:
             rendered.findings.append(service)
             continue
         decision = decide(service, NOTHING, policy)
-        rendered.objects.extend(decision.objects)
-        if decision.refused:
-            rendered.findings.extend(about_refusal(item, decision.refused))
+        if isinstance(decision, Desired):
+            rendered.objects.extend(decision.objects)
+        if refused := refusal_of(decision):
+            rendered.findings.extend(about_refusal(item, refused))
     return rendered

@@ -57,8 +57,8 @@ def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item],
     if len(spec.routes(name)) < len(list(spec.paths())):
         raise _Left(f"A rule without a host leads to Service {name}, and no annotation can ask for that.")
     asked = ask(spec, item.annotations, service, policy)
-    if asked.decision.refused:
-        raise _Left(f"Service {name} can't have one: {asked.decision.refused.line()}")
+    if asked.refused:
+        raise _Left(f"Service {name} can't have one: {asked.refused.line()}")
     if wrong := list(unseen(found, asked.annotations)):
         raise _Left(f"Service {name} can't be annotated by a command: {wrong[0].sentence}")
     if left := left_behind(item.annotations, asked):

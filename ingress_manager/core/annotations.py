@@ -31,7 +31,7 @@ class Route(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     port: str | None = None
 
 
-class Wishes(msgspec.Struct, frozen=True):
+class Stated(msgspec.Struct, frozen=True):
     """What the annotations ask for. What is None is left to the settings, or to the Service's ports."""
 
     hosts: tuple[str, ...] | None = None
@@ -136,7 +136,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     field: str
-    """The field of Wishes that holds what the annotation says."""
+    """The field of Stated that holds what the annotation says."""
 
     parse: Callable[[str], Any]
     """Returns the field's value. Raises Problem with the end of a sentence that begins with the annotation."""
@@ -233,7 +233,7 @@ TABLE = (
 KEYS = tuple(annotation.key for annotation in TABLE)
 
 
-def read(annotations: Mapping[str, str]) -> Wishes | None:
+def read(annotations: Mapping[str, str]) -> Stated | None:
     """Return what the annotations ask for, with all that is wrong with them; None when they ask for no Ingress.
 
     Opting out wins over every mistake: without ingress/http, or with "false", nothing else is looked at.
@@ -252,7 +252,7 @@ def read(annotations: Mapping[str, str]) -> Wishes | None:
                 subject = f"{annotation.key}: {quoted(value)}" if annotation.shows_value else f"{annotation.key}:"
                 problems.append(problem.about(subject, annotation.key))
     found.pop(HTTP.field, None)
-    return Wishes(problems=tuple(problems), more_problems=len(unknown) - len(unknown[:MOST_KEPT]), **found)
+    return Stated(problems=tuple(problems), more_problems=len(unknown) - len(unknown[:MOST_KEPT]), **found)
 
 
 def unknown_annotation(key: str) -> Problem:

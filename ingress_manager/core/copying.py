@@ -161,14 +161,14 @@ CONTROLLER_PREFIXES = (
 def copied_annotations(
     annotations: Mapping[str, str],
     copied: Mapping[str, Limit],
-    administrators: Container[str],
+    added: Container[str],
     problems: Problems,
 ) -> dict[str, str]:
     """Return the annotations that `copied`, the setting copyAnnotations, lets through. Adds wrong values to problems.
 
-    The keys in `administrators` are the administrator's own, and are not copied.
+    The keys in `added` are those that the settings add. They are not copied.
     """
-    found = {key: annotations[key] for key in copied if key in annotations and key not in administrators}
+    found = {key: annotations[key] for key in copied if key in annotations and key not in added}
     for key, value in found.items():
         try:
             check_copied(key, value, copied)

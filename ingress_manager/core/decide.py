@@ -1,17 +1,18 @@
 """The decision: what should exist for a Service. The whole flow on one page, without any I/O."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from zlib import crc32
 
 import msgspec
 
 from ingress_manager.core import annotations, refusals
+from ingress_manager.core.annotations import Stated
 from ingress_manager.core.errors import Problem, Reason, Refused, as_value
 from ingress_manager.core.exposure import Exposure, expose
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
+from ingress_manager.core.observed import check_observed, has_record, is_recorded_as, record_of
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
-from ingress_manager.core.standing import check_standing, has_record, record_of
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""
@@ -32,59 +33,82 @@ LARGEST_ANSWER = 500_000
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 
 
-class Decision(msgspec.Struct, frozen=True):
-    """What should become of a Service."""
-
-    wanted: bool
-    """Whether the Service asks to be exposed."""
+class Desired(msgspec.Struct, frozen=True, gc=False):
+    """What should exist for a Service; any other object that was made for it should not."""
 
     objects: tuple[Object, ...] = ()
-    """The objects that should exist; any other that was made for the Service should not."""
+    """None when the Service doesn't ask to be exposed."""
 
     resync_after: int | None = None
     """Seconds until this is to be decided again; None: only when something changes."""
 
-    refused: Refused | None = None
-    """Why nothing should change. Unless something is `forbidden`, `objects` is then empty, which does not mean that any
-    should be removed."""
 
-    forbidden: Problem | None = None
-    """Why something that stands has to go first: the policy forbids it. Then `objects` lacks that, even if it is to be
-    made anew; and if the Service is refused, `objects` are those that may stay."""
+class Unchanged(msgspec.Struct, frozen=True):
+    """Nothing should change for a Service."""
+
+    refused: Refused
+    """Why."""
+
+
+class Purged(msgspec.Struct, frozen=True):
+    """Something observed has to go first, because the policy forbids it."""
+
+    objects: tuple[Object, ...]
+    """What should exist without it: what the Service asks for, or, if it is refused, what may stay."""
+
+    forbidden: Problem
+    """Why the first of what is forbidden has to go."""
+
+    refused: Refused | None = None
+    """Why the Service will be refused then; None if it will not be."""
+
+
+Decision = Desired | Unchanged | Purged
+"""What should become of a Service."""
+
+
+def refusal_of(decision: Decision) -> Refused | None:
+    """Return why the Service is, or will be, refused; None if it is not."""
+    return None if isinstance(decision, Desired) else decision.refused
 
 
 def decide(service: Service, observed: Observed, policy: Policy, age: float = 0) -> Decision:
-    """Return what should exist for `service`. Never raises.
+    """Return what should become of `service`. Never raises.
 
     `observed` are the objects that were made for it earlier and are there now. `age` is that of the Service, in
     seconds; only `resync_after` depends on it.
     """
-    wishes = annotations.read(service.metadata.annotations or {})
-    if wishes is None and not (policy.paused and observed.all()):
-        return Decision(wanted=False)
-    standing = observed.all()
+    stated = annotations.read(service.metadata.annotations or {})
+    present = observed.all()
+    if stated is None and not (policy.paused and present):
+        return Desired()
     here = in_namespace(policy, service.metadata.namespace)
-    if wishes is None or policy.paused:
-        return unchanged(service, standing, here, pause(service), wanted=wishes is not None)
+    if stated is None or policy.paused:
+        return unchanged(service, present, here, pause(service))
     try:
-        if here.makes_httproutes and observed.httproutes is None:
-            raise Refused(422, [refusals.no_httproutes()])
-        exposure = with_class(expose(service, wishes, here), observed)
-        objects = tuple([made for output in here.outputs for made in OUTPUTS[output](exposure)])
-        refuse_too_large(objects)
+        objects = desired_objects(service, stated, observed, here)
     except Refused as refused:
-        return unchanged(service, standing, here, as_value(refused), wanted=True)
-    # What has no record was never answered with: it is adopted, in place.
-    recorded = {key: each for key, each in standing.items() if has_record(each)}
-    allowed, forbidden = judge(service, recorded, here)
-    if forbidden:
-        # An update in place could be denied, by the admission of others, and leave what is forbidden where it is. A
-        # delete can't: a Service's owner has no say in it. What is allowed now is made by the sync that it causes.
-        going = recorded.keys() - allowed.keys()
-        return Decision(
-            wanted=True, objects=tuple(made for made in objects if key_of(made) not in going), forbidden=forbidden
-        )
-    return Decision(wanted=True, objects=objects, resync_after=resync_after(service, objects, standing, age))
+        return unchanged(service, present, here, as_value(refused))
+    if present:
+        desired = {key_of(each): each for each in objects}
+        if forbidden := judge(service, not_judged_yet(present, desired), here):
+            # An update in place could be denied, by the admission of others, and leave what is forbidden where it is. A
+            # delete can't: a Service's owner has no say in it. What is allowed now is made by the sync that it causes.
+            kept = tuple([each for key, each in desired.items() if key not in forbidden])
+            return Purged(kept, first(forbidden))
+    return Desired(objects, resync_after(service, objects, present, age))
+
+
+def desired_objects(
+    service: Service, stated: Stated, observed: Observed, policy: NamespacePolicy
+) -> tuple[Object, ...]:
+    """Return the objects that the annotations ask for. Raises Refused (422)."""
+    if policy.makes_httproutes and observed.httproutes is None:
+        raise Refused(422, [refusals.no_httproutes()])
+    exposure = with_class(expose(service, stated, policy), observed)
+    objects = tuple([each for output in policy.outputs for each in OUTPUTS[output](exposure)])
+    refuse_too_large(objects)
+    return objects
 
 
 def with_class(exposure: Exposure, observed: Observed) -> Exposure:
@@ -100,33 +124,45 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
 
 
 def unchanged(
-    service: Service, standing: Mapping[Key, Attachment], policy: NamespacePolicy, refused: Refused, *, wanted: bool
-) -> Decision:
-    """Return the decision to change nothing; or to remove those of the objects that stand which the policy forbids.
+    service: Service, present: Mapping[Key, Attachment], policy: NamespacePolicy, refused: Refused
+) -> Unchanged | Purged:
+    """Return the decision to change nothing; or to remove those of the objects that the policy forbids.
 
     Once they are removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
-    allowed, forbidden = judge(service, standing, policy)
-    if forbidden is None:
-        return Decision(wanted=wanted, refused=refused)
-    kept = [record for each in allowed.values() if (record := record_of(each)) is not None]
-    return Decision(wanted=wanted, objects=tuple(kept), refused=refused, forbidden=forbidden)
+    forbidden = judge(service, present, policy)
+    if not forbidden:
+        return Unchanged(refused)
+    kept = [record_of(each) for key, each in present.items() if key not in forbidden]
+    return Purged(tuple([each for each in kept if each is not None]), first(forbidden), refused)
 
 
-def judge(
-    service: Service, standing: Mapping[Key, Attachment], policy: NamespacePolicy
-) -> tuple[dict[Key, Attachment], Problem | None]:
-    """Return which of the objects that stand may stay, and why the first of the others may not."""
-    allowed: dict[Key, Attachment] = {}
-    forbidden: Problem | None = None
-    for key, each in standing.items():
+def not_judged_yet(present: Mapping[Key, Attachment], desired: Mapping[Key, Object]) -> dict[Key, Attachment]:
+    """Return the objects that the policy has still to allow: others than those that are desired as they were.
+
+    What has no record was never answered with: it is adopted, in place.
+    """
+    return {
+        key: each
+        for key, each in present.items()
+        if has_record(each) and not (key in desired and is_recorded_as(each, desired[key]))
+    }
+
+
+def judge(service: Service, present: Mapping[Key, Attachment], policy: NamespacePolicy) -> dict[Key, Problem]:
+    """Return which of the objects may not stay, and why."""
+    forbidden = {}
+    for key, each in present.items():
         try:
-            check_standing(service, each, policy)
+            check_observed(service, each, policy)
         except Problem as problem:
-            forbidden = forbidden or as_value(problem)
-        else:
-            allowed[key] = each
-    return allowed, forbidden
+            forbidden[key] = as_value(problem)
+    return forbidden
+
+
+def first(forbidden: Mapping[Key, Problem]) -> Problem:
+    """Return the first of several problems: one is enough to tell of."""
+    return next(iter(forbidden.values()))
 
 
 def pause(service: Service) -> Refused:
@@ -135,7 +171,7 @@ def pause(service: Service) -> Refused:
     return Refused(429, [problem], retry_after=spread(service, PAUSE_SECONDS))
 
 
-def resync_after(service: Service, objects: tuple[Object, ...], standing: Container[Key], age: float) -> int:
+def resync_after(service: Service, objects: tuple[Object, ...], present: Collection[Key], age: float) -> int:
     """Return after how many seconds the Service is to be synced again.
 
     When all objects are there, that is after some minutes: changed settings have to reach them. When one isn't there
@@ -143,10 +179,10 @@ def resync_after(service: Service, objects: tuple[Object, ...], standing: Contai
     again. A create can also fail for long, because of a quota or a name that is taken. So the older the Service is, the
     longer the next try waits: many that fail must not hold up the others.
     """
-    some_minutes = spread(service, RESYNC_SECONDS)
-    if all(key_of(made) in standing for made in objects):
-        return some_minutes
-    return max(spread(service, RECHECK_SECONDS), min(int(age / 4), some_minutes))
+    if present and all(key_of(each) in present for each in objects):
+        return spread(service, RESYNC_SECONDS)
+    soon, later = spread(service, RECHECK_SECONDS), int(age / 4)
+    return max(soon, later) if later < RESYNC_SECONDS.start else min(later, spread(service, RESYNC_SECONDS))
 
 
 def spread(service: Service, seconds: range) -> int:
@@ -159,14 +195,13 @@ def spread(service: Service, seconds: range) -> int:
 
 def refuse_too_large(objects: tuple[Object, ...]) -> None:
     """Raise Refused (422) when an object is larger than Metacontroller can apply, or all are too large to be sent."""
-    texts = [msgspec.json.encode(made) for made in objects]
     # Go writes one byte as at most six. So what is small can't become too large, and needs no counting.
-    if 6 * sum(map(len, texts)) <= LARGEST_OBJECT:
+    if 6 * len(msgspec.json.encode(objects)) <= LARGEST_OBJECT:
         return
-    sizes = [size_in_go(text) for text in texts]
-    for made, size in zip(objects, sizes, strict=True):
+    sizes = [size_in_go(msgspec.json.encode(each)) for each in objects]
+    for each, size in zip(objects, sizes, strict=True):
         if size > LARGEST_OBJECT:
-            raise Refused(422, [refusals.too_large(made["kind"], size, LARGEST_OBJECT)])
+            raise Refused(422, [refusals.too_large(each["kind"], size, LARGEST_OBJECT)])
     if sum(sizes) > LARGEST_ANSWER:
         raise Refused(422, [refusals.answer_too_large(len(objects), sum(sizes), LARGEST_ANSWER)])
 

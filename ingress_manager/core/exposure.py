@@ -1,11 +1,11 @@
-"""The exposure: how a Service is reached, decided from its wishes, its ports and the policy."""
+"""The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import Route, Wishes
+from ingress_manager.core.annotations import Route, Stated
 from ingress_manager.core.copying import ADDED, NOT_COPIED, copied_annotations, not_copied, read_from_routes
 from ingress_manager.core.errors import Problem, Problems, Refused
 from ingress_manager.core.kubernetes import Service
@@ -67,7 +67,7 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     """The first host of ingress/host, or the default host; no host need be this. Only HTTPRoutes are named by it."""
 
 
-def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposure:
+def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposure:
     """Return how the Service is to be reached.
 
     Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
@@ -75,15 +75,15 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
     problems = Problems()
     if service.spec.type == "ExternalName":
         problems.add(refusals.external_name())
-    problems.extend(wishes.problems, wishes.more_problems)
-    problems.extend(contradictions(wishes))
-    ingress_class = choose_class(wishes, policy, problems)
-    tls = (wishes.tls_secret is not None or policy.tls.enabled) if wishes.tls is None else wishes.tls
-    parent = choose_parent(wishes, policy, tls, problems)
-    stated = service.metadata.annotations or {}
-    copied = copied_annotations(stated, policy.copied, policy.administrators, problems)
-    annotations = with_added(copied, policy.administrators if tls else policy.annotations, stated)
-    rules = choose_rules(service, wishes, policy, problems)
+    problems.extend(stated.problems, stated.more_problems)
+    problems.extend(contradictions(stated))
+    ingress_class = choose_class(stated, policy, problems)
+    tls = (stated.tls_secret is not None or policy.tls.enabled) if stated.tls is None else stated.tls
+    parent = choose_parent(stated, policy, tls, problems)
+    present, added = service.metadata.annotations or {}, policy.added
+    copied = copied_annotations(present, policy.copied, added, problems)
+    annotations = with_added(copied, added if tls else policy.annotations, present)
+    rules = choose_rules(service, stated, policy, problems)
     if problems.kept:
         if NOT_COPIED in annotations:
             # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
@@ -97,53 +97,53 @@ def expose(service: Service, wishes: Wishes, policy: NamespacePolicy) -> Exposur
         ingress_class=ingress_class,
         rules=rules,
         tls=tls,
-        tls_secret=wishes.tls_secret or policy.default_secret(service.metadata.name),
+        tls_secret=stated.tls_secret or policy.default_secret(service.metadata.name),
         parent=parent,
-        route_annotations=with_added(read_from_routes(copied), policy.annotations, stated) if parent else {},
-        main_host=choose_main_host(service, wishes, policy) if parent else "",
+        route_annotations=with_added(read_from_routes(copied), policy.annotations, present) if parent else {},
+        main_host=choose_main_host(service, stated, policy) if parent else "",
     )
 
 
-def contradictions(wishes: Wishes) -> list[Problem]:
+def contradictions(stated: Stated) -> list[Problem]:
     """Return a problem for each annotation that would be ignored."""
     found = []
-    if wishes.tls is False and wishes.tls_secret is not None:
-        found.append(refusals.tls_contradiction(wishes.tls_secret))
-    if wishes.routes:
+    if stated.tls is False and stated.tls_secret is not None:
+        found.append(refusals.tls_contradiction(stated.tls_secret))
+    if stated.routes:
         found += [
             refusals.no_effect(annotation)
-            for annotation, stated, field in (
-                ("ingress/host", wishes.hosts, "host"),
-                ("ingress/path", wishes.path, "path"),
-                ("ingress/path-type", wishes.path_type, "path_type"),
-                ("ingress/port", wishes.port, "port"),
+            for annotation, shared, field in (
+                ("ingress/host", stated.hosts, "host"),
+                ("ingress/path", stated.path, "path"),
+                ("ingress/path-type", stated.path_type, "path_type"),
+                ("ingress/port", stated.port, "port"),
             )
-            if stated and all(getattr(route, field) is not None for route in wishes.routes)
+            if shared and all(getattr(route, field) is not None for route in stated.routes)
         ]
     return found
 
 
-def choose_class(wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> str | None:
+def choose_class(stated: Stated, policy: NamespacePolicy, problems: Problems) -> str | None:
     """Return the IngressClass. Adds a problem when the policy doesn't allow it."""
-    if wishes.ingress_class is None:
+    if stated.ingress_class is None:
         return policy.ingress_class
-    if not policy.allows_class(wishes.ingress_class):
+    if not policy.allows_class(stated.ingress_class):
         problems.add(
-            refusals.class_not_allowed("ingress/class:", wishes.ingress_class, policy.namespace, policy.classes or ())
+            refusals.class_not_allowed("ingress/class:", stated.ingress_class, policy.namespace, policy.classes or ())
         )
-    return wishes.ingress_class
+    return stated.ingress_class
 
 
-def choose_parent(wishes: Wishes, policy: NamespacePolicy, tls: bool, problems: Problems) -> Parent | None:
+def choose_parent(stated: Stated, policy: NamespacePolicy, tls: bool, problems: Problems) -> Parent | None:
     """Return what HTTPRoutes attach to. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say."""
     gateway = policy.gateway
     if gateway is None or not policy.makes_httproutes:
         return None
     if INGRESS not in policy.outputs:
-        if wishes.ingress_class is not None:
-            problems.add(refusals.class_of_routes(wishes.ingress_class, policy.namespace, str(gateway)))
-        if wishes.tls_secret is not None:
-            problems.add(refusals.secret_of_routes(wishes.tls_secret, str(gateway), tls=gateway.https is not None))
+        if stated.ingress_class is not None:
+            problems.add(refusals.class_of_routes(stated.ingress_class, policy.namespace, str(gateway)))
+        if stated.tls_secret is not None:
+            problems.add(refusals.secret_of_routes(stated.tls_secret, str(gateway), tls=gateway.https is not None))
     section = gateway.https if tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(tls, str(gateway)))
@@ -151,58 +151,59 @@ def choose_parent(wishes: Wishes, policy: NamespacePolicy, tls: bool, problems: 
     return Parent(name=gateway.name, namespace=gateway.namespace, section=section)
 
 
-def choose_main_host(service: Service, wishes: Wishes, policy: NamespacePolicy) -> str:
+def choose_main_host(service: Service, stated: Stated, policy: NamespacePolicy) -> str:
     """Return the first host of ingress/host, or the default host."""
-    return wishes.hosts[0] if wishes.hosts else policy.default_host(service.metadata.name)
+    return stated.hosts[0] if stated.hosts else policy.default_host(service.metadata.name)
 
 
-def with_added(copied: Mapping[str, str], added: Mapping[str, str], stated: Mapping[str, str]) -> dict[str, str]:
+def with_added(copied: Mapping[str, str], added: Mapping[str, str], present: Mapping[str, str]) -> dict[str, str]:
     """Return the annotations of what we make: those `copied` from the Service, those `added` by the settings, and two
     that tell of both.
 
-    `stated` are all that the Service has.
+    `present` are all that the Service has.
     """
-    made = {**copied, **added}
-    made |= not_copied(stated, made)
+    annotations = {**copied, **added}
+    annotations |= not_copied(present, annotations)
     if added:
-        made[ADDED] = ", ".join(sorted(added))
-    return made
+        annotations[ADDED] = ", ".join(sorted(added))
+    return annotations
 
 
-def choose_rules(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> tuple[Rule, ...]:
+def choose_rules(service: Service, stated: Stated, policy: NamespacePolicy, problems: Problems) -> tuple[Rule, ...]:
     """Return the rules of all routes. Adds what is wrong to `problems`; the rules are then incomplete."""
-    if wishes.has_wrong("ingress/routes"):
+    if stated.has_wrong("ingress/routes"):
         return ()
-    routes = wishes.routes or (Route(),)
+    routes = stated.routes or (Route(),)
     without_host = [route for route in routes if route.host is None]
-    shared_hosts = choose_shared_hosts(service, wishes, policy, problems) if without_host else ()
-    shared_port, ports = choose_ports(service, wishes, routes, problems)
+    shared_hosts = choose_shared_hosts(service, stated, policy, problems) if without_host else ()
+    ports = choose_ports(service, stated, routes, problems)
     if (count := len(without_host) * len(shared_hosts) + len(routes) - len(without_host)) > MOST_PATHS:
         problems.add(refusals.too_many_paths(count, MOST_PATHS))
         return ()
     paths: dict[str, list[Path]] = {}
     seen: dict[tuple[str, str, bool], str] = {}
     for route in routes:
-        path, path_type = choose_path(route, wishes, policy, problems)
-        hosts, port = shared_hosts, shared_port
+        path, path_type = choose_path(route, stated, policy, problems)
+        hosts = shared_hosts
         if route.host is not None:
             hosts = allowed_hosts((route.host,), "ingress/routes: host", "ingress/routes", policy, problems)
-        if route.port is not None and (port := ports.get(route.port)) is None:
+        port = ports.get(route.port)
+        if port is None and route.port is not None:
             problems.add(refusals.unknown_port("ingress/routes: port", "ingress/routes", route.port, service.ports))
+        written = as_prefix(path) if path_type == "Prefix" else path
         for host in hosts:
             if len(routes) > 1:
                 shown = f"{host}{path} ({path_type})"
-                if (first := seen.setdefault(location(host, path, path_type), shown)) is not shown:
-                    problems.add(refusals.duplicate_route(first, shown))
+                if (known := seen.setdefault(location(host, path, path_type), shown)) is not shown:
+                    problems.add(refusals.duplicate_route(known, shown))
             if port is not None:
-                written = as_prefix(path) if path_type == "Prefix" else path
                 paths.setdefault(host, []).append(Path(written, path_type, port))
     return tuple([Rule(host, tuple(of_host)) for host, of_host in paths.items()])
 
 
-def choose_path(route: Route, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> tuple[str, str]:
+def choose_path(route: Route, stated: Stated, policy: NamespacePolicy, problems: Problems) -> tuple[str, str]:
     """Return the path and the path type of a route. Adds what the policy doesn't allow to `problems`."""
-    path, path_type = route.path or wishes.path or "/", route.path_type or wishes.path_type or "Prefix"
+    path, path_type = route.path or stated.path or "/", route.path_type or stated.path_type or "Prefix"
     type_origin = origin_of("pathType" if route.path_type else None, "ingress/path-type")
     if path_type not in policy.path_types:
         problems.add(refusals.path_type_not_allowed(*type_origin, path_type, policy.path_types))
@@ -239,12 +240,12 @@ def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
     return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
 
 
-def choose_shared_hosts(service: Service, wishes: Wishes, policy: NamespacePolicy, problems: Problems) -> Sequence[str]:
+def choose_shared_hosts(service: Service, stated: Stated, policy: NamespacePolicy, problems: Problems) -> Sequence[str]:
     """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings."""
-    if wishes.has_wrong("ingress/host"):
+    if stated.has_wrong("ingress/host"):
         return ()
-    if wishes.hosts is not None:
-        return allowed_hosts(wishes.hosts, "ingress/host:", "ingress/host", policy, problems)
+    if stated.hosts is not None:
+        return allowed_hosts(stated.hosts, "ingress/host:", "ingress/host", policy, problems)
     default = policy.default_host(service.metadata.name)
     try:
         check_host(default)

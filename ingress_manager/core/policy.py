@@ -179,7 +179,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
 
     @property
-    def administrators(self) -> Mapping[str, str]:
+    def added(self) -> Mapping[str, str]:
         """Return the annotations that an Ingress with TLS is given. Their keys are never copied from a Service."""
         return {**self.annotations, **self.tls.annotations}
 

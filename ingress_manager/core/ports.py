@@ -1,37 +1,42 @@
 """The ports: which of a Service's ports serve HTTP."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import Route, Wishes
+from ingress_manager.core.annotations import Route, Stated
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Service, ServicePort
 
 
 def choose_ports(
-    service: Service, wishes: Wishes, routes: Sequence[Route], problems: Problems
-) -> tuple[int | None, dict[str, int]]:
-    """Return the port for the routes that state none, and each port that is asked for, by its name or number.
+    service: Service, stated: Stated, routes: Sequence[Route], problems: Problems
+) -> dict[str | None, int]:
+    """Return the number of each port that the routes state, by its name or number; by None, that of those that state
+    none.
 
-    The first is None when no route needs it, and when it can't be chosen; the reason is then added to `problems`.
+    A port that the Service doesn't have is left out. So is None when that port can't be chosen; the reason is then
+    added to `problems`.
     """
     tcp = [port for port in service.ports if port.protocol == "TCP"]
-    asked_for = {wishes.port, *[route.port for route in routes]}
-    ports = find_ports(tcp, asked_for) if asked_for != {None} else {}
-    without_port = [route for route in routes if route.port is None]
-    if not without_port or wishes.has_wrong("ingress/port"):
-        return None, ports
-    if wishes.port is None:
+    asked_for = {route.port for route in routes}
+    ports: dict[str | None, int] = {}
+    if asked_for != {None} or stated.port is not None:
+        ports.update(find_ports(tcp, {*asked_for, stated.port}))
+    if None not in asked_for or stated.has_wrong("ingress/port"):
+        return ports
+    if stated.port in ports:
+        ports[None] = ports[stated.port]
+    elif stated.port is not None:
+        problems.add(refusals.unknown_port("ingress/port:", "ingress/port", stated.port, service.ports))
+    else:
         try:
-            return infer_port(service, tcp), ports
+            ports[None] = infer_port(service, tcp)
         except Problem as problem:
             problems.add(problem)
-    elif wishes.port not in ports:
-        problems.add(refusals.unknown_port("ingress/port:", "ingress/port", wishes.port, service.ports))
-    return ports.get(wishes.port or ""), ports
+    return ports
 
 
-def find_ports(ports: Iterable[ServicePort], asked_for: Container[str | None]) -> dict[str, int]:
+def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) -> dict[str, int]:
     """Return the number of each port that is asked for, by its name or number. One pass: there can be 40,000 ports."""
     found: dict[str, int] = {}
     for port in ports:

@@ -12,7 +12,7 @@ from ingress_manager.commands.kinds import Kind
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.core.annotations import KEYS
 from ingress_manager.core.copying import KNOWN
-from ingress_manager.core.decide import decide
+from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
@@ -34,7 +34,9 @@ def test_every_annotation_has_an_example_that_is_accepted(key: str) -> None:
     annotations = examples.ANNOTATIONS[key]
     assert key in annotations
     parent = service(annotations, ports=[{"name": "http", "port": 80}])
-    assert decide(msgspec.convert(parent, Service), NOTHING, Policy()).objects
+    decision = decide(msgspec.convert(parent, Service), NOTHING, Policy())
+    assert isinstance(decision, Desired)
+    assert decision.objects
 
 
 @pytest.mark.parametrize("path", [entry.key for entry in entries() if entry.sort == SETTING])
@@ -52,7 +54,7 @@ def test_every_reason_has_an_example_that_is_refused_for_it(reason: Reason) -> N
         return
     example = examples.REFUSALS[reason]
     parent = msgspec.convert(service(example.annotations, **example.spec), Service)
-    refused = decide(parent, NOTHING, parse(as_yaml(example.settings))).refused
+    refused = refusal_of(decide(parent, NOTHING, parse(as_yaml(example.settings))))
     assert refused is not None
     assert [problem.reason for problem in refused.problems] == [reason]
     assert f"  {refused.line()}\n" in run("explain", reason).out

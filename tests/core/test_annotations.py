@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import Object, service
-from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Wishes, read
-from ingress_manager.core.decide import decide
+from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Stated, read
+from ingress_manager.core.decide import Desired, decide
 from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.policy import Policy
 
@@ -28,7 +28,7 @@ def objects(annotations: dict[str, str]) -> tuple[Object, ...]:
     """Return what should exist for a Service with two ports and these annotations."""
     parent = msgspec.convert(service(annotations, ports=PORTS), Service)
     decision = decide(parent, Observed(), Policy())
-    assert decision.refused is None, decision.refused
+    assert isinstance(decision, Desired), decision
     return decision.objects
 
 
@@ -37,8 +37,8 @@ def test_every_annotation_changes_the_answer(row: Annotation) -> None:
     assert objects({HTTP.key: "true"} | {row.key: OTHER_VALUES[row.key]}) != objects({HTTP.key: "true"})
 
 
-def test_every_row_of_the_table_is_a_field_of_the_wishes() -> None:
-    fields = {field.name for field in msgspec.structs.fields(Wishes)} - {"problems", "more_problems"}
+def test_every_row_of_the_table_is_a_field_that_is_stated() -> None:
+    fields = {field.name for field in msgspec.structs.fields(Stated)} - {"problems", "more_problems"}
     assert {row.field for row in TABLE} == fields | {HTTP.field}
     assert len(set(KEYS)) == len(KEYS)
 
@@ -61,7 +61,7 @@ def test_without_the_annotation_or_with_false_nothing_is_asked_for(annotations: 
 
 
 def test_the_annotation_alone_leaves_everything_to_the_settings_and_the_ports() -> None:
-    assert read({"ingress/http": "true"}) == Wishes()
+    assert read({"ingress/http": "true"}) == Stated()
 
 
 def test_of_many_unknown_annotations_the_first_are_named_and_all_are_counted() -> None:

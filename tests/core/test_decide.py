@@ -6,9 +6,17 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import service
-from ingress_manager.core.annotations import HTTP, Wishes
-from ingress_manager.core.decide import PAUSE_SECONDS, RECHECK_SECONDS, RESYNC_SECONDS, decide
-from ingress_manager.core.errors import Reason
+from ingress_manager.core.annotations import HTTP, Stated
+from ingress_manager.core.decide import (
+    PAUSE_SECONDS,
+    RECHECK_SECONDS,
+    RESYNC_SECONDS,
+    Desired,
+    Unchanged,
+    decide,
+    refusal_of,
+)
+from ingress_manager.core.errors import Reason, Refused
 from ingress_manager.core.exposure import expose
 from ingress_manager.core.kubernetes import (
     NOTHING,
@@ -34,14 +42,27 @@ def made(annotations: dict[str, str] | None = None, uid: str = "1", **spec: Any)
     return msgspec.convert(parent, Service)
 
 
+def desired(service: Service, observed: Observed = NONE, policy: Policy = Policy(), age: float = 0) -> Desired:  # noqa: B008 - frozen
+    """Return the decision about a Service that is accepted."""
+    decision = decide(service, observed, policy, age)
+    assert isinstance(decision, Desired), decision
+    return decision
+
+
+def refused(service: Service, observed: Observed, policy: Policy) -> Refused:
+    """Return why nothing of what is observed changes."""
+    decision = decide(service, observed, policy)
+    assert isinstance(decision, Unchanged), decision
+    return decision.refused
+
+
 ON = {HTTP.key: "true"}
 BOTH = Policy(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure"))
 ROUTE = HTTPRoute(AttachmentMeta(), RouteSpec())
 
 
 def test_a_service_that_asks_for_an_ingress_gets_one() -> None:
-    decision = decide(made(ON), NONE, Policy())
-    assert (decision.wanted, decision.refused) == (True, None)
+    decision = desired(made(ON))
     assert [(each["kind"], each["metadata"]["name"]) for each in decision.objects] == [("Ingress", "shop")]
 
 
@@ -50,36 +71,34 @@ def test_a_service_that_asks_for_an_ingress_gets_one() -> None:
 def test_a_service_that_asks_for_nothing_gets_nothing_and_is_never_resynced(
     annotations: dict[str, str] | None, observed: Observed
 ) -> None:
-    decision = decide(made(annotations), observed, Policy())
-    assert (decision.wanted, decision.objects, decision.resync_after, decision.refused) == (False, (), None, None)
+    assert decide(made(annotations), observed, Policy()) == Desired()
 
 
 def test_an_ingress_that_is_not_there_yet_is_looked_for_soon() -> None:
     """Metacontroller doesn't say when its create met an object of the same name."""
-    assert decide(made(ON), NONE, Policy()).resync_after in RECHECK_SECONDS
+    assert desired(made(ON)).resync_after in RECHECK_SECONDS
     another = Observed(ingresses={"team-a/another": OBSERVED.ingresses["team-a/shop"]})
-    assert decide(made(ON), another, Policy()).resync_after in RECHECK_SECONDS
+    assert desired(made(ON), another).resync_after in RECHECK_SECONDS
 
 
 def test_an_httproute_that_is_not_there_yet_is_looked_for_soon() -> None:
     name = "team-a/shop"
     only_the_ingress = Observed(ingresses=OBSERVED.ingresses, httproutes={})
-    assert decide(made(ON), only_the_ingress, BOTH).resync_after in RECHECK_SECONDS
-    assert decide(made(ON), Observed(httproutes={name: ROUTE}), BOTH).resync_after in RECHECK_SECONDS
+    assert desired(made(ON), only_the_ingress, BOTH).resync_after in RECHECK_SECONDS
+    assert desired(made(ON), Observed(httproutes={name: ROUTE}), BOTH).resync_after in RECHECK_SECONDS
     all_there = Observed(ingresses=OBSERVED.ingresses, httproutes={name: ROUTE})
-    assert decide(made(ON), all_there, BOTH).resync_after in RESYNC_SECONDS
+    assert desired(made(ON), all_there, BOTH).resync_after in RESYNC_SECONDS
 
 
 def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_nothing_is_lost() -> None:
     """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
-    decision = decide(made(ON), OBSERVED, BOTH)
-    assert decision.refused is not None
-    assert (decision.refused.status, decision.objects, decision.forbidden) == (422, (), None)
-    assert decision.refused.line() == (
+    why = refused(made(ON), OBSERVED, BOTH)
+    assert why.status == 422
+    assert why.line() == (
         "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes: the administrator has "
         "to apply metacontroller/httproute/"
     )
-    assert decide(made({}), OBSERVED, BOTH).refused is None
+    assert decide(made({}), OBSERVED, BOTH) == Desired()
 
 
 def test_all_that_is_made_for_a_service_is_limited() -> None:
@@ -91,12 +110,13 @@ def test_all_that_is_made_for_a_service_is_limited() -> None:
         (9000, "the 101 objects would have 980108 bytes in all; 500000 is the most"),
     ):
         decision = decide(made(ON | {"ingress/routes": routes, "konghq.com/plugins": "x" * length}), NOTHING, policy)
-        assert (decision.refused and decision.refused.line()) == sentence
+        why = refusal_of(decision)
+        assert (why and why.line()) == sentence
 
 
 def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> None:
     assert tuple(OUTPUTS) == OUTPUT_NAMES
-    without = expose(made(ON), Wishes(), in_namespace(Policy(), "team-a"))
+    without = expose(made(ON), Stated(), in_namespace(Policy(), "team-a"))
     assert [made(without) for made in OUTPUTS.values()][1] == []
 
 
@@ -105,14 +125,14 @@ def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> 
 )
 def test_the_older_the_service_the_longer_the_next_look_waits(age: float, least: int, most: int) -> None:
     """A create may fail for long, and many that fail must not hold up the others."""
-    seconds = decide(made(ON), NONE, Policy(), age).resync_after
+    seconds = desired(made(ON), age=age).resync_after
     assert seconds is not None
     assert least <= seconds <= most
-    assert decide(made(ON), OBSERVED, Policy(), age).resync_after in RESYNC_SECONDS
+    assert desired(made(ON), OBSERVED, age=age).resync_after in RESYNC_SECONDS
 
 
 def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_by_the_uid() -> None:
-    seconds = [decide(made(ON, uid=f"{number:036}"), OBSERVED, Policy()).resync_after for number in range(2000)]
+    seconds = [desired(made(ON, uid=f"{number:036}"), OBSERVED).resync_after for number in range(2000)]
     assert set(seconds) == set(RESYNC_SECONDS)
     assert max(seconds.count(second) for second in RESYNC_SECONDS) < 50, "about 17 each"
     assert decide(made(ON, uid="a"), OBSERVED, Policy()) == decide(made(ON, uid="a"), OBSERVED, Policy())
@@ -145,11 +165,8 @@ def test_a_refusal_says_why_in_codes_and_in_sentences(
         copied={"a.b/large": "any", "a.b/limited": ("a", "b"), "nginx.ingress.kubernetes.io/proxy-read-timeout": "any"},
         namespaces={"team-a": NamespaceSettings(classes=("nginx",))},
     )
-    decision = decide(made(ON | annotations, **spec), NONE, policy)
-    assert decision.refused is not None
-    assert (decision.wanted, decision.objects, decision.resync_after, decision.forbidden) == (True, (), None, None)
-    assert decision.refused.status == 422
-    assert {problem.reason for problem in decision.refused.problems} == reasons
+    why = refused(made(ON | annotations, **spec), NONE, policy)
+    assert (why.status, {problem.reason for problem in why.problems}) == (422, reasons)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +177,8 @@ def test_a_refusal_says_why_in_codes_and_in_sentences(
     ],
 )
 def test_what_the_settings_do_not_allow_is_refused(settings: dict[str, object], reason: Reason) -> None:
-    decision = decide(made(ON), NONE, msgspec.convert(settings, Policy))
-    assert decision.refused is not None
-    assert [problem.reason for problem in decision.refused.problems] == [reason]
+    why = refused(made(ON), NONE, msgspec.convert(settings, Policy))
+    assert [problem.reason for problem in why.problems] == [reason]
 
 
 @pytest.mark.parametrize("hosts", [10, 11])
@@ -171,13 +187,12 @@ def test_hosts_times_routes_are_at_most_1000_paths(hosts: int) -> None:
         "ingress/host": ",".join(f"h{number}" for number in range(hosts)),
         "ingress/routes": "".join(f"- path: /{number}\n" for number in range(100)),
     }
-    decision = decide(made(ON | annotations), NONE, Policy())
     if hosts == 10:
-        assert decision.refused is None
-        assert sum(len(rule["http"]["paths"]) for rule in decision.objects[0]["spec"]["rules"]) == 1000
+        [ingress] = desired(made(ON | annotations)).objects
+        assert sum(len(rule["http"]["paths"]) for rule in ingress["spec"]["rules"]) == 1000
     else:
-        assert decision.refused is not None
-        assert decision.refused.line() == ("ingress/host and ingress/routes together make 1100 paths; 1000 is the most")
+        why = refused(made(ON | annotations), NONE, Policy())
+        assert why.line() == "ingress/host and ingress/routes together make 1100 paths; 1000 is the most"
 
 
 @pytest.mark.parametrize(
@@ -195,10 +210,9 @@ def test_hosts_times_routes_are_at_most_1000_paths(hosts: int) -> None:
 def test_while_paused_nothing_changes(
     reason: str, annotations: dict[str, str], observed: Observed, paused: bool
 ) -> None:
-    decision = decide(made(annotations), observed, Policy(paused=True))
     if not paused:
-        assert (decision.objects, decision.refused) == ((), None), reason
+        assert decide(made(annotations), observed, Policy(paused=True)) == Desired(), reason
         return
-    assert decision.refused is not None, reason
-    assert (decision.refused.status, decision.refused.line()) == (429, "ingress-manager is paused by its settings")
-    assert decision.refused.retry_after in PAUSE_SECONDS
+    why = refused(made(annotations), observed, Policy(paused=True))
+    assert (why.status, why.line()) == (429, "ingress-manager is paused by its settings"), reason
+    assert why.retry_after in PAUSE_SECONDS

@@ -9,10 +9,9 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
-from devcluster import manifests
+from devcluster.build import REPOSITORY
 from tools import markdown
 
-REPOSITORY = manifests.REPOSITORY.resolve()
 INDEX = REPOSITORY / "docs/README.md"
 
 

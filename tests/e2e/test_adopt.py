@@ -22,8 +22,8 @@ from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt import adopt
 from ingress_manager.commands.managed import DECORATOR
+from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.settings import FILE_VARIABLE
-from ingress_manager.core.standing import LAST_APPLIED
 from tests.e2e.conftest import is_second
 from tests.e2e.mover import RIGHTS, Watch, mover
 from tests.e2e.test_commands import environment_of, run

@@ -23,7 +23,7 @@ from devcluster.story import Stage
 from ingress_manager.commands.kinds import Kind
 from ingress_manager.commands.remedies import SYNC_ALL
 from ingress_manager.commands.steps import shown
-from ingress_manager.core.standing import LAST_APPLIED
+from ingress_manager.core.observed import LAST_APPLIED
 from tests.e2e.test_commands import run
 
 pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
