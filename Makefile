@@ -112,7 +112,7 @@ cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attack
 
 screenshot: $(bin)/.complete  ## take the pictures in the docs, of the 404 page and of `play`, in Chromium
 	@$(bin)/python -m tools.debian
-	@$(bin)/python -m pytest --quiet tests/not_found/test_browser.py tests/commands/test_browser_play.py -k picture --thorough --screenshot
+	@$(bin)/python -m pytest --quiet tests/not_found/test_browser.py tests/commands/test_play_in_a_browser.py -k picture --thorough --screenshot
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
 	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from bench.figures import Figure, Section, at_most
 from devcluster.build import Progress
 from devcluster.sync_requests import as_created
-from ingress_manager.commands.manifests import Item, Origin
-from ingress_manager.commands.render import render
+from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.render.rendering import render
 from ingress_manager.core.policy import Policy
 
 COMMANDS = ("render", "audit")

@@ -2,9 +2,9 @@
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
-What the objects of each case in tests/migrate and tests/adopt become is written beside them, and what is found in
-those of tests/audit, and what the values of each case in tests/chart change. Some cases are the
-examples of `ingress-manager play`, and are written into the package.
+Below tests/commands, what the objects of each case in migrate and adopt become is written beside them, and what is
+found in those of audit; below tests/chart, what the values of each case change. Some cases are the examples of
+`ingress-manager play`, and are written into the package.
 """
 
 import difflib
@@ -19,13 +19,13 @@ import yaml
 from devcluster.build import REPOSITORY
 from devcluster.sync_requests import body, sync_request
 from hooks.sync import answer
-from ingress_manager.commands.adopt import adopt, lines
-from ingress_manager.commands.audit import audit
-from ingress_manager.commands.ingresses import INGRESS as INGRESS_KIND
-from ingress_manager.commands.manifests import Item, Manifests, read
-from ingress_manager.commands.migrate import migrate
-from ingress_manager.commands.preview import preview
-from ingress_manager.commands.reports import effects, findings
+from ingress_manager.commands.adopt.adoption import adopt, lines
+from ingress_manager.commands.audit.audit import audit
+from ingress_manager.commands.audit.preview import preview
+from ingress_manager.commands.audit.reports import effects, findings
+from ingress_manager.commands.migrate.migration import migrate
+from ingress_manager.commands.reading.manifests import Item, Manifests, read
+from ingress_manager.commands.view.ingresses import INGRESS as INGRESS_KIND
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
@@ -35,9 +35,9 @@ from tools import examples, golang, helm
 
 TESTS = REPOSITORY / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
-MIGRATIONS = TESTS / "migrate"
-ADOPTIONS = TESTS / "adopt"
-AUDITS = TESTS / "audit"
+MIGRATIONS = TESTS / "commands/migrate"
+ADOPTIONS = TESTS / "commands/adopt"
+AUDITS = TESTS / "commands/audit"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
 INGRESS, HTTPROUTE, REFUSAL, SETTINGS_REFUSED = OUTCOMES = (
@@ -128,7 +128,7 @@ def pages() -> dict[Path, str]:
 
 
 def migrated(case: Path) -> dict[str, str]:
-    """Return the files that hold the steps of a case of tests/migrate, and what has no counterpart."""
+    """Return the files that hold the steps of a case of `migrate`, and what has no counterpart."""
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
     migration = migrate(manifests, settings_in(case / "settings.yaml"))
     found = "".join(f"{finding}\n" for finding in migration.findings)
@@ -136,7 +136,7 @@ def migrated(case: Path) -> dict[str, str]:
 
 
 def adopted(case: Path) -> dict[str, str]:
-    """Return the files of a case of tests/adopt: how its Ingress is adopted, or why it isn't, and the notes."""
+    """Return the files of a case of `adopt`: how its Ingress is adopted, or why it isn't, and the notes."""
     [adoption] = adopt(*adoptable(case))
     script = "".join(f"{line}\n" for line in lines(adoption))
     findings = "".join(f"{finding}\n" for finding in adoption.findings)
@@ -146,7 +146,7 @@ def adopted(case: Path) -> dict[str, str]:
 
 
 def adoptable(case: Path) -> tuple[Manifests, list[Item], Policy, list[str]]:
-    """Return the objects of a case of tests/adopt, its Ingress, the settings, and the changes that are accepted.
+    """Return the objects of a case of `adopt`, its Ingress, the settings, and the changes that are accepted.
 
     The objects have a uid and a resourceVersion, as those of a cluster do.
     """
@@ -162,7 +162,7 @@ def adoptable(case: Path) -> tuple[Manifests, list[Item], Policy, list[str]]:
 
 
 def audited(case: Path) -> dict[str, str]:
-    """Return the files that hold what is found in a case of tests/audit, and what other settings would change."""
+    """Return the files that hold what is found in a case of `audit`, and what other settings would change."""
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
     audited = audit(manifests.items, settings_in(case / "settings.yaml"))
     found = [*findings(audited, "table"), *(f"{finding}\n" for finding in audited.invalid)]

@@ -14,9 +14,10 @@ import msgspec
 import yaml
 
 from devcluster.build import REPOSITORY
-from ingress_manager.commands import explain, exposecontroller, xposer
-from ingress_manager.commands.exposed import Row
-from ingress_manager.commands.kinds import KINDS
+from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.explain import entries as explain
+from ingress_manager.commands.migrate import exposecontroller, xposer
+from ingress_manager.commands.migrate.exposed import Row
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.errors import REASONS, Reason

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from devcluster.build import REPOSITORY
 
 CASES = REPOSITORY / "tests/cases"
-FILE = REPOSITORY / "ingress_manager/commands/page/examples.json"
+FILE = REPOSITORY / "ingress_manager/commands/play/page/examples.json"
 
 UID = re.compile(r"^  uid: .*\n", re.MULTILINE)
 """What only the API server states."""

@@ -19,7 +19,7 @@ import yaml
 from devcluster.build import REPOSITORY
 from devcluster.console import Command, Commands
 from devcluster.errors import CommandFailed, MissingProgram
-from ingress_manager.commands.shell.kubectl import message
+from ingress_manager.commands.reading.kubectl import message
 from tools.image import split
 
 PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from devcluster.api import Api, ApiError, Object, Resource
 from devcluster.standin.contract import SyncError
 from devcluster.standin.objects import ObjectMap, group_key, name_of
-from ingress_manager.commands import merge
+from ingress_manager.commands.view import merge
 
 log = logging.getLogger(__name__)
 

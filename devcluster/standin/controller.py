@@ -18,7 +18,7 @@ from devcluster.standin.events import Recorder
 from devcluster.standin.informer import Handler, Informer, Informers
 from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of
 from devcluster.standin.workqueue import WorkQueue
-from ingress_manager.commands import merge
+from ingress_manager.commands.view import merge
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from ingress_manager.commands.shell.main import commands
+from ingress_manager.commands.main import commands
 
 
 class Ended(NamedTuple):

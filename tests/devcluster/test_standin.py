@@ -24,7 +24,7 @@ from devcluster.standin.controller import Controller
 from devcluster.standin.events import Recorder
 from devcluster.standin.informer import Informer, Informers
 from devcluster.standin.workqueue import TokenBucket, WorkQueue
-from ingress_manager.commands import merge
+from ingress_manager.commands.view import merge
 from ingress_manager.core.observed import LAST_APPLIED
 
 # The merge.

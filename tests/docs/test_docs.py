@@ -14,7 +14,7 @@ from devcluster import gateway_api
 from devcluster.sync_requests import body, service, sync_request
 from hooks.settings_file import load
 from hooks.sync import answer
-from ingress_manager.commands.shell.main import commands
+from ingress_manager.commands.main import commands
 from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Gateway, Policy

@@ -1,6 +1,6 @@
 """`adopt` and `release` on a real cluster, by somebody with no more rights than that takes: no Ingress is ever gone.
 
-The Ingresses are those of tests/adopt that go by its common settings.
+The Ingresses are those of tests/commands/adopt that go by its common settings.
 """
 
 import json
@@ -20,8 +20,8 @@ from devcluster.cluster import DevCluster
 from devcluster.gateway import Gateway, lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
-from ingress_manager.commands.adopt import adopt
-from ingress_manager.commands.managed import DECORATOR
+from ingress_manager.commands.adopt.adoption import adopt
+from ingress_manager.commands.view.managed import DECORATOR
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.settings import FILE_VARIABLE
 from tests.e2e.conftest import is_second

@@ -20,9 +20,9 @@ from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, 
 from devcluster.cluster import DevCluster
 from devcluster.errors import NotReady
 from devcluster.story import Stage
-from ingress_manager.commands.kinds import Kind
-from ingress_manager.commands.remedies import SYNC_ALL
-from ingress_manager.commands.steps import shown
+from ingress_manager.commands.audit.kinds import Kind
+from ingress_manager.commands.audit.remedies import SYNC_ALL
+from ingress_manager.commands.printing.words import shown
 from ingress_manager.core.observed import LAST_APPLIED
 from tests.e2e.test_commands import run
 

@@ -24,9 +24,9 @@ from devcluster.control_plane import ControlPlane
 from devcluster.ports import ReservedPort
 from devcluster.processes import Processes
 from devcluster.programs import find_programs, find_traefik
-from ingress_manager.commands.claims import TRAEFIK, collisions, names_of
-from ingress_manager.commands.inventory import Made, take_inventory
-from ingress_manager.commands.manifests import Item, Origin
+from ingress_manager.commands.audit.claims import TRAEFIK, collisions, names_of
+from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.view.inventory import Made, take_inventory
 from tests.e2e.conftest import require
 
 CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)

@@ -24,7 +24,7 @@ from devcluster.manifests import FOLDERS, built, find, rendered
 from hooks import gunicorn_conf
 from hooks.app import create_app
 from hooks.settings_file import SettingsFile, load
-from ingress_manager.commands.shell.play import CONTENT_TYPES, PAGE
+from ingress_manager.commands.play.command import CONTENT_TYPES, PAGE
 from ingress_manager.core.annotations import HTTP
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
@@ -563,8 +563,8 @@ def test_the_image_gets_every_package() -> None:
 
 
 def test_the_package_has_every_file_of_the_page_that_play_serves() -> None:
-    patterns = SETUP["options.package_data"]["ingress_manager.commands"].split()
-    files = {path.relative_to(REPOSITORY / "ingress_manager/commands") for path in PAGE.iterdir()}
+    patterns = SETUP["options.package_data"]["ingress_manager.commands.play"].split()
+    files = {path.relative_to(REPOSITORY / "ingress_manager/commands/play") for path in PAGE.iterdir()}
     assert {file for file in files if any(file.match(pattern) for pattern in patterns)} == files
     assert {file.suffix for file in files} == {*CONTENT_TYPES, ".json"}
 

@@ -1,0 +1,1 @@
+"""`ingress-manager adopt`: a hand-written Ingress becomes ingress-manager's."""

@@ -1,0 +1,254 @@
+"""`adopt`: a hand-written Ingress becomes ingress-manager's, in place. The pure part.
+
+The Service is annotated first, and only then is the Ingress given to it. The other way round, Metacontroller would see
+an Ingress of a Service that asks for none, and delete it.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from ingress_manager.commands.adopt.splitting import split
+from ingress_manager.commands.annotating.asking import Asked, ask, left_behind
+from ingress_manager.commands.plans.deployers import about_ingress, about_service
+from ingress_manager.commands.plans.steps import Event, Line, Step, annotate, chained, patch, script, touch, unseen
+from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.words import comment, word
+from ingress_manager.commands.reading.about import about, about_refusal
+from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.view.ingresses import Spec, as_spec
+from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR, is_made_for, marks, owners
+from ingress_manager.commands.view.services import SERVICE, as_service
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
+from ingress_manager.core.policy import INGRESS, Policy, in_namespace
+from ingress_manager.core.text import listed, quoted
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Adoption:
+    """What is to be done with one Ingress."""
+
+    ingress: Item
+    steps: list[Step] = field(default_factory=list)
+    """Empty when it can't be adopted, or is ingress-manager's already."""
+
+    spec: Object | None = None
+    """The spec that it has afterwards; None when it can't be adopted, or is ingress-manager's already."""
+
+    findings: Sequence[Finding] = ()
+    """Why it can't be adopted."""
+
+    advice: Sequence[Line] = ()
+    """The lines of a script that can be run instead, if there is one."""
+
+    notes: list[str] = field(default_factory=list)
+    """What is worth knowing."""
+
+    changes: Sequence[str] = ()
+    """The fields that change, or would change."""
+
+
+class _NotAdopted(Exception):  # noqa: N818 - it is caught where it is raised for
+    """Why an Ingress can't be adopted, and what can be done instead."""
+
+    def __init__(self, findings: Iterable[Finding], advice: Iterable[Line] = (), changes: Iterable[str] = ()) -> None:
+        super().__init__()
+        self.findings, self.advice, self.changes = tuple(findings), tuple(advice), tuple(changes)
+
+
+def adopt(
+    manifests: Manifests, wanted: Iterable[Item], policy: Policy, accepted: Container[str] = ()
+) -> Iterator[Adoption]:
+    """Yield what is to be done with each of the Ingresses that are `wanted`, a pause apart.
+
+    `accepted` names the fields that may change, such as spec.defaultBackend.
+    """
+    services = {item.label: item for item in manifests.of_kind(SERVICE)}
+    for item in wanted:
+        service = services.get(item.label)
+        if service and is_made_for(item, service):
+            yield Adoption(item, notes=[f"{item.label}: is ingress-manager's already"])
+            continue
+        try:
+            yield adoption_of(item, service, services, policy, accepted)
+        except _NotAdopted as reason:
+            yield Adoption(item, findings=reason.findings, advice=reason.advice, changes=reason.changes)
+
+
+def adoption_of(
+    item: Item, service: Item | None, services: Mapping[str, Item], policy: Policy, accepted: Container[str]
+) -> Adoption:
+    """Return how an Ingress is adopted by the Service of its name. Raises _NotAdopted."""
+    paused, policy = policy.paused, msgspec.structs.replace(policy, paused=False)
+    if found := list(obstacles(item, service)):
+        raise _NotAdopted([about(item, sentence) for sentence in found], without_label(item))
+    spec = _typed(as_spec(item))
+    if INGRESS not in in_namespace(policy, item.namespace).outputs:
+        raise _NotAdopted([about(item, "the settings give the Services of this namespace no Ingress: see outputs")])
+    refuse_other_backends(item, spec, services, policy)
+    if service is None:
+        raise _NotAdopted([about(item, f"there is no Service {item.label}, so there is nothing to annotate")])
+    asked = ask(spec, item.annotations, _typed(as_service(service)), policy)
+    refuse_what_cannot_be_said(item, asked, accepted)
+    # What is there before gets into the command that takes the step back.
+    before = {key: service.annotations.get(key) for key in asked.annotations}
+    if wrong := [*unseen(service, asked.annotations), *unseen(service, before)]:
+        raise _NotAdopted(wrong, changes=[change.field for change in asked.changes])
+    return Adoption(
+        item,
+        steps=list(steps(item, service, asked, paused=paused)),
+        spec=asked.ingress["spec"] if asked.ingress and asked.changes else item.object["spec"],
+        notes=[f"{item.label}: {sentence}" for sentence in notes(item, service, asked)],
+        changes=[change.field for change in asked.changes],
+    )
+
+
+def _typed(found: T | Finding) -> T:
+    if isinstance(found, Finding):
+        raise _NotAdopted([found])
+    return found
+
+
+def obstacles(item: Item, service: Item | None) -> Iterator[str]:
+    """Yield why an Ingress can't be adopted, whatever is in its spec."""
+    if item.metadata.get("deletionTimestamp"):
+        yield "is being deleted"
+    if service and service.metadata.get("deletionTimestamp"):
+        yield f"its Service {service.label} is being deleted"
+    if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
+        # The policy name-taken doesn't look at it, and Metacontroller would not say that it has seen the Service.
+        yield f"has the label {MANAGED_BY_LABEL}: {MANAGED_BY}, but isn't ingress-manager's: take it off first"
+    if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
+        yield f"belongs to another DecoratorController of Metacontroller's: {other}"
+    for owner in owners(item):
+        if service is None or owner.get("uid") != service.metadata.get("uid"):
+            yield (
+                f"belongs to {owner.get('kind')} {owner.get('name')}, by metadata.ownerReferences: it would outlive "
+                "its Service, or go before; take the reference off first"
+            )
+
+
+def without_label(item: Item) -> Iterator[Line]:
+    """Yield the command that takes our label off an Ingress, if it has it."""
+    if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
+        off = f"{MANAGED_BY_LABEL}-"
+        yield ("kubectl", "label", f"--namespace={item.namespace}", "--", "ingress", item.name, off)
+
+
+def refuse_other_backends(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> None:
+    """Raise _NotAdopted unless all paths lead to the Service that has the Ingress's name."""
+    names = spec.services()
+    for _, path in spec.paths():
+        if path.backend.service is None:
+            raise _NotAdopted(
+                [about(item, f"spec.rules: the path {path.path} leads to another resource than a Service")]
+            )
+    if not any(map(spec.routes, names)):
+        raise _NotAdopted(
+            [about(item, "spec.rules: no rule has a host and leads to a Service: no annotation says that")]
+        )
+    if names == [item.name]:
+        return
+    if len(names) > 1:
+        sentence = (
+            f"spec.rules: leads to {len(names)} Services, {listed(names)}; each has an Ingress of its own: split it"
+        )
+    else:
+        sentence = (
+            f"metadata.name: leads to Service {names[0]}, whose Ingress has to have its name, and an Ingress can't be "
+            "renamed: make the new one beside it"
+        )
+    raise _NotAdopted([about(item, sentence)], split(item, spec, services, policy))
+
+
+def refuse_what_cannot_be_said(item: Item, asked: Asked, accepted: Container[str]) -> None:
+    """Raise _NotAdopted when the Service would be refused, or a field would change that may not."""
+    if asked.refused:
+        raise _NotAdopted(about_refusal(item, asked.refused))
+    lost = [
+        about(item, f"{change.field}: {change.sentence}; --accept-changes {change.field} allows it")
+        for change in asked.changes
+        if change.field not in accepted
+    ]
+    if lost:
+        raise _NotAdopted(lost, changes=[change.field for change in asked.changes])
+
+
+def steps(item: Item, service: Item, asked: Asked, *, paused: bool) -> Iterator[Step]:
+    """Yield the steps. Where no cluster has given the two objects their uid, there is only the first."""
+    known = service.metadata.get("uid") and item.metadata.get("resourceVersion")
+    event = Event(service, f"Ingress {item.label}") if known else None
+    if asked.annotations:
+        back = {key: service.annotations.get(key) for key in asked.annotations}
+        yield Step(annotate(service, asked.annotations), ("kubectl", *annotate(service, back, version=False)), event)
+    elif event:
+        yield touch(service, item, event)
+    if event is None:
+        return
+    yield Step(patch(item, given(item, service, asked)), ("ingress-manager", "release", service.label, "--apply"))
+    if not paused:  # else Metacontroller writes its record when the pause ends
+        record = f"--for=jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
+        yield Step(("wait", record, f"--namespace={item.namespace}", "--timeout=60s", "--", f"ingress/{item.name}"))
+    if not asked.annotations:
+        yield Step(touch(service, item, event).undo[1:])
+
+
+def given(item: Item, service: Item, asked: Asked) -> dict[str, Any]:
+    """Return the merge patch that gives the Ingress to its Service, with the changes that are accepted."""
+    change: dict[str, Any] = {"metadata": marks(item, service)}
+    if asked.changes and asked.ingress:
+        before, after = item.object["spec"], asked.ingress["spec"]
+        change["metadata"]["annotations"] |= asked.ingress["metadata"].get("annotations", {})
+        if spec := {key: after.get(key) for key in before | after if before.get(key) != after.get(key)}:
+            change["spec"] = spec
+    return change
+
+
+def notes(item: Item, service: Item, asked: Asked) -> Iterator[str]:
+    """Yield what is worth knowing about an Ingress that can be adopted."""
+    label = item.labels.get(MANAGED_BY_LABEL, MANAGED_BY)
+    if label != MANAGED_BY:
+        yield f"its label {MANAGED_BY_LABEL}: {quoted(label)} becomes {quoted(MANAGED_BY)}"
+    if left := left_behind(item.annotations, asked):
+        yield (
+            f"stays as it is, but if it is ever deleted, it comes back without {listed(left)}; the "
+            "administrator can have them copied from the Service: see copyAnnotations"
+        )
+    for made in asked.objects:
+        if made["kind"] != "Ingress":
+            yield f"its Service also gets the {made['kind']} {made['metadata']['name']}"
+    yield from about_ingress(item)
+    if asked.annotations:
+        yield from about_service(service)
+
+
+def lines(adoption: Adoption, options: Sequence[str] = (), pause: int | None = None) -> Iterator[str]:
+    """Yield the script that adopts an Ingress, or, as comments, one that can be run instead.
+
+    `options` are those of kubectl; with `pause`, it waits that many seconds in the place of an Event.
+    """
+    if adoption.advice:
+        yield comment(f"{adoption.ingress.label} can't be adopted as it is. Instead:")
+        yield from (comment(f"  {line}") for line in chained(adoption.advice, options))
+    if adoption.spec is None:
+        return
+    yield comment(adoption.ingress.label)
+    yield from script(adoption.steps, options=options, pause=pause)
+    if not any(step.until for step in adoption.steps):
+        yield comment("The next steps need the Ingress and the Service as the cluster has them:")
+        yield f"ingress-manager adopt {word(adoption.ingress.label)} --apply"
+
+
+def differs(adoption: Adoption, now: Item) -> Finding | None:
+    """Return what is wrong with an adopted Ingress as it is `now`, None when all is as it was planned."""
+    if now.metadata.get("uid") != adoption.ingress.metadata.get("uid"):
+        return about(now, "was deleted and made again meanwhile")
+    if now.object.get("spec") != adoption.spec:
+        return about(now, "its spec is not the one that was planned: does the cluster have other settings?")
+    return None

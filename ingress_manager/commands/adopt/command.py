@@ -1,0 +1,98 @@
+"""`ingress-manager adopt`: the shell."""
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from ingress_manager.commands.adopt.adoption import Adoption, differs, lines
+from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
+from ingress_manager.commands.plans.taking import PAUSE, apply_option, take, without_event_option
+from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.reading.about import about_file
+from ingress_manager.commands.reading.names import named, read_named
+from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, SETTINGS, Source, with_source
+from ingress_manager.commands.view.ingresses import INGRESS
+
+RESOURCES = "services,ingresses"
+
+
+@click.command(short_help="Make hand-written Ingresses ingress-manager's, in place.")
+@click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1, required=True)
+@click.option(
+    "--accept-changes",
+    "accepted",
+    metavar="FIELD",
+    multiple=True,
+    help="A field of the Ingress that may change, as it is named where the Ingress is refused; may be repeated.",
+)
+@apply_option
+@without_event_option
+@with_source(*FILES, *ONE_NAMESPACE, *CLUSTER, *SETTINGS)
+@click.pass_context
+def adopt(  # noqa: PLR0913 - each is an option
+    context: click.Context,
+    source: Source,
+    names: tuple[str, ...],
+    accepted: tuple[str, ...],
+    *,
+    apply: bool,
+    without_event: bool,
+) -> None:
+    """Print the commands that make hand-written Ingresses ingress-manager's, or run them.
+
+    It finds the annotations with which the Service of the same name asks for exactly what the Ingress says. The Ingress
+    stays: it is served all the time. What annotations can't say is named, and nothing is done to that Ingress, unless
+    --accept-changes allows it.
+
+    Exit status: 0 when all can be adopted, 1 when one can't, 2 for wrong use or when kubectl has failed.
+
+    \b
+    Examples:
+      ingress-manager adopt team-a/shop
+      ingress-manager adopt team-a/shop --apply
+      ingress-manager adopt shop blog --namespace team-a --accept-changes spec.defaultBackend --apply
+      kubectl get services,ingresses -A -o yaml > dump.yaml; ingress-manager adopt team-a/shop -f dump.yaml
+    """  # noqa: D301 - \b keeps click from joining lines
+    if apply and source.files:
+        raise click.UsageError("--apply works on the cluster, not on files")
+    manifests, wanted = read_named(source, INGRESS, names, RESOURCES)
+    policy = source.policy(guess=not apply)
+    if policy.paused and not without_event:
+        refuse_pause(apply=apply)
+    wrong = show(map(about_file, manifests.unreadable))
+    adoptions = list(adoptions_of(manifests, wanted, policy, accepted))
+    for field in sorted({*accepted}.difference(*(adoption.changes for adoption in adoptions))):
+        note(f"--accept-changes {field} has no effect: this field would stay as it is.")
+    for adoption in adoptions:
+        wrong += show(adoption.findings)
+        for sentence in adoption.notes:
+            note(sentence)
+        if not apply or adoption.advice:
+            for line in lines(adoption, source.kubectl.options, PAUSE if without_event else None):
+                click.echo(line)
+        elif adoption.steps:
+            take(source.kubectl, adoption.ingress.label, adoption.steps, without_event=without_event)
+    if apply:
+        wrong += show(check(source, [adoption for adoption in adoptions if adoption.steps]))
+    context.exit(1 if wrong else 0)
+
+
+def refuse_pause(*, apply: bool) -> None:
+    """Say that no Event comes in a pause. Raises click.UsageError when it would be waited for now."""
+    sentence = "the settings pause ingress-manager: end the pause first, or add --without-event"
+    if apply:
+        raise click.UsageError(sentence)
+    note(sentence)
+
+
+def check(source: Source, adopted: Sequence[Adoption]) -> Iterator[Finding]:
+    """Look at the Ingresses again. Yield what is wrong with one; print the names of the others."""
+    namespaces = {adoption.ingress.namespace for adoption in adopted}
+    now = {name: source.kubectl.get("ingresses", f"--namespace={name}") for name in namespaces}
+    for adoption in adopted:
+        item = adoption.ingress
+        if found := differs(adoption, named(now[item.namespace], INGRESS, item.label, None)):
+            yield found
+        else:
+            click.echo(f"{item.label} is ingress-manager's.")

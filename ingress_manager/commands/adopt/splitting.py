@@ -1,0 +1,98 @@
+"""Splitting: what can be done with an Ingress that isn't that of one Service, of the same name: it can't be adopted.
+
+Each Service gets an Ingress of its own beside the old one. For a time both lead to the same Services: no request fails.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from ingress_manager.commands.annotating.asking import ask, left_behind
+from ingress_manager.commands.plans.steps import Line, annotate, patch, unseen
+from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.ingresses import Spec
+from ingress_manager.commands.view.services import as_service
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import listed
+
+WEBHOOK = "# ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has."
+
+
+def split(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[Line]:
+    """Yield the lines of a script that gives each Service its own Ingress, and takes the old one away at the end.
+
+    `services` are all there are, by namespace/name. Lines that begin with # tell what would be different.
+    """
+    yield WEBHOOK
+    names = spec.services()
+    rest = spec if item.name not in names else msgspec.structs.replace(spec, default_backend=None)
+    complete = True
+    for name in names:
+        if name != item.name:
+            try:
+                yield from own_ingress(name, item, part(rest, name), services, policy)
+            except _Left as left:
+                complete = False
+                yield f"# {left}"
+    if not complete:
+        yield "# Take the paths that have moved out of the old Ingress. It stays for the others."
+    elif item.name in names:
+        yield without_others(item, spec)
+        yield ("ingress-manager", "adopt", item.label, "--apply")
+    else:
+        yield ("kubectl", "delete", f"--namespace={item.namespace}", "--", "ingress", item.name)
+
+
+class _Left(Exception):  # noqa: N818 - it is caught where it is raised for
+    """Why the paths to a Service stay in the old Ingress."""
+
+
+def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[Line]:
+    """Yield the lines that give a Service an Ingress of its own, which says what `spec` says. Raises _Left."""
+    found = services.get(f"{item.namespace}/{name}")
+    service = as_service(found) if found else None
+    if found is None or service is None or isinstance(service, Finding):
+        raise _Left(f"There is no Service {name} that could be annotated.")
+    if len(spec.routes(name)) < len(list(spec.paths())):
+        raise _Left(f"A rule without a host leads to Service {name}, and no annotation can ask for that.")
+    asked = ask(spec, item.annotations, service, policy)
+    if asked.refused:
+        raise _Left(f"Service {name} can't have one: {asked.refused.line()}")
+    if wrong := list(unseen(found, asked.annotations)):
+        raise _Left(f"Service {name} can't be annotated by a command: {wrong[0].sentence}")
+    if left := left_behind(item.annotations, asked):
+        yield f"# Ingress {name} lacks {listed(left)}"
+    yield from (f"# Ingress {name} differs: {change.field}: {change.sentence}" for change in asked.changes)
+    yield ("kubectl", *annotate(found, asked.annotations, version=False))
+    namespace = f"--namespace={item.namespace}"
+    yield ("kubectl", "wait", "--for=create", namespace, "--timeout=60s", "--", f"ingress/{name}")
+
+
+def without_others(item: Item, spec: Spec) -> Line:
+    """Return the command that leaves in an Ingress only what leads to the Service of its name."""
+    rest = msgspec.to_builtins(part(spec, item.name))
+    change = {"rules": rest["rules"], **({"tls": rest.get("tls")} if spec.tls else {})}
+    version = item.metadata.get("resourceVersion")
+    metadata = {"metadata": {"resourceVersion": version}} if version else {}
+    return ("kubectl", *patch(item, {**metadata, "spec": change}))
+
+
+def part(spec: Spec, service: str) -> Spec:
+    """Return a spec with only those paths that lead to one Service."""
+    rules = []
+    for rule in spec.rules or ():
+        paths = [
+            path
+            for path in (rule.http.paths if rule.http else ())
+            if path.backend.service and path.backend.service.name == service
+        ]
+        if rule.http and paths:
+            rules.append(msgspec.structs.replace(rule, http=msgspec.structs.replace(rule.http, paths=tuple(paths))))
+    hosts = {rule.host for rule in rules}
+    tls = [
+        msgspec.structs.replace(entry, hosts=tuple(host for host in entry.hosts or () if host in hosts) or None)
+        for entry in spec.tls or ()
+        if not entry.hosts or hosts.intersection(entry.hosts)
+    ]
+    return msgspec.structs.replace(spec, rules=tuple(rules), tls=tuple(tls) or None)

@@ -1,0 +1,106 @@
+"""Asking: with which annotations a Service asks for what an Ingress says, and what becomes of that."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ingress_manager.commands.annotating.changes import Change, changes
+from ingress_manager.commands.annotating.wishes import wishes
+from ingress_manager.commands.view.ingresses import Spec
+from ingress_manager.core.annotations import PREFIX, read
+from ingress_manager.core.copying import CONTROLLER_PREFIXES, OLD_CLASS, check_copied
+from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
+from ingress_manager.core.errors import Problem, Refused
+from ingress_manager.core.kubernetes import NOTHING, Object, Service
+from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a Service has to ask for, and what becomes of that."""
+
+    annotations: dict[str, str | None]
+    """The changes of the Service's annotations; None takes one off."""
+
+    decision: Decision
+    changes: tuple[Change, ...] = ()
+    """What would be different in the Ingress."""
+
+    @property
+    def ingress(self) -> Object | None:
+        """Return the Ingress that ingress-manager makes, None if it makes none."""
+        return next((each for each in self.objects if each["kind"] == "Ingress"), None)
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """Return what the Service is given."""
+        return self.decision.objects if isinstance(self.decision, Desired) else ()
+
+    @property
+    def refused(self) -> Refused | None:
+        """Return why the Service would be refused, None if it would not."""
+        return refusal_of(self.decision)
+
+
+def ask(spec: Spec, annotations: Mapping[str, str], service: Service, policy: Policy) -> Asked:
+    """Return how the Service asks for what an Ingress says, as far as annotations can say it.
+
+    `spec` and `annotations` are the Ingress's. When what the Service asks for already is the same, it stays.
+    """
+    here = in_namespace(policy, service.metadata.namespace)
+    present = service.metadata.annotations or {}
+    # A path type that may not be asked for becomes the default one: a change that somebody can accept.
+    routes = [
+        route if route.path_type in here.path_types else msgspec.structs.replace(route, path_type=None)
+        for route in spec.routes(service.metadata.name)
+    ]
+    tls, secret = spec.secret([route.host for route in routes if route.host])
+    ingress_class = spec.ingress_class_name or annotations.get(OLD_CLASS)
+    wanted = wishes(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)
+
+    also = changed(present, dict(copied(annotations, here)))
+    off: dict[str, str | None] = {key: None for key in present if key.startswith(PREFIX) and key not in wanted}
+    anew = asked(spec, annotations, service, policy, {**changed(present, wanted), **off, **also})
+    as_it_is = asked(spec, annotations, service, policy, also)
+    suffices = read(present) and not as_it_is.refused and len(as_it_is.changes) <= len(anew.changes)
+    return as_it_is if suffices else anew
+
+
+def changed(present: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the annotations that are wanted and not yet there."""
+    return {key: value for key, value in wanted.items() if present.get(key) != value}
+
+
+def asked(
+    spec: Spec, annotations: Mapping[str, str], service: Service, policy: Policy, change: dict[str, str | None]
+) -> Asked:
+    """Return what becomes of a Service whose annotations are changed."""
+    merged: dict[str, Any] = {**(service.metadata.annotations or {}), **change}
+    stated = {key: value for key, value in merged.items() if value is not None}
+    metadata = msgspec.structs.replace(service.metadata, annotations=stated)
+    found = Asked(change, decide(msgspec.structs.replace(service, metadata=metadata), NOTHING, policy))
+    if found.ingress is None:
+        return found
+    return Asked(change, found.decision, tuple(changes(service, spec, annotations, found.ingress)))
+
+
+def left_behind(annotations: Mapping[str, str], asked: Asked) -> list[str]:
+    """Return those annotations of an Ingress, meant for a controller, that one made in its place would lack."""
+    made = asked.ingress["metadata"].get("annotations", {}) if asked.ingress else {}
+    # The old annotation of the class is said by spec.ingressClassName.
+    meant = [key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and key != OLD_CLASS]
+    return sorted(key for key in meant if key not in made)
+
+
+def copied(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tuple[str, str]]:
+    """Yield those annotations of an Ingress that the settings let a Service ask for."""
+    for key, value in annotations.items():
+        # A command can't show a person what isn't printable.
+        if key in here.copied and key not in here.added and value.isprintable():
+            try:
+                check_copied(key, value, here.copied)
+            except Problem:
+                continue
+            yield key, value

@@ -1,0 +1,108 @@
+"""Changes: what of an Ingress annotations can't say, field by field, with what would become of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ingress_manager.commands.annotating.wishes import number_of
+from ingress_manager.commands.view.ingresses import Backend, Path, Rule, Spec, Tls
+from ingress_manager.core.copying import ADDED, NOT_COPIED, OLD_CLASS
+from ingress_manager.core.kubernetes import Object, Service
+from ingress_manager.core.text import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A field of an Ingress that would not stay as it is."""
+
+    field: str
+    """As `kubectl explain ingress` names it, without numbers: spec.rules.http.paths.path."""
+
+    sentence: str
+    """What it is, and what it would become."""
+
+
+def changes(service: Service, stands: Spec, annotations: Mapping[str, str], made: Object) -> Iterator[Change]:
+    """Yield what is different in the Ingress that ingress-manager makes, `made`, from the one that `stands`.
+
+    `annotations` are those of the one that stands. Those that `made` lacks stay as they are.
+    """
+    becomes = msgspec.convert(made["spec"], Spec)
+    if stands.default_backend:
+        yield Change(
+            "spec.defaultBackend",
+            f"{_backend(stands.default_backend)} would get no more requests for hosts and paths that no rule names",
+        )
+    if stands.ingress_class_name != becomes.ingress_class_name:
+        old = annotations.get(OLD_CLASS)
+        remark = f", as its annotation {OLD_CLASS} says; there has to be an IngressClass of that name" if old else ""
+        before, after = stands.ingress_class_name, becomes.ingress_class_name
+        yield _change("spec.ingressClassName", _text(before), _text(after), remark=remark if old == after else "")
+    if (stands.tls or ()) != (becomes.tls or ()):
+        yield _change("spec.tls", _tls(stands.tls), _tls(becomes.tls))
+    yield from _rules(service, stands, becomes)
+    for key, value in made["metadata"].get("annotations", {}).items():
+        if key not in {ADDED, NOT_COPIED} and annotations.get(key) != value:
+            yield _change(f"metadata.annotations.{key}", _text(annotations.get(key)), quoted(value))
+
+
+def _rules(service: Service, stands: Spec, becomes: Spec) -> Iterator[Change]:
+    if list(map(_shape, stands.rules or ())) != list(map(_shape, becomes.rules or ())):
+        yield _change("spec.rules", _shapes(stands), _shapes(becomes))
+        return
+    for (host, path), (_, other) in zip(stands.paths(), becomes.paths(), strict=True):
+        yield from _paths(service, f"{host}{path.path}", path, other)
+
+
+def _paths(service: Service, where: str, path: Path, other: Path) -> Iterator[Change]:
+    at = "spec.rules.http.paths"
+    if path.path != other.path:
+        same = path.path_type == other.path_type == "Prefix"
+        remark = ", which is the same prefix" if same else ""
+        yield _change(f"{at}.path", quoted(path.path), quoted(other.path), f" for {where}", remark)
+    if path.path_type != other.path_type:
+        yield _change(f"{at}.pathType", path.path_type, other.path_type, f" for {where}")
+    before, after = path.backend.service, other.backend.service
+    if before and after and before.port != after.port:
+        same = before.port.name is not None and number_of(service, before.port.name) == after.port.number
+        remark = ", which is the same port" if same else ""
+        yield _change(f"{at}.backend.service.port", str(before.port), str(after.port), f" for {where}", remark)
+
+
+def _change(field: str, before: str, after: str, where: str = "", remark: str = "") -> Change:
+    return Change(field, f"{before} would become {after}{where}{remark}")
+
+
+def _text(value: str | None) -> str:
+    return "nothing" if value is None else quoted(value)
+
+
+def _tls(entries: tuple[Tls, ...] | None) -> str:
+    shown = [f"{', '.join(entry.hosts or ['every host'])} with {_secret(entry.secret_name)}" for entry in entries or ()]
+    return "; ".join(shown) or "no TLS"
+
+
+def _secret(name: str | None) -> str:
+    return f"Secret {name}" if name else "the controller's certificate"
+
+
+def _shape(rule: Rule) -> tuple[str, Any]:
+    """Return what is the same for two rules whose paths can be compared one by one."""
+    return rule.host, [
+        path.backend.service and path.backend.service.name for path in rule.http.paths
+    ] if rule.http else None
+
+
+def _shapes(spec: Spec) -> str:
+    return "; ".join(map(_rule, spec.rules or ())) or "no rule"
+
+
+def _rule(rule: Rule) -> str:
+    paths = ", ".join(path.path for path in rule.http.paths) if rule.http else "no path"
+    return f"{rule.host or 'every host'} ({paths})"
+
+
+def _backend(backend: Backend) -> str:
+    return f"Service {backend.service.name}" if backend.service else "its backend"

@@ -1,0 +1,204 @@
+"""Claims: which hosts and paths Ingresses and HTTPRoutes claim, and under which names controllers keep what is in them.
+
+Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresses) and controller.go (upstreamName); the
+Gateway API reference, HTTPRouteRule (which of two equal matches wins); Traefik, pkg/provider/kubernetes/ingress (the
+names of its services, routers and certificates) and pkg/provider/configuration.go (Normalize).
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ingress_manager.commands.view.ingresses import Spec, as_spec
+from ingress_manager.commands.view.inventory import INGRESS, Made
+from ingress_manager.core.copying import OLD_CLASS
+from ingress_manager.core.exposure import as_prefix, location
+
+NGINX, TRAEFIK = "ingress-nginx", "Traefik"
+SERVICE, SECRET = "Service", "Secret"
+
+
+class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    name: str
+    kind: str = "Gateway"
+    namespace: str | None = None
+    section_name: str | None = None
+    port: int | None = None
+
+
+class RouteMatch(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    path: dict[str, str] = {}
+    headers: list[Any] | None = None
+    query_params: list[Any] | None = None
+    method: str | None = None
+
+
+class RouteRule(msgspec.Struct, frozen=True, gc=False):
+    matches: list[RouteMatch] | None = None
+
+
+class RouteSpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    parent_refs: list[ParentRef] | None = None
+    hostnames: list[str] | None = None
+    rules: list[RouteRule] | None = None
+
+
+class Claim(NamedTuple):
+    """A host and a path, of those that share one class or one listener. Two equal claims get the same requests."""
+
+    among: tuple[str, ...]
+    host: str
+    path: str
+    is_exact: bool
+
+    def __str__(self) -> str:
+        """Return what a person calls it."""
+        return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
+
+
+class Name(NamedTuple):
+    """The name that a controller gives to something of an Ingress. What has one name is one thing to it."""
+
+    controller: str
+    ingress_class: str
+    kind: str
+    """What has the name: a Service, an Ingress (one of its routes) or a Secret."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """What a younger object and an older one both claim."""
+
+    younger: Made
+    older: Made
+    claims: list[Claim]
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """Two Services, Ingresses or Secrets to which controllers give one name."""
+
+    younger: Made
+    """The Ingress that uses `one`."""
+    kind: str
+    one: str
+    """As namespace/name, as is the other."""
+    other: str
+    name: str
+    controllers: list[str]
+
+
+def clashes(objects: Iterable[Made]) -> Iterator[Clash]:
+    """Yield what is claimed twice: each younger object once with each older one that has claimed the same first."""
+    found: dict[tuple[str, str, str], Clash] = {}
+    for claim, claimants in shared(objects, claims_of):
+        older, *others = sorted(claimants, key=lambda made: made.born)
+        for younger in others:
+            clash = found.setdefault((younger.kind, younger.item.label, older.item.label), Clash(younger, older, []))
+            clash.claims.append(claim)
+    yield from found.values()
+
+
+def collisions(objects: Iterable[Made]) -> Iterator[Collision]:
+    """Yield what has one name in a controller: each two once, with all controllers that give them that name.
+
+    Which controller serves a class is not known here, so each class is taken for ingress-nginx's and for Traefik's.
+    """
+    users: dict[Name, dict[str, Made]] = {}
+    for made in sorted(objects, key=lambda made: made.born):
+        for name, user in names_of(made):
+            users.setdefault(name, {}).setdefault(user, made)
+    found: dict[tuple[str, str, str, str], Collision] = {}
+    for name, used in users.items():
+        first, *others = used
+        for other in others:
+            if used[first].looks_ours or used[other].looks_ours:
+                new = Collision(used[other], name.kind, other, first, name.text, [])
+                found.setdefault((name.kind, name.text, other, first), new).controllers.append(name.controller)
+    yield from found.values()
+
+
+def shared(objects: Iterable[Made], claims: Callable[[Made], Iterable[Claim]]) -> Iterator[tuple[Claim, list[Made]]]:
+    """Yield the claims that several objects make, and those objects."""
+    by_claim: dict[Claim, list[Made]] = {}
+    for made in objects:
+        for claim in dict.fromkeys(claims(made)):
+            by_claim.setdefault(claim, []).append(made)
+    return ((claim, claimants) for claim, claimants in by_claim.items() if len(claimants) > 1)
+
+
+def claims_of(made: Made) -> Iterator[Claim]:
+    """Yield what an object claims. An object that no API server would store claims nothing."""
+    return _claims_of_ingress(made) if made.kind == INGRESS else _claims_of_route(made)
+
+
+def _claims_of_ingress(made: Made) -> Iterator[Claim]:
+    spec = as_spec(made.item)
+    if isinstance(spec, Spec):
+        among = (INGRESS, _class_of(made, spec))
+        for host, path in spec.paths():
+            yield Claim(among, *location(host, path.path or "/", path.path_type))
+
+
+def _claims_of_route(made: Made) -> Iterator[Claim]:
+    """Yield the claims of an HTTPRoute. A match with further conditions is none: it may share its path with another."""
+    try:
+        spec = msgspec.convert(made.item.object["spec"], RouteSpec)
+    except msgspec.ValidationError:
+        return
+    matches = [match for rule in spec.rules or [RouteRule()] for match in rule.matches or [RouteMatch()]]
+    paths = [
+        (match.path.get("value", "/"), match.path.get("type", "PathPrefix"))
+        for match in matches
+        if not (match.headers or match.query_params or match.method)
+    ]
+    for parent in spec.parent_refs or ():
+        namespace = parent.namespace or made.item.namespace
+        among = (parent.kind, namespace, parent.name, parent.section_name or "", str(parent.port or ""))
+        for host in spec.hostnames or [""]:
+            for path, path_type in paths:
+                if path_type == "Exact":
+                    yield Claim(among, host, path, is_exact=True)
+                elif path_type == "PathPrefix":
+                    yield Claim(among, host, as_prefix(path), is_exact=False)
+
+
+def names_of(made: Made) -> Iterator[tuple[Name, str]]:
+    """Yield the names that an Ingress needs in ingress-nginx and in Traefik, and what has each, as namespace/name.
+
+    gateway/name-collisions.yaml says the same of Traefik's names.
+    """
+    spec = as_spec(made.item) if made.kind == INGRESS else None
+    if not isinstance(spec, Spec):
+        return
+    namespace, ingress_class = made.item.namespace, _class_of(made, spec)
+    routes = []
+    for host, path in spec.paths():
+        if service := path.backend.service:
+            name, user = f"{namespace}-{service.name}-{service.port}", f"{namespace}/{service.name}"
+            yield Name(NGINX, ingress_class, SERVICE, name), user
+            yield Name(TRAEFIK, ingress_class, SERVICE, normalized(name)), user
+            routes.append(normalized(f"{namespace}-{made.item.name}-{host}{path.path}"))
+    if not spec.rules and spec.default_backend:
+        routes.append("default-router")
+    for route, count in Counter(routes).items():
+        # What one Ingress needs twice gets a hash of its rule, which nobody else's name ends in by chance.
+        if count == 1:
+            yield Name(TRAEFIK, ingress_class, INGRESS, route), made.item.label
+    for secret in dict.fromkeys(entry.secret_name for entry in spec.tls or () if entry.secret_name):
+        yield Name(TRAEFIK, ingress_class, SECRET, f"{namespace}-{secret}"), f"{namespace}/{secret}"
+
+
+def normalized(text: str) -> str:
+    """Return a text as Traefik has it in its names: words of letters and digits, with one `-` between two."""
+    return "-".join("".join(char if unicodedata.category(char)[0] in "LN" else " " for char in text).split())
+
+
+def _class_of(made: Made, spec: Spec) -> str:
+    """Return the class of an Ingress; empty for the cluster's default."""
+    return spec.ingress_class_name or made.item.annotations.get(OLD_CLASS, "")

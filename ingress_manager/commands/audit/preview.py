@@ -1,0 +1,134 @@
+"""Preview: what other settings would do to a cluster, before they are applied.
+
+Each Service is decided on as the hook would with these settings; what would be written is what Metacontroller would.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from difflib import unified_diff
+
+from ingress_manager.commands.audit.kinds import Effect
+from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.drift import becomes, stated
+from ingress_manager.commands.view.inventory import Inventory, Listed, Made, is_being_deleted, take_inventory
+from ingress_manager.commands.view.merge import same
+from ingress_manager.core.decide import Desired, Purged, Unchanged, decide, refusal_of
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import NOTHING, Key, Object, key_of
+from ingress_manager.core.policy import Policy
+
+BEFORE, AFTER = "as it is", "as it would be"
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """One thing that would happen."""
+
+    effect: Effect
+    kind: str
+    namespace: str
+    name: str
+    sentence: str
+    """Why, or what about it."""
+
+    diff: str = ""
+    """Of what is changed: a unified diff of the YAML of what the hook has a say in."""
+
+    @property
+    def about(self) -> str:
+        """Return what a person calls the object: its kind, namespace and name."""
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+@dataclass(slots=True)
+class Preview:
+    """All that would happen, by what it is and then by namespace and name."""
+
+    affected: list[Affected] = field(default_factory=list)
+    invalid: list[Finding] = field(default_factory=list)
+    """Why an object can't be judged at all."""
+
+    paused: bool = False
+    """Whether these settings pause ingress-manager."""
+
+    def by_namespace(self) -> dict[str, Counter[Effect]]:
+        """Return how often each would happen in each namespace in which any would."""
+        found: dict[str, Counter[Effect]] = {}
+        for each in sorted(self.affected, key=lambda each: each.namespace):
+            found.setdefault(each.namespace, Counter())[each.effect] += 1
+        return found
+
+
+def preview(items: Iterable[Item], policy: Policy, *, unseen: Collection[str] = (), httproutes: bool = True) -> Preview:
+    """Return what would happen to the items with the settings `policy`.
+
+    `unseen` are the kinds, Ingress or HTTPRoute, that could not be looked at: nothing is said of them. Without
+    `httproutes`, there are none on the cluster, so that Metacontroller can't look after any.
+    """
+    inventory = take_inventory(items)
+    order = {effect: number for number, effect in enumerate(Effect)}
+    found = [
+        affected
+        for service in inventory.services.values()
+        for affected in of_service(inventory, service, policy, httproutes=httproutes)
+        if affected.kind not in unseen
+    ]
+    found.sort(key=lambda each: (order[each.effect], each.namespace, each.about))
+    return Preview(found, inventory.invalid, policy.paused)
+
+
+def of_service(inventory: Inventory, service: Listed, policy: Policy, *, httproutes: bool) -> Iterator[Affected]:
+    """Yield what would happen to a Service and to what was made for it."""
+    if is_being_deleted(service.item):
+        return  # Metacontroller doesn't look after it any more
+    made = {each.key: each for each in inventory.made_for(service) if not is_being_deleted(each.item)}
+    decision = decide(service.service, inventory.observed(service, httproutes=httproutes), policy)
+    answered = {} if isinstance(decision, Unchanged) else {key_of(each): each for each in decision.objects}
+    forbidden, anew = "", set[Key]()
+    if isinstance(decision, Purged):
+        forbidden = decision.forbidden.sentence
+        # What is forbidden goes first. It is made anew once it is gone.
+        then = decide(service.service, NOTHING, policy)
+        anew = {key_of(each) for each in then.objects} if isinstance(then, Desired) else set()
+    if refused := refusal_of(decision):
+        if forbidden:
+            yield from (of_object(Effect.REMOVED, key, forbidden) for key in made.keys() - answered.keys())
+        if refused.problems[0].reason is not Reason.PAUSED:
+            sentence = refused.line()
+            yield Affected(Effect.REFUSED, "Service", service.item.namespace, service.item.name, sentence)
+        return
+    for key in made.keys() - answered.keys():
+        why = f"Service {service.item.label} doesn't ask for it with these settings"
+        yield of_object(Effect.REMOVED, key, f"{forbidden}; it is then made anew" if key in anew else why)
+    for key, each in answered.items():
+        if key in made:
+            yield from of_update(made[key], each)
+        elif key not in inventory.objects:
+            yield of_object(Effect.CREATED, key, f"Service {service.item.label} asks for it")
+
+
+def of_update(made: Made, wanted: Object) -> Iterator[Affected]:
+    """Yield the change of an object that stays, if there is one."""
+    now = stated(made.item.object)
+    try:
+        then = becomes(made.item, wanted)
+    except ValueError:
+        return  # Metacontroller can't read its record, and does nothing
+    if not same(now, then):
+        diff = unified_diff(lines_of(now), lines_of(then), f"{made} {BEFORE}", f"{made} {AFTER}")
+        yield of_object(Effect.CHANGED, made.key, "", "".join(diff))
+
+
+def lines_of(part: Object) -> list[str]:
+    """Return the parts of an object in which the hook has a say, as lines of YAML."""
+    return as_yaml(part).splitlines(keepends=True)
+
+
+def of_object(effect: Effect, key: Key, sentence: str, diff: str = "") -> Affected:
+    """Return the change of an Ingress or an HTTPRoute."""
+    kind, label = key
+    namespace, _, name = label.partition("/")
+    return Affected(effect, kind, namespace, name, sentence, diff)

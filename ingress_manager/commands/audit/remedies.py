@@ -1,0 +1,114 @@
+"""Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in.
+
+Each is returned as the arguments of kubectl.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from ingress_manager.commands.plans import steps
+from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view import managed
+from ingress_manager.commands.view.inventory import Listed, Made
+from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR
+from ingress_manager.core.annotations import HTTP, KEYS, PREFIX
+from ingress_manager.core.errors import Problem, Reason, Refused
+from ingress_manager.core.outputs.metadata import MANAGED_BY_LABEL
+from ingress_manager.core.text import nearest
+
+SYNC_ALL: Command = ("rollout", "restart", "--namespace=metacontroller", "--", "deployment", "metacontroller")
+"""Metacontroller syncs every Service when it starts."""
+
+INSTALL_HTTPROUTES: Command = ("apply", "--kustomize=metacontroller/httproute/")
+
+TAKEN_OFF = {
+    Reason.ANNOTATION_NOT_ALLOWED,
+    Reason.CLASS_NOT_ALLOWED,
+    Reason.CONTRADICTION,
+}
+"""Reasons for which the annotation can go; for others it needs another value."""
+
+
+def annotate(item: Item, changes: Iterable[str]) -> Command:
+    """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off."""
+    words = list(changes)
+    replaces = ["--overwrite"] if any(not word.endswith("-") for word in words) else []
+    return (*_kubectl("annotate", item, *replaces), *words)
+
+
+def opt_out(item: Item) -> Command:
+    """Return the command after which a Service asks for nothing."""
+    return annotate(item, [f"{HTTP.key}-"])
+
+
+def edit(item: Item) -> Command:
+    """Return the command that opens an object in an editor."""
+    return _kubectl("edit", item)
+
+
+def delete(item: Item) -> Command:
+    """Return the command that deletes an object."""
+    return _kubectl("delete", item)
+
+
+def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
+    """Return the command that takes off the finalizers of an object, but for those to `keep`."""
+    change = {"metadata": {"finalizers": list(keep) or None}}
+    return _kubectl("patch", item, "--type=merge", f"--patch={json.dumps(change)}")
+
+
+def attach(made: Made, service: Listed) -> Command:
+    """Return the command after which Metacontroller takes an object for the one that it made for a Service."""
+    if made.owner_uid == service.service.metadata.uid:
+        return annotate(made.item, [f"{DECORATOR}={CONTROLLER}"])
+    marks = managed.marks(made.item, service.item)
+    # What it was when it was read may be long ago, and its controller writes its status.
+    del marks["resourceVersion"]
+    return steps.patch(made.item, {"metadata": marks})
+
+
+def disown(item: Item) -> Command:
+    """Return the command after which an object doesn't say any more that it is ours."""
+    off = {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}
+    return steps.patch(item, {"metadata": off})
+
+
+def correct(item: Item, refused: Refused) -> Command:
+    """Return the command with which a Service is corrected, as far as it can be known."""
+    words: dict[str, str] = {}
+    for problem in refused.problems:
+        if problem.reason is Reason.EXTERNAL_NAME:
+            return opt_out(item)
+        if problem.reason is Reason.NO_HTTPROUTES:
+            return INSTALL_HTTPROUTES
+        if problem.annotation:
+            # What is stated for one problem isn't taken off for another.
+            words |= {key: word for key, word in _correction(item, problem).items() if words.get(key, "-")[-1] == "-"}
+        elif problem.reason is not Reason.ANNOTATION_NOT_ALLOWED:  # that one only says what isn't copied
+            return edit(item)
+    return edit(item) if refused.more else annotate(item, words.values())
+
+
+def _correction(item: Item, problem: Problem) -> dict[str, str]:
+    """Return the changes of annotations that mend a problem, by their keys."""
+    key = problem.annotation
+    if problem.reason is Reason.UNKNOWN_ANNOTATION:
+        near, value = nearest(key, KEYS, PREFIX), item.annotations[key]
+        meant = near and near not in item.annotations and value.isprintable()
+        return {key: f"{key}-"} | ({near: f"{near}={value}"} if meant else {})
+    if problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-secret":
+        return {key: f"{key}-", "ingress/tls": "ingress/tls=true"}
+    if problem.reason in TAKEN_OFF or (problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/class"):
+        return {key: f"{key}-"}
+    return {key: f"{key}=VALUE"}
+
+
+def other_host(item: Item) -> Command:
+    """Return the command that gives a Service another host."""
+    return edit(item) if "ingress/routes" in item.annotations else annotate(item, ["ingress/host=HOST"])
+
+
+def _kubectl(verb: str, item: Item, *options: str) -> Command:
+    kind = str(item.object.get("kind", "")).lower()
+    return (verb, f"--namespace={item.namespace}", *options, "--", kind, item.name)

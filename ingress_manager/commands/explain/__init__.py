@@ -1,0 +1,1 @@
+"""`ingress-manager explain`: what a word means."""

@@ -1,0 +1,175 @@
+"""`explain`: an annotation, a setting, a reason or a finding, from the tables that are gone by. The pure part."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import fill, indent
+from typing import Any
+
+import msgspec
+
+from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.explain import examples
+from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.core.annotations import TABLE
+from ingress_manager.core.copying import ADDED, KNOWN, NOT_COPIED
+from ingress_manager.core.decide import decide, refusal_of
+from ingress_manager.core.errors import REASONS, Reason
+from ingress_manager.core.kubernetes import NOTHING, Object, Service
+from ingress_manager.core.policy import Policy
+
+ANNOTATION = "annotation of a Service"
+OURS = "annotation that ingress-manager gives an Ingress"
+COPIED = "annotation that is copied to the Ingress, if the settings say so"
+SETTING = "setting"
+REASON = "reason of a refusal"
+KIND = "kind of finding of an audit"
+
+OUR_ANNOTATIONS = {
+    NOT_COPIED: "Lists the Service's annotations that look meant for an ingress controller and were not copied.",
+    ADDED: "Lists the Ingress's annotations that the administrator's settings have added.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What there is to know about one key."""
+
+    key: str
+    sort: str
+    """What it is: one of the words above."""
+
+    meaning: str
+    facts: tuple[tuple[str, str], ...] = ()
+    """Names and what stands beside them: value, default, what to do."""
+
+    example: str = ""
+
+    def text(self) -> str:
+        """Return all of it, for a terminal."""
+        width = max((len(name) for name, _ in self.facts), default=0)
+        facts = "".join(_filled(fact, f"  {name.ljust(width)}  ") for name, fact in self.facts)
+        parts = (f"{self.key}: {self.sort}\n", _filled(self.meaning, "  "), facts, indent(self.example, "  "))
+        return "\n".join(part for part in parts if part)
+
+
+def _filled(text: str, before: str) -> str:
+    return fill(text, 100, initial_indent=before, subsequent_indent=" " * len(before)) + "\n"
+
+
+def entries() -> list[Entry]:
+    """Return all entries, in the order of the tables. A setting and a reason can have the same key: paused."""
+    return [*_annotations(), *_ours(), *_settings(), *_reasons(), *_kinds(), *_copied()]
+
+
+def find(key: str) -> list[Entry]:
+    """Return the entries of a key, usually one; namespaces.team-a.hosts is namespaces.*.hosts."""
+    known = entries()
+    return [entry for entry in known if entry.key == key] or [entry for entry in known if _matches(key, entry.key)]
+
+
+def _matches(key: str, pattern: str) -> bool:
+    steps, wanted = key.split("."), pattern.split(".")
+    return len(steps) == len(wanted) and all(want in {step, "*"} for step, want in zip(steps, wanted, strict=True))
+
+
+def listing() -> str:
+    """Return every key with its meaning, by what it is."""
+    known = entries()
+    parts = []
+    for sort in dict.fromkeys(entry.sort for entry in known):
+        of_sort = [entry for entry in known if entry.sort == sort]
+        width = max(len(entry.key) for entry in of_sort)
+        lines = [f"  {entry.key.ljust(width)}  {entry.meaning}" for entry in of_sort]
+        parts.append("\n".join([f"{sort}:", *lines]) + "\n")
+    return "\n".join(parts)
+
+
+def _annotations() -> Iterator[Entry]:
+    for row in TABLE:
+        facts = (("value", _plain(row.value)), ("without it", _plain(row.default)))
+        example = as_yaml({"metadata": {"annotations": examples.ANNOTATIONS[row.key]}})
+        yield Entry(row.key, ANNOTATION, row.meaning, facts, f"For example:\n\n{indent(example, '  ')}")
+
+
+def _ours() -> Iterator[Entry]:
+    return (Entry(key, OURS, meaning) for key, meaning in OUR_ANNOTATIONS.items())
+
+
+def _copied() -> Iterator[Entry]:
+    for key, row in KNOWN.items():
+        facts = (
+            ("value", row.right.removeprefix("must be ")),
+            ("copied", "by default" if row.by_default else "where the setting copyAnnotations names it"),
+        )
+        yield Entry(key, COPIED, f"{row.purpose[:1].upper()}{row.purpose[1:]}.", facts)
+
+
+def _reasons() -> Iterator[Entry]:
+    for reason, row in REASONS.items():
+        yield Entry(reason.value, REASON, row.meaning, (("what to do", row.remedy),), _refusal(reason))
+
+
+def _kinds() -> Iterator[Entry]:
+    for kind, row in KINDS.items():
+        yield Entry(kind.value, KIND, row.meaning, (("severity", row.severity), ("what to do", row.remedy)))
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRefusal:
+    """An example of a Service that is refused: the Service and the settings as YAML, and what the Event says."""
+
+    service: str
+    settings: str
+    """"" where the defaults hold."""
+
+    sentence: str
+
+
+def refusal(reason: Reason) -> ShownRefusal | None:
+    """Return an example of a Service that is refused for a reason, or None where there is none."""
+    example = examples.REFUSALS.get(reason)
+    if example is None:
+        return None
+    service: Object = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "shop", "namespace": "team-a", "annotations": example.annotations},
+        "spec": example.spec,
+    }
+    typed = msgspec.convert({**service, "metadata": {**service["metadata"], "uid": ""}}, Service)
+    refused = refusal_of(decide(typed, NOTHING, msgspec.convert(example.settings, Policy)))
+    sentence = "" if refused is None else refused.line()
+    return ShownRefusal(as_yaml(service), as_yaml(example.settings) if example.settings else "", sentence)
+
+
+def _refusal(reason: Reason) -> str:
+    shown = refusal(reason)
+    if shown is None:
+        return ""
+    settings = f"\nwith these settings\n\n{indent(shown.settings, '  ')}" if shown.settings else ""
+    return f"For example, this Service\n\n{indent(shown.service, '  ')}{settings}\nis refused:\n\n  {shown.sentence}\n"
+
+
+def _settings() -> Iterator[Entry]:
+    types = msgspec.json.schema(Policy)["$defs"]
+    for path, described in _fields(types, Policy.__name__, ""):
+        default = described.get("default", {})
+        # A mapping is better seen in its fields.
+        facts = () if isinstance(default, dict) else (("default", msgspec.json.encode(default).decode()),)
+        example = f"For example:\n\n{indent(as_yaml(examples.SETTINGS[path]), '  ')}"
+        yield Entry(path, SETTING, _plain(described["description"]), facts, example)
+
+
+def _fields(types: dict[str, Any], name: str, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the path of each setting within a type of a JSON Schema, and what the schema says of it."""
+    for field, described in types[name]["properties"].items():
+        yield f"{at}{field}", described
+        for within, step in ((described, "."), (described.get("additionalProperties") or {}, ".*.")):
+            for inside in (within, *within.get("anyOf", ())):
+                if "$ref" in inside:
+                    yield from _fields(types, inside["$ref"].rpartition("/")[2], f"{at}{field}{step}")
+
+
+def _plain(text: str) -> str:
+    """Return a line of a Markdown table without its marks."""
+    return text.replace("`", "")

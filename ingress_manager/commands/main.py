@@ -1,0 +1,55 @@
+"""The program `ingress-manager`, which is also `kubectl ingress-manager`."""
+
+import gc
+import sys
+from pathlib import Path
+
+import click
+
+from ingress_manager.commands.adopt.command import adopt
+from ingress_manager.commands.audit.command import audit
+from ingress_manager.commands.explain.command import explain
+from ingress_manager.commands.migrate.command import migrate
+from ingress_manager.commands.play.command import play
+from ingress_manager.commands.printing.console import use_colour
+from ingress_manager.commands.release.command import release
+from ingress_manager.commands.render.command import render
+from ingress_manager.commands.uninstall_plan.command import uninstall_plan
+
+PLUGIN = "kubectl-ingress_manager"
+"""The name under which kubectl finds it: a plugin's file has _ for - in the plugin's name."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(package_name="ingress-manager", message="%(package)s %(version)s")
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """See what ingress-manager would do, before it does it. Nothing on the cluster is changed without --apply.
+
+    \b
+    Examples:
+      ingress-manager render -f service.yaml           the Ingress that a Service becomes
+      ingress-manager audit --all-namespaces           what of a cluster needs a person
+      ingress-manager explain host-not-allowed         what a reason means, and what to do
+      ingress-manager migrate --all-namespaces         from exposecontroller or Xposer
+      ingress-manager adopt team-a/shop                a hand-written Ingress becomes ingress-manager's
+      ingress-manager release team-a/shop              the way back
+      ingress-manager play                             see in a browser what becomes of what you type
+    Completion in bash, also for zsh and fish:
+      eval "$(_INGRESS_MANAGER_COMPLETE=bash_source ingress-manager)"
+    """  # noqa: D301 - \b keeps click from joining lines
+    use_colour(context)
+
+
+for command in (adopt, audit, explain, migrate, play, release, render, uninstall_plan):
+    commands.add_command(command)
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    # A command reads, decides, prints and ends. Looking again and again through all that it has read for what could be
+    # thrown away would take a third of its time, more with each object.
+    gc.disable()
+    as_plugin = Path(sys.argv[0]).name == PLUGIN
+    name = "kubectl ingress-manager" if as_plugin else "ingress-manager"
+    commands(prog_name=name, complete_var="_INGRESS_MANAGER_COMPLETE")

@@ -1,0 +1,1 @@
+"""`ingress-manager migrate`: from exposecontroller or Xposer."""

@@ -1,0 +1,215 @@
+"""`migrate`: from another controller's Services to ingress-manager's annotations. The pure part.
+
+The tables of what becomes what are those of each controller: `exposecontroller` and `xposer`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from ingress_manager.commands.annotating.asking import ask
+from ingress_manager.commands.annotating.changes import Change
+from ingress_manager.commands.annotating.wishes import wishes
+from ingress_manager.commands.migrate import exposecontroller, xposer
+from ingress_manager.commands.migrate.exposed import Controller, Exposed
+from ingress_manager.commands.plans.steps import Line, annotate, chained, unseen
+from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing.words import comment, shown
+from ingress_manager.commands.reading.about import about, about_refusal
+from ingress_manager.commands.reading.manifests import Item, Manifests, read
+from ingress_manager.commands.view.ingresses import INGRESS, Spec, as_spec
+from ingress_manager.commands.view.services import SERVICE, as_service
+from ingress_manager.core.annotations import Route
+from ingress_manager.core.copying import OLD_CLASS
+from ingress_manager.core.decide import decide, refusal_of
+from ingress_manager.core.kubernetes import NOTHING, Service
+from ingress_manager.core.policy import Policy, in_namespace
+
+CONTROLLERS = (exposecontroller.CONTROLLER, xposer.CONTROLLER)
+CONFIGMAPS = tuple(controller.configmap for controller in CONTROLLERS)
+RENAMED = {"certmanager.k8s.io/": "cert-manager.io/"}
+"""How keys began before cert-manager 0.11, and how they begin now."""
+
+
+UNKNOWN_HOST = (
+    "its host can't be known: add the ConfigMap {} with the domain to the input, unless the template of the host asks "
+    "for more than .Service, .Namespace and .Domain"
+)
+
+
+@dataclass(slots=True)
+class Migration:
+    """The steps, as a script for a shell, and what has no counterpart."""
+
+    steps: list[list[Line]] = field(default_factory=list)
+    """Commands, and comments that say what they are for, by what belongs together."""
+
+    findings: list[Finding] = field(default_factory=list)
+    options: Sequence[str] = ()
+    """kubectl's options that say which cluster; every command has them."""
+
+    def script(self) -> str:
+        """Return the steps as they are printed."""
+        return "\n".join("".join(f"{line}\n" for line in chained(lines, self.options)) for lines in self.steps)
+
+
+def migrate(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -> Migration:
+    """Return how the Services that another controller exposes become ingress-manager's, a pause apart.
+
+    `options` are those of kubectl that say which cluster.
+    """
+    policy = msgspec.structs.replace(policy, paused=False)
+    migration = Migration(options=options)
+    configs = Configs(manifests, migration)
+    ingresses = {item.label: item for item in manifests.of_kind(INGRESS)}
+    old: dict[str, list[tuple[Item, Exposed]]] = {}
+    for item in manifests.of_kind(SERVICE):
+        controller = configs.controller_of(item)
+        if controller is not None:
+            made = controller.exposed(item, configs.of(controller, item.namespace))
+            old.setdefault(made.controller, []).append((item, made))
+    for name, services in old.items():
+        migration.steps.append(stopping(name, options))
+        moved = [(item, made) for item, made in services if _migrate(item, made, policy, ingresses, migration)]
+        migration.steps.extend(tidying(name, moved, options))
+    return migration
+
+
+def stopping(controller: str, options: Sequence[str]) -> list[Line]:
+    """Return the comments that say what to do first."""
+    command = ("scale", "--replicas=0", "--namespace=NAMESPACE", "--", f"deployment/{controller.lower()}")
+    return [
+        comment(f"First stop {controller}: it would take its Ingresses away with its annotations. For example:"),
+        comment(f"  {shown(command, options)}"),
+    ]
+
+
+def tidying(controller: str, services: Iterable[tuple[Item, Exposed]], options: Sequence[str]) -> Iterator[list[Line]]:
+    """Yield the comments that say what can go at the end, if there is anything."""
+    commands = [annotate(item, dict.fromkeys(made.read), version=False) for item, made in services if made.read]
+    if commands:
+        head = comment(f"When all is well, what only {controller} has read can go:")
+        yield [head, *(comment(f"  {shown(command, options)}") for command in commands)]
+
+
+def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, Item], migration: Migration) -> bool:
+    """Add the steps for one Service, and what of it has no counterpart; return whether there are steps."""
+    migration.findings.extend(about(item, sentence, "metadata", "annotations", key) for key, sentence in made.lost)
+    service = as_service(item)
+    if isinstance(service, Finding):
+        migration.findings.append(service)
+        return False
+    if made.host is None:
+        migration.findings.append(about(item, UNKNOWN_HOST.format(made.controller.lower())))
+        return False
+    here = in_namespace(policy, item.namespace)
+    wanted = wishes(
+        service,
+        [Route(made.host, made.path, None, None if made.port is None else str(made.port))],
+        here,
+        ingress_class=made.annotations.get(OLD_CLASS),
+        tls=made.tls,
+        secret=made.secret,
+    )
+    for key, value in copied(made.annotations).items():
+        if key in here.copied:
+            wanted[key] = value
+        elif key not in here.added:
+            migration.findings.append(
+                about(item, f"{key}: {value}: the settings don't let it be copied: see copyAnnotations and annotations")
+            )
+    metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **wanted})
+    annotated = msgspec.structs.replace(service, metadata=metadata)
+    refused = refusal_of(decide(annotated, NOTHING, policy))
+    if refused:
+        migration.findings.extend(about_refusal(item, refused))
+        return False
+    if wrong := list(unseen(item, wanted)):
+        migration.findings.extend(wrong)
+        return False
+    migration.steps.append([("kubectl", *annotate(item, wanted, version=False))])
+    old = ingresses.get(f"{item.namespace}/{made.ingress}")
+    if old and made.ingress == item.name:
+        migration.steps.append(adopting(old, annotated, policy))
+    elif old:
+        migration.steps.append(replacing(item, old))
+    return True
+
+
+def adopting(ingress: Item, service: Service, policy: Policy) -> list[Line]:
+    """Return the step for an Ingress that the other controller has left, with what will be different in it."""
+    spec = as_spec(ingress)
+    changes: tuple[Change, ...] = ()
+    if isinstance(spec, Spec) and spec.routes(ingress.name):
+        changes = ask(spec, ingress.annotations, service, policy).changes
+    told = [comment(f"{change.field}: {change.sentence}") for change in changes]
+    accepted = [f"--accept-changes={field}" for field in dict.fromkeys(change.field for change in changes)]
+    return [*told, ("ingress-manager", "adopt", ingress.label, *accepted, "--apply")]
+
+
+def replacing(item: Item, old: Item) -> list[Line]:
+    """Return the steps for an Ingress that the other controller has left, and that has another name."""
+    namespace = f"--namespace={item.namespace}"
+    return [
+        comment(f"Its Ingress is called {old.name}, the new one {item.name}."),
+        comment(
+            "Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:"
+        ),
+        comment("then delete the old one first."),
+        ("kubectl", "wait", "--for=create", namespace, "--timeout=60s", "--", "ingress", item.name),
+        ("kubectl", "delete", namespace, "--", "ingress", old.name),
+    ]
+
+
+def copied(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations of the old Ingress that are for a controller, by their names of today."""
+    named = {}
+    for key, value in annotations.items():
+        for before, now in RENAMED.items():
+            named[key.replace(before, now, 1) if key.startswith(before) else key] = value
+    named.pop(OLD_CLASS, None)
+    return named
+
+
+class Configs:
+    """The settings of the other controllers, from their ConfigMaps."""
+
+    def __init__(self, manifests: Manifests, migration: Migration) -> None:
+        self._found: dict[tuple[str, str], dict[str, Any]] = {}
+        for item in manifests.of_kind("v1/ConfigMap"):
+            for controller in CONTROLLERS:
+                if item.name == controller.configmap:
+                    self._add(controller, item, migration)
+
+    def of(self, controller: Controller, namespace: str) -> dict[str, Any]:
+        """Return a controller's settings: those in the namespace, else the first that were read, else none."""
+        names = [namespace, *(where for name, where in self._found if name == controller.name)]
+        return next((found for where in names if (found := self._found.get((controller.name, where)))), {})
+
+    def controller_of(self, item: Item) -> Controller | None:
+        """Return the controller that exposes a Service, None if none does."""
+        exposing = [controller for controller in CONTROLLERS if controller.exposes(item)]
+        # The label is the same for both. What else the Service says, or whose settings there are, tells which it is.
+        marked = [controller for controller in exposing if any(map(controller.reads, item.annotations))]
+        settled = [controller for controller in exposing if self.of(controller, item.namespace)]
+        return next(iter([*marked, *settled, *exposing]), None)
+
+    def _add(self, controller: Controller, item: Item, migration: Migration) -> None:
+        config = config_of(item, controller.config_key)
+        self._found[controller.name, item.namespace] = config
+        migration.findings.extend(about(item, sentence, "data") for sentence in controller.lost_settings(config))
+        if stated := controller.our_settings(config):
+            settings = as_yaml(stated).removesuffix("\n").split("\n")
+            head = comment(f"Settings that say what the ConfigMap {item.label} says:")
+            migration.steps.append([head, *(comment(f"  {line}") for line in settings)])
+
+
+def config_of(configmap: Item, key: str) -> dict[str, Any]:
+    """Return the settings file in a ConfigMap; empty when there is none that can be read."""
+    data = configmap.object.get("data")
+    text = data.get(key) if isinstance(data, dict) else None
+    items = read(text).items if isinstance(text, str) else []
+    return dict(items[0].object) if items else {}

@@ -1,0 +1,212 @@
+"""`play`: what somebody types, Services and settings, and what the page shows beside it. The pure part.
+
+It is what `render` prints: the same function decides. Any text has a result.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.reading.about import about_file
+from ingress_manager.commands.reading.lines import YamlLines
+from ingress_manager.commands.reading.manifests import Item, read
+from ingress_manager.commands.render.rendering import render
+from ingress_manager.commands.view.services import SERVICE
+from ingress_manager.core.errors import REASONS, Problem, Reason, SettingsError
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
+from ingress_manager.core.strict_yaml import load_text
+from ingress_manager.core.text import listed, one_line, quoted
+
+MOST_SERVICES = 50
+"""Services that are looked at. Somebody types one; who pastes a whole cluster is told of `render`."""
+
+MOST_MISTAKES = 100
+"""Mistakes that are shown. A person mends them one by one, and a browser is slow with many thousands."""
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_PLACE = re.compile(r"\(line (\d+), column \d+\)\Z")
+"""How ingress_manager.core.strict_yaml says where a text is no YAML."""
+
+
+class State(StrEnum):
+    """What there is to say about all that was typed."""
+
+    FINE = "fine"
+    REFUSED = "refused"
+    NOTHING = "nothing"
+    """No Service asks to be exposed."""
+
+    SETTINGS = "settings"
+    """The settings can't be used, so nothing can be decided."""
+
+
+class Field(StrEnum):
+    """The two texts."""
+
+    SERVICE = "service"
+    SETTINGS = "settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong, and where."""
+
+    field: Field
+    line: int
+    """Counted from 1; 0 when no line of the text can be named."""
+
+    about: str
+    """The object, as namespace/name; empty when it is about a text."""
+
+    sentence: str
+    remedy: str = ""
+    """What to do about it; empty when the sentence alone says it, or it was said of another mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One of the objects that are made."""
+
+    name: str
+    """Its kind, namespace and name, as in "Ingress team-a/shop"."""
+
+    text: str
+    """All of it, in YAML."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What becomes of the two texts."""
+
+    state: State
+    headline: str
+    mistakes: tuple[Mistake, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What is worth knowing, and wrong with nothing."""
+
+    objects: tuple[Made, ...] = ()
+
+
+def play(service: str, settings: str) -> Result:
+    """Return what the Services in a text of YAML or JSON become with the settings in another. Never raises."""
+    service, settings = (_HALF_CHARACTER.sub("\ufffd", text) for text in (service, settings))
+    try:
+        policy = parse(settings)
+    except SettingsError as error:
+        mistakes = tuple(_mistakes_of_settings(settings, error.sentences[:MOST_MISTAKES]))
+        notes = tuple(_not_shown(len(error.sentences)))
+        return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", mistakes, notes)
+    return _decided(service, policy)
+
+
+def _decided(text: str, policy: Policy) -> Result:
+    """Return what the Services in a text become."""
+    manifests = read(text, Field.SERVICE)
+    services = [item for item in manifests.items if item.kind == SERVICE]
+    rendered = render(services[:MOST_SERVICES], msgspec.structs.replace(policy, paused=False))
+    findings = [*map(about_file, manifests.unreadable), *rendered.findings]
+    mistakes = tuple(_mistakes(findings[:MOST_MISTAKES]))
+    objects = tuple(_made(made) for made in rendered.objects)
+    state, headline = _summary(len(services), len(findings), rendered.objects)
+    refused = any(finding.reason for finding in findings)
+    notes = (*_not_shown(len(findings)), *_notes(manifests.items, policy, refused=refused))
+    return Result(state, headline, mistakes, notes, objects)
+
+
+def _summary(services: int, mistakes: int, objects: list[Object]) -> tuple[State, str]:
+    kinds = Counter(made["kind"] for made in objects)
+    made = " and ".join(_counted(count, kind) for kind, count in kinds.items())
+    if mistakes:
+        rest = f" Beside that, it becomes {made}." if made else ""
+        return State.REFUSED, f"Refused: {_counted(mistakes, 'mistake')}.{rest}"
+    if made:
+        return State.FINE, f"Fine: it becomes {made}."
+    missing = 'no Service here has the annotation ingress/http: "true"' if services else "there is no Service here"
+    return State.NOTHING, f"Nothing wanted: {missing}."
+
+
+def _not_shown(mistakes: int) -> Iterator[str]:
+    if mistakes > MOST_MISTAKES:
+        yield f"Only the first {MOST_MISTAKES} of {mistakes} mistakes are shown."
+
+
+def _notes(items: list[Item], policy: Policy, *, refused: bool) -> Iterator[str]:
+    if refused:
+        yield "On a cluster, what is refused changes nothing, and the reasons are an Event of the Service."
+    if policy.paused:
+        yield "The settings pause ingress-manager: nothing changes on the cluster until paused is false."
+    others = [item.kind.strip("/") or "no kind" for item in items if item.kind != SERVICE]
+    if others:
+        kinds = listed(list(dict.fromkeys(others)), quoted)
+        yield f"Only objects of v1/Service are looked at. {_counted(len(others), 'other')} skipped: {kinds}."
+    if len(items) - len(others) > MOST_SERVICES:
+        yield f"Only the first {MOST_SERVICES} Services are looked at. `ingress-manager render` takes any number."
+
+
+def _counted(count: int, thing: str) -> str:
+    plural = "es" if thing.endswith("s") else "s"
+    return f"{count} {thing}{'' if count == 1 else plural}"
+
+
+def _mistakes(findings: Iterable[Finding]) -> Iterator[Mistake]:
+    """Yield what is wrong with the Services. What helps against several mistakes is said once."""
+    said = {""}
+    for finding in findings:
+        remedy = REASONS[Reason(finding.reason)].remedy if finding.reason else ""
+        # What is about a text is the end of a sentence, before which other commands name the file.
+        sentence = one_line(finding.sentence if finding.about else f"The text {finding.sentence}")
+        about = one_line(finding.about)
+        yield Mistake(Field.SERVICE, finding.line, about, sentence, "" if remedy in said else remedy)
+        said.add(remedy)
+
+
+def _made(made: Object) -> Made:
+    metadata = made["metadata"]
+    return Made(f"{made['kind']} {metadata['namespace']}/{metadata['name']}", as_yaml(made))
+
+
+def _mistakes_of_settings(text: str, sentences: Iterable[str]) -> Iterator[Mistake]:
+    """Yield what is wrong with the settings, each with the line of the field that its sentence begins with."""
+    try:
+        stated = load_text(text)
+    except Problem:
+        stated = None
+    lines = YamlLines(text)
+    for sentence in sentences:
+        place = _PLACE.search(sentence)
+        steps = list(_steps(stated, sentence))
+        line = min(int(place[1]), text.count("\n") + 1) if place else lines.line(steps) + 1 if steps else 0
+        yield Mistake(Field.SETTINGS, line, "", sentence)
+
+
+def _steps(stated: Any, sentence: str) -> Iterator[str | int]:
+    """Yield the keys and the numbers that lead to the value whose path a sentence begins with."""
+    while True:
+        if isinstance(stated, dict):
+            known = {one_line(key): key for key in stated}
+            named = max(filter(lambda key: _begins(sentence, key), known), key=len, default=None)
+            if named is None:
+                return
+            step: str | int = known[named]
+            sentence = sentence.removeprefix(named).removeprefix(".")
+        elif isinstance(stated, list) and (found := re.match(r"\[(\d+)\]\.?", sentence)):
+            step = int(found[1])
+            sentence = sentence[found.end() :]
+        else:
+            return
+        yield step
+        stated = stated[step]
+
+
+def _begins(sentence: str, key: str) -> bool:
+    """Return whether a key is the first step of the path that a sentence begins with."""
+    return bool(key) and sentence.startswith(key) and sentence[len(key) : len(key) + 1] in {".", ":", "[", " "}

@@ -1,0 +1,104 @@
+"""`ingress-manager play`: the shell."""
+
+import errno
+import gc
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from ingress_manager.commands.explain.entries import entries
+from ingress_manager.commands.play.answer import play as result_of
+from ingress_manager.commands.printing.console import note
+from ingress_manager.commands.reading.options import settings_option, settings_text
+
+PORT = 8090
+PAGE = Path(__file__).with_name("page")
+"""The folder of the page's files."""
+
+CONTENT_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+class Typed(msgspec.Struct):
+    """What the page asks with."""
+
+    service: str
+    settings: str
+
+
+@click.command(short_help="See in a browser what Services become, as you type.")
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="The port of 127.0.0.1 on which the page is served; 0: any that is free.",
+)
+@click.option("--no-open", is_flag=True, help="Open no browser.")
+@settings_option("the defaults")
+def play(port: int, no_open: bool, settings: str | None) -> None:
+    """Serve a page that shows what Services become, while you type them and the settings.
+
+    The page is for this machine alone, and asks no other. Its address is printed; Ctrl-C ends it.
+
+    Exit status: 0 when Ctrl-C ends it, 2 for wrong use, also when the port is taken.
+
+    \b
+    Examples:
+      ingress-manager play
+      ingress-manager play --settings settings.yaml
+      ingress-manager play --port 0 --no-open
+    """  # noqa: D301 - \b keeps click from joining lines
+    # The other commands end soon, and work without it.
+    gc.enable()
+    # Importing it takes as long as importing half of the rest, and no other command needs it.
+    from ingress_manager.commands.play.loopback import Loopback  # noqa: PLC0415
+
+    files, functions = page(settings_text(settings) if settings is not None else ""), {"/result": result}
+    try:
+        server = Loopback(port, files, functions)
+    except OSError as error:
+        reason = "is taken" if error.errno == errno.EADDRINUSE else f"can't be used: {error.strerror}"
+        raise click.UsageError(f"port {port} {reason}; --port N takes another, --port 0 any that is free") from error
+    with suppress(KeyboardInterrupt), server:
+        click.echo(server.url)
+        note("Ctrl-C ends it.")
+        if not no_open:
+            open_browser(server.url)
+        server.serve_forever()
+
+
+def page(settings: str) -> dict[str, tuple[str, bytes]]:
+    """Return the files of the page: the type and the content of each, by its path. `settings` stand in it at first."""
+    files = {f"/{file.name}": file.read_bytes() for file in PAGE.iterdir()}
+    examples = json.loads(files.pop("/examples.json"))
+    start: dict[str, Any] = {"settings": settings, "examples": examples, "help": entries()}
+    named = {path: (CONTENT_TYPES[Path(path).suffix], content) for path, content in files.items()}
+    return {**named, "/": named["/page.html"], "/start.json": ("application/json", msgspec.json.encode(start))}
+
+
+def result(body: bytes) -> bytes:
+    """Return what the page shows, as JSON. Raises ValueError when it isn't asked for as the page does."""
+    try:
+        # A browser can send half of a character, which msgspec doesn't read.
+        typed = msgspec.convert(json.loads(body), Typed)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise ValueError('it must be {"service": "…", "settings": "…"}') from error
+    return msgspec.json.encode(result_of(typed.service, typed.settings))
+
+
+def open_browser(url: str) -> None:
+    """Open a page where there is a desktop. Elsewhere, a browser for terminals could take this one."""
+    if sys.platform in {"darwin", "win32"} or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ):
+        click.launch(url)

@@ -1,0 +1,1 @@
+"""Printing: objects, commands and findings, as text that a terminal and a shell obey nothing of."""

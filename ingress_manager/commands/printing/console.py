@@ -1,0 +1,48 @@
+"""What people see on standard error: findings, notes, and that something takes its time."""
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.core.text import one_line
+
+PATIENCE = 2.0
+"""Seconds after which a person is told what is taking so long."""
+
+
+def use_colour(context: click.Context) -> None:
+    """Turn colour off where NO_COLOR asks for it (https://no-color.org). click itself has it on terminals only."""
+    if os.environ.get("NO_COLOR"):
+        context.color = False
+
+
+def show(findings: Iterable[Finding]) -> int:
+    """Print each finding in a line of its own; return how many there are."""
+    count = 0
+    for count, finding in enumerate(findings, start=1):  # noqa: B007 - the last number is how many there are
+        line = str(finding)
+        # The sentence is what has to be read; the place before it is for editors.
+        place = line.removesuffix(one_line(finding.sentence))
+        click.echo(f"{click.style(place, bold=True)}{one_line(finding.sentence)}", err=True)
+    return count
+
+
+def note(sentence: str) -> None:
+    """Print what is worth knowing, and wrong with nothing."""
+    click.secho(one_line(sentence), dim=True, err=True)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Say on standard error what is being done, if it takes more than two seconds."""
+    timer = threading.Timer(PATIENCE, lambda: click.echo(f"… {what}", err=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

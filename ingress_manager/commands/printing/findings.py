@@ -1,0 +1,28 @@
+"""Findings: what a person has to look at, one sentence each, with the place where it can be mended."""
+
+from dataclasses import dataclass
+
+from ingress_manager.core.text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence about an object, or about a file that can't be read."""
+
+    sentence: str
+    file: str = ""
+    """Empty when the object comes from the cluster."""
+
+    line: int = 0
+    """Counted from 1; 0 when there is no file."""
+
+    about: str = ""
+    """The object, as namespace/name; empty when it is about the file."""
+
+    reason: str = ""
+    """The reason code of a refusal (ingress_manager.core.errors.Reason); empty for anything else."""
+
+    def __str__(self) -> str:
+        """Return the finding as editors and CI know it: `file:line: namespace/name: sentence`."""
+        place = f"{self.file}:{self.line}" if self.file else ""
+        return one_line(": ".join(part for part in (place, self.about, self.sentence) if part))

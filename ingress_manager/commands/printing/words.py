@@ -1,0 +1,39 @@
+"""Words of a shell: how commands are written so that any POSIX shell reads what is meant.
+
+In every command of kubectl, `--` stands before the names: nothing behind it is an option.
+"""
+
+from collections.abc import Iterable, Sequence
+from shlex import quote
+
+from ingress_manager.core.text import is_seen, one_line, quoted
+
+Command = tuple[str, ...]
+"""The arguments of a program."""
+
+
+def with_options(command: Iterable[str], options: Sequence[str]) -> Command:
+    """Return a command with `options` of kubectl, which say which cluster: before the `--`, if there is one."""
+    words = list(command)
+    place = words.index("--") if "--" in words else len(words)
+    return (*words[:place], *options, *words[place:])
+
+
+def shown(command: Iterable[str], options: Sequence[str] = (), program: str = "kubectl") -> str:
+    """Return the arguments of kubectl as one line for a shell; `options` of kubectl say which cluster."""
+    return " ".join(map(word, (program, *with_options(command, options))))
+
+
+def word(text: str) -> str:
+    """Return a text as one word for any POSIX shell. Raises ValueError for one that a person would not see as it is.
+
+    No shell could carry NUL, nor half of a character. Others would need quotes that not every shell knows.
+    """
+    if not is_seen(text):
+        raise ValueError(f"{quoted(text)} can't be a word of a script")
+    return quote(text)
+
+
+def comment(text: str) -> str:
+    """Return a line of a script that does nothing, whatever the text is."""
+    return one_line(f"# {text}")

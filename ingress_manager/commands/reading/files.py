@@ -1,0 +1,54 @@
+"""Reads files and folders, as `kubectl apply -f` does."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from ingress_manager.commands.printing.console import waiting
+from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
+from ingress_manager.core.text import one_line
+
+SUFFIXES = (".json", ".yaml", ".yml")
+STANDARD_INPUT = "-"
+
+
+def read_files(paths: Iterable[str], namespace: str, *, recursive: bool = False) -> Manifests:
+    """Return the objects in files, folders, and standard input (-). Raises click.UsageError for what isn't there."""
+    found = Manifests()
+    with waiting("reading files"):
+        for path in paths:
+            if path == STANDARD_INPUT:
+                found.extend(_decoded(sys.stdin.buffer.read(), "stdin", namespace))
+                continue
+            for file in _files(Path(path), recursive=recursive):
+                # A name may hold what a terminal obeys, or bytes that are no text.
+                found.extend(_decoded(_content(file), one_line(str(file)), namespace))
+    return found
+
+
+def _files(path: Path, *, recursive: bool) -> Iterator[Path]:
+    """Yield the file, or those of a folder whose names say that they are YAML or JSON."""
+    if not path.is_dir():
+        yield path
+        return
+    inside = sorted(file for file in path.glob("**/*" if recursive else "*") if file.suffix in SUFFIXES)
+    if not inside:
+        raise click.UsageError(f"the folder {path} holds no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file")
+    yield from inside
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"{one_line(str(file))} can't be read: {error.strerror}") from error
+
+
+def _decoded(content: bytes, file: str, namespace: str) -> Manifests:
+    try:
+        return read(content.decode("utf-8-sig"), file, namespace)
+    except UnicodeDecodeError as error:
+        line = 1 + content.count(b"\n", 0, error.start)
+        return Manifests(unreadable=[Unreadable(file, line, "is not UTF-8 text")])

@@ -1,0 +1,87 @@
+"""Runs kubectl, which has the user's credentials: nothing here has any of its own."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from ingress_manager.commands.printing.console import waiting
+from ingress_manager.commands.printing.words import with_options
+from ingress_manager.commands.reading.about import about_file
+from ingress_manager.commands.reading.manifests import Item, Manifests, read
+from ingress_manager.core.text import one_line, quoted
+
+_LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
+"""How the lines begin that kubectl's libraries log beside its own message."""
+
+
+class KubectlFailed(click.ClickException):
+    """kubectl can't be run, or has failed; the message is its own, in one line."""
+
+    exit_code = 2
+
+    @property
+    def is_unknown_kind(self) -> bool:
+        """Return whether the cluster doesn't know the kind that was asked for."""
+        return "the server doesn't have a resource type" in self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """kubectl with the options that say which cluster, and as whom."""
+
+    options: Sequence[str] = ()
+
+    def run(self, *arguments: str) -> str:
+        """Return what kubectl prints. Raises KubectlFailed with what it says on standard error."""
+        program = shutil.which("kubectl")
+        if program is None:
+            raise KubectlFailed("kubectl is not on PATH; -f FILE reads files instead")
+        with waiting(f"running kubectl {' '.join(arguments)}"):
+            ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
+                [program, *with_options(arguments, self.options)],
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
+        if ended.returncode:
+            raise KubectlFailed(message(ended.stderr) or f"kubectl failed with exit code {ended.returncode}")
+        return ended.stdout
+
+    def get(self, resources: str, *arguments: str) -> Manifests:
+        """Return the objects of some kinds, such as "services,ingresses". Raises KubectlFailed."""
+        printed = self.run("get", "--output=json", *arguments, "--", resources)
+        found = read(printed)
+        wrong = [each for each in found.unreadable if each.about]
+        if len(wrong) < len(found.unreadable) or not printed.lstrip().startswith("{"):
+            raise KubectlFailed(f"kubectl get {resources} has printed no JSON: {quoted(printed)}")
+        if wrong:
+            raise KubectlFailed(f"kubectl get {resources} has printed what no API server has: {about_file(wrong[0])}")
+        return found
+
+    def get_one(self, resource: str, *arguments: str) -> Item:
+        """Return one object, such as "configmap/settings". Raises KubectlFailed."""
+        items = self.get(resource, *arguments).items
+        if not items:
+            raise KubectlFailed(f"kubectl get {resource} has printed no object")
+        return items[0]
+
+    def get_if_known(self, resource: str, *arguments: str) -> Manifests | None:
+        """Return the objects of a kind, None when the cluster doesn't know the kind. Raises KubectlFailed."""
+        try:
+            return self.get(resource, *arguments)
+        except KubectlFailed as failed:
+            if failed.is_unknown_kind:
+                return None
+            raise
+
+
+def message(said: str) -> str:
+    """Return what kubectl says on standard error as one line, without what its libraries log."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not _LOG_LINE.match(line)]
+    return one_line(" ".join(lines))

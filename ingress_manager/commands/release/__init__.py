@@ -1,0 +1,1 @@
+"""`ingress-manager release`: an Ingress of ingress-manager's becomes one of nobody's."""

@@ -1,0 +1,44 @@
+"""`ingress-manager render`: the shell."""
+
+import click
+import msgspec
+
+from ingress_manager.commands.printing.console import note, show, waiting
+from ingress_manager.commands.printing.objects import printed
+from ingress_manager.commands.reading.about import about_file
+from ingress_manager.commands.reading.options import Source, output_option, source_options
+from ingress_manager.commands.render.rendering import render as rendered_of
+
+
+@click.command(short_help="Print the Ingresses that Services become.")
+@source_options
+@output_option
+@click.option("--check", is_flag=True, help="Print no objects, only what is wrong: for pre-commit and CI.")
+@click.pass_context
+def render(context: click.Context, source: Source, output: str, *, check: bool) -> None:
+    """Print the Ingresses that Services become, as a stream that `kubectl apply -f -` takes.
+
+    Objects of other kinds are skipped, and Lists are opened. What is refused is told on standard error, as
+    `file:line: namespace/name: sentence`, and the rest is printed all the same.
+
+    Exit status: 0 when all is fine, 1 when something is refused or can't be read, 2 for wrong use.
+
+    \b
+    Examples:
+      ingress-manager render -f service.yaml
+      kubectl kustomize overlays/production | ingress-manager render -f - --settings settings.yaml
+      ingress-manager render --check manifests/*.yaml
+      ingress-manager render --all-namespaces --output name
+    """  # noqa: D301 - \b keeps click from joining lines
+    manifests = source.read("services")
+    policy = source.policy()
+    if policy.paused:
+        note("The settings pause ingress-manager: nothing changes on the cluster until `paused` is false.")
+        policy = msgspec.structs.replace(policy, paused=False)
+    with waiting(f"deciding over {len(manifests.items)} objects"):
+        rendered = rendered_of(manifests.items, policy)
+    if not check:
+        for text in printed(rendered.objects, output):
+            click.echo(text, nl=False)
+    wrong = show(map(about_file, manifests.unreadable)) + show(rendered.findings)
+    context.exit(1 if wrong else 0)

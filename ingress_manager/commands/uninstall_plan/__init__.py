@@ -1,0 +1,1 @@
+"""`ingress-manager uninstall-plan`: the commands after which ingress-manager can go."""

@@ -1,0 +1,61 @@
+"""`ingress-manager uninstall-plan`: the shell."""
+
+import click
+
+from ingress_manager.commands.printing.console import show
+from ingress_manager.commands.printing.words import comment, shown
+from ingress_manager.commands.reading.about import about_file
+from ingress_manager.commands.reading.manifests import Manifests
+from ingress_manager.commands.reading.options import CLUSTER, FILES, Source, with_source
+from ingress_manager.commands.uninstall_plan.plan import uninstall_plan as plan_of
+
+DECORATORS = "decoratorcontrollers.metacontroller.k8s.io"
+OPTIONAL = (
+    "httproutes.gateway.networking.k8s.io",
+    DECORATORS,
+    "compositecontrollers.metacontroller.k8s.io",
+)
+"""Kinds that a cluster may not know."""
+
+
+@click.command(name="uninstall-plan", short_help="Print the commands that remove ingress-manager.")
+@click.option(
+    "--keep/--remove", default=None, help="Whether the Ingresses and HTTPRoutes stay, or go. One of the two is needed."
+)
+@click.option("--keep-metacontroller", is_flag=True, help="Metacontroller stays, even if it works for nobody else.")
+@with_source(*FILES, *CLUSTER)
+@click.pass_context
+def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None, keep_metacontroller: bool) -> None:
+    """Print the commands that remove ingress-manager from a cluster. Read them, then run them.
+
+    With --keep, every Ingress and HTTPRoute that it has made stays as it is, and is served all the time. With --remove,
+    all of them go.
+
+    Exit status: 0, 1 when a part of a file can't be read, or 2 for wrong use or when kubectl has failed.
+
+    \b
+    Examples:
+      ingress-manager uninstall-plan --keep > uninstall.sh
+      sh -e uninstall.sh
+    """  # noqa: D301 - \b keeps click from joining lines
+    if keep is None:
+        raise click.UsageError("say what becomes of the Ingresses: --keep or --remove")
+    has_controllers: bool | None = None
+    if source.files:
+        manifests = source.read("services,ingresses")
+    else:
+        manifests, has_controllers = whole_cluster(source)
+    click.echo("set -e")
+    plan = plan_of(manifests, keep=keep, keep_metacontroller=keep_metacontroller, has_controllers=has_controllers)
+    for line in plan:
+        click.echo(f"\n{comment(line)}" if isinstance(line, str) else shown(line, source.kubectl.options))
+    context.exit(1 if show(map(about_file, manifests.unreadable)) else 0)
+
+
+def whole_cluster(source: Source) -> tuple[Manifests, bool]:
+    """Return what the plan is made from, and whether the cluster knows DecoratorControllers. Raises KubectlFailed."""
+    found = source.kubectl.get("services,ingresses", "--all-namespaces")
+    others = {resource: source.kubectl.get_if_known(resource, "--all-namespaces") for resource in OPTIONAL}
+    for other in others.values():
+        found.extend(other or Manifests())
+    return found, others[DECORATORS] is not None

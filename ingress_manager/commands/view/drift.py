@@ -1,0 +1,73 @@
+"""Drift: what Metacontroller would change about an object, to make it what the hook answers.
+
+Only the labels, the annotations and the spec can differ: the hook states nothing else. Metacontroller's own record of
+what it last applied is left out, which changes nothing about how the object acts.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR
+from ingress_manager.commands.view.merge import last_applied, merge, same
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.text import quoted
+
+
+def stated(item: Object) -> Object:
+    """Return the parts of an object that the hook has a say in."""
+    metadata = item.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    annotations = metadata.get("annotations")
+    annotations = annotations if isinstance(annotations, dict) else {}
+    return {
+        "metadata": {
+            "labels": metadata.get("labels") or {},
+            "annotations": {key: value for key, value in annotations.items() if key != LAST_APPLIED},
+        },
+        "spec": item.get("spec"),
+    }
+
+
+def becomes(item: Item, wanted: Object) -> Object:
+    """Return these parts of an object as Metacontroller would make them.
+
+    Raises ValueError when Metacontroller can't read its record of what it last applied: it then does nothing.
+    """
+    last = stated(last_applied(item.object))
+    marked = stated(wanted)
+    marked["metadata"]["annotations"][DECORATOR] = CONTROLLER
+    made: Object = merge(stated(item.object), last, marked)
+    return made
+
+
+def differences(item: Item, wanted: Object) -> list[str]:
+    """Return what is different, a field each: what it is, and what it should be. Raises ValueError as `becomes`."""
+    now, then = stated(item.object), becomes(item, wanted)
+    return [] if same(now, then) else list(_differences(now, then, ""))
+
+
+def _differences(now: Any, then: Any, path: str) -> Iterator[str]:
+    if isinstance(now, dict) and isinstance(then, dict):
+        for key in dict.fromkeys((*now, *then)):
+            yield from _differences(now.get(key), then.get(key), f"{path}{_step(key)}".removeprefix("."))
+    elif isinstance(now, list) and isinstance(then, list) and len(now) == len(then):
+        for number, (one, other) in enumerate(zip(now, then, strict=True)):
+            yield from _differences(one, other, f"{path}[{number}]")
+    elif not same(now, then):
+        yield f"{path} is {_shown(now)} instead of {_shown(then)}"
+
+
+def _step(key: str) -> str:
+    return f".{key}" if key.isidentifier() else f"[{quoted(key)}]"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "absent"
+    if isinstance(value, str):
+        return quoted(value)
+    return (
+        f"a list of {len(value)}" if isinstance(value, list) else "a mapping" if isinstance(value, dict) else str(value)
+    )

@@ -1,0 +1,82 @@
+"""What makes an object ingress-manager's: Metacontroller's annotations, the Service as its controller, and our label.
+
+Source: Metacontroller's decorator controller, which takes an attachment for its own when the annotation names its
+DecoratorController and the object's controller is the parent. The label is for people, and for the policy name-taken.
+"""
+
+from typing import Any
+
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.core.copying import ADDED, NOT_COPIED
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
+
+DECORATOR = "metacontroller.k8s.io/decorator-controller"
+CONTROLLER = "ingress-manager"
+"""The name of the DecoratorController."""
+
+FINALIZER = f"metacontroller.io/decoratorcontroller-{CONTROLLER}"
+"""Metacontroller's own. It tries to take it off, may not write Services, and so never asks the hook."""
+
+HTTPROUTE = "gateway.networking.k8s.io/v1/HTTPRoute"
+
+
+def owners(item: Item) -> list[Object]:
+    """Return the owner references of an object."""
+    found = item.metadata.get("ownerReferences")
+    return [owner for owner in found if isinstance(owner, dict)] if isinstance(found, list) else []
+
+
+def controlling_service(item: Item) -> Object | None:
+    """Return the reference to the Service that controls an object, None if there is none."""
+    return next(
+        (each for each in owners(item) if each.get("controller") is True and each.get("kind") == "Service"), None
+    )
+
+
+def is_managed(item: Item) -> bool:
+    """Return whether ingress-manager looks after an object: Metacontroller changes it, and removes it."""
+    return item.annotations.get(DECORATOR) == CONTROLLER and controlling_service(item) is not None
+
+
+def is_made_for(item: Item, service: Item) -> bool:
+    """Return whether ingress-manager looks after an object, and has made it for this Service."""
+    owner = controlling_service(item)
+    return is_managed(item) and owner is not None and owner.get("uid") == service.metadata.get("uid")
+
+
+def marks(item: Item, service: Item) -> dict[str, Any]:
+    """Return the metadata, for a merge patch, that make an object which is nobody's that of a Service."""
+    reference = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "name": service.name,
+        "uid": service.metadata.get("uid"),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    annotations: dict[str, Any] = {DECORATOR: CONTROLLER}
+    if LAST_APPLIED in item.annotations:
+        # A record from an earlier time: Metacontroller would remove the fields that only this record has.
+        annotations[LAST_APPLIED] = None
+    return {
+        "resourceVersion": item.metadata.get("resourceVersion"),
+        "labels": {MANAGED_BY_LABEL: MANAGED_BY},
+        "annotations": annotations,
+        "ownerReferences": [reference],
+    }
+
+
+def without_marks(item: Item) -> dict[str, Any]:
+    """Return the metadata, for a merge patch, that make an object of ingress-manager nobody's.
+
+    All at once: an admission policy denies a change that takes the owner and leaves the annotation.
+    """
+    ours = (DECORATOR, LAST_APPLIED, NOT_COPIED, ADDED)
+    kept = [owner for owner in owners(item) if owner != controlling_service(item)]
+    metadata: dict[str, Any] = {"resourceVersion": item.metadata.get("resourceVersion")}
+    if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
+        metadata["labels"] = {MANAGED_BY_LABEL: None}
+    metadata["annotations"] = {key: None for key in ours if key in item.annotations}
+    return {**metadata, "ownerReferences": kept or None}

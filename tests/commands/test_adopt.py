@@ -1,0 +1,491 @@
+"""`ingress-manager adopt`: every folder of tests/commands/adopt holds an Ingress, and what becomes of it.
+
+ingress.yaml    the Ingress; its first line says why the case exists
+service.yaml    its Service, or several
+settings.yaml   the administrator's settings, if they aren't those of tests/commands/adopt/settings.yaml
+accept.txt      the fields that may change, if any
+steps.sh        what is printed: the steps, or as comments what can be done instead
+refusal.txt     why it can't be adopted, if it can't
+notes.txt       what is worth knowing, if anything
+
+`make cases` writes the last three. tests/e2e/test_adopt.py takes the steps on a cluster.
+"""
+
+import json
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from devcluster.sync_requests import service
+from ingress_manager.commands.adopt.adoption import Adoption, adopt
+from ingress_manager.commands.annotating.wishes import wishes
+from ingress_manager.commands.plans import taking as shell_steps
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
+from ingress_manager.core.annotations import Route, read
+from ingress_manager.core.kubernetes import Service
+from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.settings import parse
+from tests.commands.commands import Ended, asked, kubectl_that_answers, run
+from tools import cases
+
+ADOPTIONS = cases.cases_in(cases.ADOPTIONS)
+FILES = {"ingress.yaml", "service.yaml", "settings.yaml", "accept.txt"}
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
+
+
+def plan(case: Path) -> Adoption:
+    [adoption] = adopt(*cases.adoptable(case))
+    return adoption
+
+
+@pytest.mark.parametrize("case", ADOPTIONS, ids=lambda path: path.name)
+def test_what_becomes_of_an_ingress_is_as_the_case_says(case: Path) -> None:
+    becomes = cases.adopted(case)
+    assert becomes == {name: (case / name).read_text(encoding="utf-8") for name in becomes}
+    assert {path.name for path in case.iterdir()} - FILES == set(becomes)
+    assert (case / "ingress.yaml").read_text(encoding="utf-8").startswith("# ")
+    assert ("refusal.txt" in becomes) == case.name.endswith("-refused")
+    assert (case / "accept.txt").exists() == case.name.endswith("-accepted")
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in ADOPTIONS if case.name[-8:] != "-refused"], ids=lambda path: path.name
+)
+def test_an_adopted_ingress_keeps_its_spec_but_for_what_is_accepted(case: Path) -> None:
+    _, [ingress], _, accepted = cases.adoptable(case)
+    spec = plan(case).spec
+    assert spec is not None
+    changed = {
+        field for field in {**spec, **ingress.object["spec"]} if spec.get(field) != ingress.object["spec"].get(field)
+    }
+    assert changed == {field.split(".")[1] for field in accepted if field.startswith("spec.")}
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in ADOPTIONS if (case / "accept.txt").exists()], ids=lambda path: path.name
+)
+def test_nothing_is_done_while_one_of_the_changes_is_not_accepted(case: Path) -> None:
+    manifests, wanted, policy, accepted = cases.adoptable(case)
+    for left_out in accepted:
+        [adoption] = adopt(manifests, wanted, policy, {*accepted} - {left_out})
+        assert (adoption.steps, adoption.spec) == ([], None)
+        assert {finding.sentence.partition(": ")[0] for finding in adoption.findings} == {left_out}
+        assert all(f"--accept-changes {left_out}" in finding.sentence for finding in adoption.findings)
+
+
+@pytest.mark.parametrize("case", ADOPTIONS, ids=lambda path: path.name)
+def test_the_service_is_annotated_before_the_ingress_is_given_to_it(case: Path) -> None:
+    commands = [asked(step.command) for step in plan(case).steps]
+    last = [("annotate", "service")] if case.name == "annotated-already" else []
+    wanted = (
+        [("annotate", "service"), ("patch", "ingress"), ("wait", f"ingress/{case.name}"), *last] if commands else []
+    )
+    assert commands == wanted
+    assert [step.until is not None for step in plan(case).steps] == [number == 0 for number in range(len(commands))]
+
+
+@pytest.mark.parametrize("case", cases.cases_in(cases.CASES), ids=lambda path: path.name)
+def test_what_ingress_manager_makes_it_can_adopt(case: Path) -> None:
+    """Each Ingress of tests/cases, as if a person had written it, for a Service that asks for nothing yet."""
+    made = cases.stated(case).get(cases.INGRESS)
+    if not made:
+        return
+    shop = yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8"))
+    stated = shop["metadata"].get("annotations") or {}
+    shop["metadata"]["annotations"] = {key: value for key, value in stated.items() if not key.startswith("ingress/")}
+    made["metadata"].pop("labels")
+    settings = case / "settings.yaml"
+    policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
+    ingress = Item(made, Origin("", "default"))
+    [adoption] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
+    assert adoption.findings == ()
+    assert (adoption.spec, adoption.changes) == (made["spec"], [])
+    shop["metadata"]["annotations"] = stated
+    [again] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
+    assert (again.steps, again.spec) == ([], made["spec"]), "what the case says suffices"
+
+
+def test_what_annotations_ask_for_is_what_was_asked_for() -> None:
+    here = in_namespace(Policy(), "team-a")
+    shop = msgspec.convert(service(ports=[{"name": "http", "port": 80}, {"name": "admin", "port": 8080}]), Service)
+    routes = [Route("a.example.com", "/1:20", "Exact", "http"), Route("b.example.com", "/~,a=&@", None, "8080")]
+    asked = read(wishes(shop, routes, here, ingress_class="other", tls=True))
+    assert asked is not None
+    assert not asked.problems
+    assert asked.routes == (
+        Route("a.example.com", "/1:20", "Exact", "http"),
+        Route("b.example.com", "/~,a=&@", None, "8080"),
+    )
+    assert (asked.ingress_class, asked.tls, asked.hosts, asked.port) == ("other", True, None, None)
+    unknown = wishes(shop, [Route("example.com", "/", None, "metrics")], here)
+    assert unknown == {"ingress/http": "true", "ingress/port": "metrics"}
+
+
+# The shell.
+
+CASE = cases.ADOPTIONS / "hosts"
+DEFAULTS = "With the default settings; --settings FILE takes others.\n"
+
+
+def objects(case: Path = CASE, **changes: Any) -> dict[str, Any]:
+    """Return what kubectl answers when it is asked for the Services and Ingresses of a case."""
+    manifests, _, _, _ = cases.adoptable(case)
+    return {"kind": "List", "apiVersion": "v1", "items": [item.object for item in manifests.items], **changes}
+
+
+def test_a_dump_is_planned_without_a_cluster(tmp_path: Path) -> None:
+    (tmp_path / "dump.json").write_text(json.dumps(objects()))
+    ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json")
+    assert (ended.status, ended.out, ended.err) == (0, (CASE / "steps.sh").read_text(), DEFAULTS)
+    without = run("adopt", "hosts", "-n", "team-a", "-f", tmp_path / "dump.json", "--without-event")
+    assert [line.split()[0] for line in without.out.splitlines()[2:-1]] == ["kubectl", "sleep", "kubectl", "kubectl"]
+
+
+def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() -> None:
+    text = "".join((CASE / name).read_text() + "---\n" for name in ("service.yaml", "ingress.yaml"))
+    ended = run("adopt", "hosts", "-f", "-", "-n", "team-a", stdin=text)
+    printed = (
+        "# team-a/hosts\n"
+        "kubectl annotate --namespace=team-a -- service hosts ingress/http=true "
+        "'ingress/host=www.hosts.example.com, hosts.example.com'\n"
+        "# The next steps need the Ingress and the Service as the cluster has them:\n"
+        "ingress-manager adopt team-a/hosts --apply\n"
+    )
+    assert ended == (0, printed, DEFAULTS)
+    hosts = "www.hosts.example.com, hosts.example.com"
+    metadata = f"  name: hosts\n  annotations: {{ingress/http: 'true', ingress/host: '{hosts}'}}\n"
+    annotated = text.replace("  name: hosts\n", metadata, 1)
+    again = run("adopt", "hosts", "-f", "-", "-n", "team-a", stdin=annotated)
+    assert again.out.splitlines()[1:] == ended.out.splitlines()[2:]
+
+
+def test_a_refused_one_is_told_and_what_can_be_done_instead_is_printed_as_comments(tmp_path: Path) -> None:
+    case = cases.ADOPTIONS / "several-services-refused"
+    (tmp_path / "dump.json").write_text(json.dumps(objects(case)))
+    ended = run("adopt", "team-a/several-services-refused", "-f", tmp_path / "dump.json")
+    assert ended.status == 1
+    assert ended.out == (case / "steps.sh").read_text()
+    assert all(line.startswith("#") for line in ended.out.splitlines())
+    assert "team-a/several-services-refused: spec.rules: leads to 2 Services" in ended.err
+
+
+def test_what_a_file_holds_cannot_become_a_command() -> None:
+    names = ["a; reboot", "b\nreboot"]
+    path = {"path": "/", "pathType": "Prefix"}
+    paths = [{**path, "backend": {"service": {"name": name, "port": {"number": 80}}}} for name in names]
+    rules = [{"host": "a.example.com", "http": {"paths": paths}}]
+    ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": {"rules": rules}}
+    annotations = {"cert-manager.io/x\nreboot": "", "nginx.ingress.kubernetes.io/proxy-read-timeout": "1\nreboot"}
+    items: list[Any] = [{**ingress, "metadata": {"name": "b\nreboot", "annotations": annotations}}]
+    items += [{**service(), "metadata": {"name": name}} for name in names]
+    text = "\n".join(map(json.dumps, items))
+    for command in (["adopt", "b\nreboot"], ["uninstall-plan", "--keep"], ["release", "a; reboot", "b\nreboot"]):
+        ended = run(*command, "-f", "-", stdin=text)
+        assert "reboot" not in shlex.split(ended.out, comments=True)
+        assert "reboot" not in ended.out.splitlines()
+
+
+def test_what_no_script_can_hold_is_told_and_nothing_is_printed_of_its_ingress() -> None:
+    """What is to be said, what was said before, and what one of several Services is to say."""
+    annotated, named, several = objects(), objects(), objects(cases.ADOPTIONS / "several-services-refused")
+    annotated["items"][0]["metadata"]["annotations"] = {"ingress/host": "a\u202e"}
+    for found in (named, several):
+        for item in found["items"]:
+            if "ports" in item["spec"]:
+                item["spec"]["ports"] = [
+                    {"name": f"{name}\0", "port": port} for name, port in (("a", 3000), ("b", 3001))
+                ]
+            for rule in item["spec"].get("rules", ()):
+                for path in rule["http"]["paths"]:
+                    path["backend"]["service"]["port"] = {"name": "a\0"}
+    told = "holds characters that a person would not see in a command, so none is made"
+    port = ("--accept-changes", "spec.rules.http.paths.backend.service.port")
+    for found, said, accept in (
+        (annotated, 'ingress/host: "a\\u202e"', ()),
+        (named, 'ingress/port: "a\\x00"', port),
+    ):
+        ended = run("adopt", "team-a/hosts", "-f", "-", *accept, stdin=json.dumps(found))
+        assert (ended.status, ended.out) == (1, "")
+        assert ended.err.startswith(f"{DEFAULTS}stdin:1: team-a/hosts: {said} {told}: ")
+    ended = run("adopt", "team-a/several-services-refused", "-f", "-", stdin=json.dumps(several))
+    assert ended.status == 1
+    assert f"Service several-services-cart can't be annotated by a command: {said} {told}" in ended.out
+    assert "kubectl annotate" not in ended.out
+
+
+def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:
+    (tmp_path / "dump.json").write_text(json.dumps(objects()))
+    ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json", "--accept-changes", "spec.tsl")
+    assert (ended.status, ended.err) == (
+        0,
+        f"{DEFAULTS}--accept-changes spec.tsl has no effect: this field would stay as it is.\n",
+    )
+
+
+def test_an_ingress_that_is_ingress_managers_already_is_left_alone(tmp_path: Path) -> None:
+    found = objects()
+    ingress, owner = found["items"][1], found["items"][0]["metadata"]
+    reference = {"apiVersion": "v1", "kind": "Service", "name": "hosts", "uid": owner["uid"], "controller": True}
+    ingress["metadata"] |= {
+        "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"},
+        "ownerReferences": [reference],
+    }
+    (tmp_path / "dump.json").write_text(json.dumps(found))
+    ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json")
+    assert ended == (0, "", f"{DEFAULTS}team-a/hosts: is ingress-manager's already\n")
+
+
+@pytest.mark.parametrize(
+    ("reason", "arguments", "message"),
+    [
+        ("no name", [], "Missing argument '[NAMESPACE/]INGRESS...'"),
+        ("no such Ingress", ["team-a/nobody", "-f", "-"], "there is no Ingress team-a/nobody"),
+        ("another namespace", ["hosts", "-f", "-", "-n", "b"], "there is no Ingress hosts"),
+        ("files can't be changed", ["hosts", "-f", "-", "--apply"], "--apply works on the cluster, not on files"),
+    ],
+)
+def test_wrong_use_is_told_with_exit_status_2(reason: str, arguments: list[str], message: str) -> None:
+    ended = run("adopt", *arguments, stdin=json.dumps(objects()))
+    assert (ended.status, ended.out) == (2, ""), reason
+    assert message in ended.err
+
+
+def test_a_name_in_several_namespaces_needs_one() -> None:
+    both = objects()
+    both["items"] += [{**item, "metadata": {**item["metadata"], "namespace": "b"}} for item in both["items"]]
+    ended = run("adopt", "hosts", "-f", "-", stdin=json.dumps(both))
+    assert (ended.status, ended.out) == (2, "")
+    assert "there are several of the name hosts: write NAMESPACE/hosts" in ended.err
+
+
+# With --apply, on a kubectl that only answers; tests/e2e/test_adopt.py has a real one.
+
+EVENT = "1 Sync error: … Ingress team-a/hosts is in the way: …\n"
+AGAIN = EVENT.replace("1", "2", 1)
+
+
+class Cluster:
+    """Answers in the place of kubectl. Events are answered with one text after the other, then always with the last."""
+
+    def __init__(self, *events: str, found: dict[str, Any] | None = None) -> None:
+        self.found = found or objects()
+        self.after: dict[str, Any] = self.found
+        self.events = list(events)
+        self.failing = ""
+        self.stopped = ""
+        self.calls: list[str] = []
+
+    def run(self, kubectl: Kubectl, *arguments: str) -> str:
+        self.calls.append(" ".join(asked(arguments)))
+        assert list(kubectl.options) == ["--context=there"]
+        if self.stopped and self.calls[-1].startswith(self.stopped):
+            raise KeyboardInterrupt
+        if arguments[0] == self.failing:
+            raise KubectlFailed("Error from server (Conflict): the object has been modified")
+        if asked(arguments) == ("get", "events"):
+            return self.events.pop(0) if len(self.events) > 1 else self.events[0]
+        if asked(arguments) == ("get", "services,ingresses"):
+            return json.dumps(self.found)
+        return json.dumps(self.after) if asked(arguments) == ("get", "ingresses") else ""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    path = tmp_path / "settings.yaml"
+    path.write_text((cases.ADOPTIONS / "settings.yaml").read_text())
+    return path
+
+
+def applied(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, *arguments: str | Path) -> Ended:
+    """Return what `adopt --apply` does on a cluster."""
+
+    def answer(kubectl: Kubectl, *words: str) -> str:
+        return cluster.run(kubectl, *words)
+
+    monkeypatch.setattr(Kubectl, "run", answer)
+    monkeypatch.setattr(shell_steps, "PATIENCE", 0.01)
+    monkeypatch.setattr(shell_steps, "INTERVAL", 0.001)
+    monkeypatch.setattr(shell_steps, "PAUSE", 0)
+    return run("adopt", "team-a/hosts", "--apply", "--context", "there", *arguments)
+
+
+def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch, settings: Path
+) -> None:
+    cluster = Cluster("", "", EVENT)
+    ended = applied(monkeypatch, cluster, "--settings", settings)
+    assert (ended.status, ended.err) == (0, "")
+    *steps, last = ended.out.splitlines()
+    lines = (CASE / "steps.sh").read_text().splitlines()
+    printed = [f"$ {line.replace(' -- ', ' --context=there -- ')}" for line in lines if line.startswith("kubectl")]
+    assert (steps, last) == (printed, "team-a/hosts is ingress-manager's.")
+    assert cluster.calls == [
+        "get services,ingresses",
+        *("get events", "annotate service", "get events", "get events"),
+        *("patch ingress", "wait ingress/hosts", "get ingresses"),
+    ]
+
+
+def test_an_event_of_an_earlier_time_proves_nothing(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    cluster = Cluster(EVENT, EVENT, AGAIN)
+    assert applied(monkeypatch, cluster, "--settings", settings).status == 0
+    assert cluster.calls.count("get events") == 3
+
+
+@pytest.mark.parametrize(
+    ("reason", "events", "last"),
+    [
+        ("no Event at all", [""], "none"),
+        ("only one of an earlier time", [EVENT], EVENT[2:-1]),
+        ("another one", ["", "7 Sync error: … refused\n\n"], "Sync error: … refused"),
+    ],
+)
+def test_without_a_new_event_it_stops_and_says_how_to_go_back(
+    reason: str, events: list[str], last: str, monkeypatch: pytest.MonkeyPatch, settings: Path
+) -> None:
+    cluster = Cluster(*events)
+    ended = applied(monkeypatch, cluster, "--settings", settings)
+    assert ended.status == 2, reason
+    assert "patch ingress" not in cluster.calls
+    assert "team-a/hosts: Metacontroller has not reported within 0.01 s that Ingress team-a/hosts is in the way." in (
+        ended.err
+    )
+    assert f"The last Event of Service team-a/hosts: {last}. " in ended.err
+    back = "kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-"
+    assert ended.err.endswith(f"To go back:\n  {back}\n")
+
+
+def test_the_first_error_ends_it_and_what_was_done_is_told(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    cluster = Cluster("", EVENT)
+    cluster.failing = "patch"
+    ended = applied(monkeypatch, cluster, "--settings", settings)
+    assert ended.status == 2
+    assert ended.err == (
+        "Error: team-a/hosts: Error from server (Conflict): the object has been modified\n"
+        "Done so far:\n"
+        "  kubectl annotate --namespace=team-a --resource-version=1 --context=there -- service hosts ingress/http=true "
+        "'ingress/host=www.hosts.example.com, hosts.example.com'\n"
+        "To go back:\n"
+        "  kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-\n"
+    )
+    cluster.failing = "annotate"
+    assert applied(monkeypatch, cluster, "--settings", settings).err.endswith("\nNothing of it was done.\n")
+    cluster = Cluster("", EVENT)
+    cluster.failing = "wait"
+    back = "To go back:\n  ingress-manager release team-a/hosts --apply --context=there\n  kubectl annotate --namespace"
+    assert back in applied(monkeypatch, cluster, "--settings", settings).err
+
+
+def test_who_stops_it_is_told_what_was_done(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    for stopped, done in (("annotate", ["annotate"]), ("get events", []), ("patch", ["annotate", "patch"])):
+        cluster = Cluster("", EVENT)
+        cluster.stopped = stopped
+        ended = applied(monkeypatch, cluster, "--settings", settings)
+        assert ended.status == 2
+        first, *lines = ended.err.splitlines()
+        assert first == "Error: team-a/hosts: interrupted"
+        assert [line.split()[1] for line in lines if "kubectl" in line and "ingress/http=true" in line] == done[:1]
+        assert [line.split()[1] for line in lines if "kubectl patch" in line] == done[1:]
+        assert ("Nothing of it was done." in lines) == (not done)
+        assert ("To go back:" in lines) == bool(done)
+
+
+def test_waiting_in_the_place_of_the_event_is_told(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def waiting(what: str) -> Iterator[None]:
+        told.append(what)
+        yield
+
+    monkeypatch.setattr(shell_steps, "waiting", waiting)
+    assert applied(monkeypatch, Cluster(""), "--settings", settings, "--without-event").status == 0
+    assert told == ["waiting 0 seconds, so that Metacontroller sees it"]
+
+
+def test_what_is_printed_is_for_the_cluster_that_was_looked_at(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    for case in ("several-services-refused", "another-name-refused", "our-label-refused", "hosts"):
+        cluster = Cluster("", found=objects(cases.ADOPTIONS / case))
+
+        def answer(kubectl: Kubectl, *words: str, cluster: Cluster = cluster) -> str:
+            return cluster.run(kubectl, *words)
+
+        monkeypatch.setattr(Kubectl, "run", answer)
+        printed = run("adopt", f"team-a/{case}", "--context", "there", "--settings", settings).out
+        commands = [line.lstrip("# ") for line in printed.splitlines() if "kubectl " in line or "adopt" in line]
+        assert commands
+        for command in (each for each in commands if each.startswith(("kubectl", "ingress-manager"))):
+            words = shlex.split(command.removesuffix(" &&"))
+            assert words[words.index("--") - 1 if "--" in words else -1] == "--context=there"
+
+
+def test_in_a_pause_metacontrollers_record_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    settings.write_text("paused: true\n")
+    cluster = Cluster("")
+    ended = applied(monkeypatch, cluster, "--settings", settings, "--without-event")
+    assert (ended.status, ended.out.splitlines()[-1]) == (0, "team-a/hosts is ingress-manager's.")
+    assert [call.split()[0] for call in cluster.calls] == ["get", "annotate", "patch", "get"]
+    told = "the settings pause ingress-manager: end the pause first, or add --without-event"
+    assert told in run("adopt", "team-a/hosts", "-f", "-", "--settings", settings, stdin=json.dumps(objects())).err
+
+
+def test_the_event_can_be_done_without(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    cluster = Cluster("")
+    settings.write_text("paused: true\n")
+    refused = applied(monkeypatch, cluster, "--settings", settings)
+    assert refused.status == 2
+    assert "the settings pause ingress-manager: end the pause first, or add --without-event" in refused.err
+    assert applied(monkeypatch, cluster, "--settings", settings, "--without-event").status == 0
+    assert "get events" not in cluster.calls
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        (
+            "metadata",
+            {"name": "hosts", "namespace": "team-a", "uid": "another"},
+            "was deleted and made again meanwhile",
+        ),
+        ("spec", {}, "its spec is not the one that was planned: does the cluster have other settings?"),
+    ],
+)
+def test_an_ingress_that_is_not_as_planned_afterwards_is_told(
+    field: str, value: Any, sentence: str, monkeypatch: pytest.MonkeyPatch, settings: Path
+) -> None:
+    cluster = Cluster("", EVENT)
+    cluster.after = objects()
+    cluster.after["items"][1][field] = value
+    ended = applied(monkeypatch, cluster, "--settings", settings)
+    assert (ended.status, ended.err) == (1, f"team-a/hosts: {sentence}\n")
+    assert "is ingress-manager's" not in ended.out
+
+
+def test_the_settings_have_to_be_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls = kubectl_that_answers(tmp_path, monkeypatch, {"services,ingresses": objects()})
+    ended = run("adopt", "team-a/hosts", "--apply")
+    assert (ended.status, ended.out) == (2, "")
+    assert "the settings of the cluster can't be read: Error from server: no; --settings FILE names them" in ended.err
+    assert len(calls.read_text().splitlines()) == 2
+    assert run("adopt", "team-a/hosts").status == 0
+
+
+def test_refused_ones_do_not_keep_others_from_being_adopted(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    found = objects()
+    found["items"] += objects(cases.ADOPTIONS / "every-host-refused")["items"]
+    cluster = Cluster("", EVENT, found=found)
+    ended = applied(monkeypatch, cluster, "--settings", settings, "team-a/every-host-refused")
+    assert ended.status == 1
+    assert ended.out.endswith("team-a/hosts is ingress-manager's.\n")
+    assert "team-a/every-host-refused: spec.rules: no rule has a host" in ended.err

@@ -1,0 +1,187 @@
+"""What kubectl prints, and what a folder holds, may be forged: a command tells of it in lines, and never breaks off."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devcluster.sync_requests import Object, as_created, service
+from ingress_manager.commands.plans import taking as shell_steps
+from ingress_manager.commands.reading.kubectl import Kubectl
+from ingress_manager.core.text import is_seen
+from tests.commands.commands import Ended, asked, run
+
+EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
+SHOP = service({"ingress/http": "true", "fabric8.io/expose": "true", "fabric8.io/exposeUrl": "http://a.example.com"})
+BACKEND = {"service": {"name": "shop", "port": {"number": 80}}}
+PATHS = [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]
+NAMES = {"name": "shop", "namespace": "team-a", "uid": "5", "resourceVersion": "5"}
+BY_HAND: Object = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "Ingress",
+    "metadata": NAMES,
+    "spec": {"ingressClassName": "nginx", "rules": [{"host": "a.example.com", "http": {"paths": PATHS}}]},
+}
+OURS = as_created(
+    {**BY_HAND, "metadata": {**NAMES, "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}}}, SHOP
+)
+ROUTE = {
+    **OURS,
+    "apiVersion": "gateway.networking.k8s.io/v1",
+    "kind": "HTTPRoute",
+    "spec": {"parentRefs": [{"name": "w"}]},
+}
+VOLUMES = [{"name": "settings", "configMap": {"name": "settings"}}]
+DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {"volumes": VOLUMES}}}}
+CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "class: nginx\n"}}
+CONTROLLER = {"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "DecoratorController", "metadata": {"name": "a"}}
+EXPOSE = {**CONFIGMAP, "metadata": {"name": "exposecontroller"}, "data": {"config.yml": "domain: example.com\n"}}
+ANSWERS: dict[str, list[Object]] = {
+    "services": [SHOP],
+    "services,ingresses": [SHOP, OURS],
+    "ingresses": [BY_HAND],
+    "ingresses.networking.k8s.io": [OURS],
+    "httproutes.gateway.networking.k8s.io": [ROUTE],
+    "deployment/ingress-manager": [DEPLOYMENT],
+    "configmap/settings": [CONFIGMAP],
+    "configmaps": [EXPOSE],
+    "decoratorcontrollers.metacontroller.k8s.io": [CONTROLLER],
+    "compositecontrollers.metacontroller.k8s.io": [],
+}
+COMMANDS = (
+    *(["render", "-o", form] for form in ("yaml", "json", "name")),
+    *(["audit", "-o", form] for form in ("table", "json", "markdown")),
+    *(["adopt", "team-a/shop"], ["release", "team-a/shop"], ["release", "team-a/shop", "--apply"]),
+    *(["uninstall-plan", "--keep"], ["uninstall-plan", "--remove"], ["migrate"]),
+)
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for level in range(levels):
+        value = {"a": value} if level % 2 else [value]
+    return value
+
+
+ODD = [
+    None,
+    0,
+    -1,
+    True,
+    1e400,
+    10**400,
+    "",
+    "--all",
+    EVIL,
+    "\0",
+    [],
+    [None],
+    [EVIL],
+    {},
+    {EVIL: EVIL},
+    nested(150),
+    nested(900),
+]
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], *arguments: str | Path) -> Ended:
+    """Return what a command does when kubectl prints the answers: objects, or else any text."""
+
+    def answer(_: Kubectl, *words: str) -> str:
+        verb, name = asked(words)
+        if verb != "get":
+            return ""
+        found = answers.get(name, f"7 {EVIL}")
+        return found if isinstance(found, str) else json.dumps({"kind": "List", "apiVersion": "v1", "items": found})
+
+    monkeypatch.setattr(Kubectl, "run", answer)
+    monkeypatch.setattr(shell_steps, "PATIENCE", 0.001)
+    monkeypatch.setattr(shell_steps, "INTERVAL", 0.001)
+    return run(*arguments)
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places(value[key], (*path, key))
+
+
+def put(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
+    """Return a value in which another stands at a place."""
+    if not path:
+        return other
+    made = value.copy()
+    made[path[0]] = put(value[path[0]], path[1:], other)
+    return made
+
+
+@given(st.data())
+def test_whatever_kubectl_prints_is_told_in_lines_and_no_terminal_obeys_it(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from([key for key, objects in ANSWERS.items() if objects]))
+    place = data.draw(st.sampled_from(list(places(ANSWERS[name]))))
+    forged = put(ANSWERS[name], place, data.draw(st.sampled_from(ODD)))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for command in COMMANDS:
+            ended = answered(monkeypatch, {**ANSWERS, name: forged}, *command)
+            assert ended.status in {0, 1, 2}
+            assert is_seen(ended.out + ended.err), command
+
+
+@pytest.mark.parametrize(
+    "volumes",
+    [-1, [EVIL], [{"name": "settings", "configMap": {}}], [{"name": "settings", "configMap": {"name": "--all"}}]],
+)
+def test_a_deployment_that_no_api_server_has_has_no_settings(volumes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    forged = put([DEPLOYMENT], (0, "spec", "template", "spec", "volumes"), volumes)
+    ended = answered(monkeypatch, {**ANSWERS, "deployment/ingress-manager": forged}, "render")
+    assert "the Deployment ingress-manager/ingress-manager mounts no ConfigMap" in ended.err
+
+
+def test_a_name_that_no_api_server_has_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    forged = put([SHOP], (0, "metadata", "name"), EVIL)
+    ended = answered(monkeypatch, {**ANSWERS, "services": forged}, "render")
+    assert (ended.status, ended.out) == (2, "")
+    assert "kubectl get services has printed what no API server has: team-a/\\x1b[31m" in ended.err
+
+
+def test_an_event_that_another_has_written_is_shown_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = answered(monkeypatch, {**ANSWERS, "events": "7 \x1b[31mred\n"}, "release", "team-a/shop", "--apply")
+    assert ended.status == 2
+    assert "The last Event of Service team-a/shop: \\x1b[31mred. Where" in ended.err
+
+
+def test_what_is_printed_as_yaml_or_json_is_the_same_to_a_program_and_no_terminal_obeys_it(tmp_path: Path) -> None:
+    """The last character takes two halves in JSON."""
+    evil, key = f"{EVIL}\U000e0041", "example.com/a"
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(f"copyAnnotations: {{{key}: any}}\n")
+    shop = json.dumps(service({"ingress/http": "true", key: evil}))
+    for form, read in (("yaml", yaml.safe_load), ("json", lambda text: json.loads(text)["items"][0])):
+        ended = run("render", "-f", "-", "-o", form, "--settings", settings, stdin=shop)
+        assert is_seen(ended.out)
+        assert read(ended.out)["metadata"]["annotations"][key] == evil
+
+
+def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    bad = json.dumps(service({"ingress/http": "maybe"}))
+    (folder / "\x1b[31m\udcff.json").write_text(bad)
+    ended = run("audit", "-o", "json", "-f", folder)
+    assert json.loads(ended.out)["findings"][0]["file"] == f"{folder}/\\x1b[31m\\udcff.json"
+    (folder / "\x1b[31m.yaml").symlink_to("nowhere")
+    ended = run("audit", "-f", folder)
+    assert (ended.status, is_seen(ended.err)) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
+def test_an_option_that_no_script_can_hold_is_wrong_use(option: str) -> None:
+    ended = run("uninstall-plan", "--keep", option, "a\u200bb")
+    assert (ended.status, ended.out) == (2, "")
+    assert f'{option}\': "a\\u200bb" holds characters that a person would not see in a command' in ended.err

@@ -1,0 +1,146 @@
+"""The program: its two names, its version, help, completion and colours, and what the others need not carry for it."""
+
+import gc
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from devcluster.build import REPOSITORY
+from devcluster.programs import find_kubectl
+from ingress_manager import __version__
+from ingress_manager.commands import main
+from ingress_manager.commands.explain.command import complete
+from ingress_manager.commands.printing import console
+from tests.commands.commands import run
+
+BIN = Path(sys.executable).parent
+BAD = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations: {ingress/http: 'yes'}\nspec: {}\n"
+
+
+def started(*command: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Return what a program printed that was started as a person starts it."""
+    path = os.pathsep.join((str(BIN), str(find_kubectl().path.parent), os.environ["PATH"]))
+    variables = {**os.environ, "PATH": path, **environment}
+    return subprocess.run(command, cwd=REPOSITORY, env=variables, capture_output=True, text=True, check=False)
+
+
+def test_kubectl_runs_it_as_a_plugin() -> None:
+    ended = started("kubectl", "ingress-manager", "render", "-o", "name", "tests/cases/http-true/service.yaml")
+    assert (ended.returncode, ended.stdout) == (0, "ingress.networking.k8s.io/shop\n")
+    assert started("kubectl", "ingress-manager", "--help").stdout.startswith("Usage: kubectl ingress-manager ")
+
+
+def test_its_version_is_that_of_the_package() -> None:
+    assert started("ingress-manager", "--version").stdout == f"ingress-manager {__version__}\n"
+
+
+@pytest.mark.parametrize("name", sorted(main.commands.commands))
+def test_every_command_has_examples_and_says_its_exit_status(name: str) -> None:
+    text = run(name, "--help").out
+    assert re.search(rf"^  Examples:\n.*ingress-manager {name}", text, re.MULTILINE)
+    assert "Exit status: 0" in " ".join(text.split())
+
+
+def test_every_command_is_named_in_the_order_of_the_alphabet_with_what_it_does() -> None:
+    lines = run("--help").out.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in lines] == sorted(main.commands.commands)
+    assert all(re.search(r" [A-Z]\w+ .*[^.]\.$", line) for line in lines), (
+        "a whole sentence, on a terminal of 80 columns"
+    )
+
+
+def test_the_shell_completes_commands_and_keys() -> None:
+    assert [item.value for item in complete(click.Context(main.commands), click.Option(["-x"]), "ingress/p")] == [
+        "ingress/path",
+        "ingress/path-type",
+        "ingress/port",
+    ]
+    typed = ("ingress-manager ex", "1", "explain"), ("ingress-manager explain host-", "2", "host-not-allowed")
+    for words, number, wanted in typed:
+        completed = started(
+            "ingress-manager", _INGRESS_MANAGER_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=number
+        )
+        assert completed.stdout == f"plain,{wanted}\n"
+    assert "complete" in started("ingress-manager", _INGRESS_MANAGER_COMPLETE="bash_source").stdout
+
+
+@pytest.mark.parametrize(
+    ("argument", "name"), [("/bin/kubectl-ingress_manager", "kubectl ingress-manager"), ("x", "ingress-manager")]
+)
+def test_usage_names_the_program_as_it_was_called(
+    argument: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [argument, "--help"])
+    monkeypatch.setattr(gc, "disable", lambda: None)  # this process goes on
+    with pytest.raises(SystemExit):
+        main.main()
+    assert capsys.readouterr().out.startswith(f"Usage: {name} ")
+
+
+def on_a_terminal(*command: str, **environment: str) -> str:
+    """Return what a program prints on a terminal."""
+    ours, theirs = pty.openpty()
+    variables = {**os.environ, "NO_COLOR": "", "TERM": "xterm", **environment}
+    process = subprocess.Popen(command, cwd=REPOSITORY, env=variables, stdout=theirs, stderr=theirs, stdin=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:
+        pass  # the end, as Linux tells it
+    finally:
+        os.close(ours)
+        process.wait()
+    return shown.decode()
+
+
+def test_colour_is_for_terminals_that_want_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bad.yaml").write_text(BAD)
+    command = (str(BIN / "ingress-manager"), "render", str(tmp_path / "bad.yaml"))
+    assert "\x1b[" in on_a_terminal(*command)
+    assert "\x1b[" not in on_a_terminal(*command, NO_COLOR="1")
+    assert "\x1b[" not in started(*command).stderr
+    monkeypatch.setenv("NO_COLOR", "1")
+    with click.Context(main.commands) as context:
+        console.use_colour(context)
+    assert context.color is False
+
+
+def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(console, "PATIENCE", 0.001)
+    with console.waiting("waiting for the test"):
+        while not (shown := capsys.readouterr().err):
+            time.sleep(0.001)
+    assert shown == "… waiting for the test\n"
+    monkeypatch.setattr(console, "PATIENCE", 60)
+    with console.waiting("never"):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_the_commands_start_without_what_serves_the_hook_and_without_rich() -> None:
+    others = {"flask", "gevent", "gunicorn", "prometheus_client", "rich", "structlog"}
+    script = f"import sys, ingress_manager.commands.main; sys.exit(bool({others} & set(sys.modules)))"
+    assert started(sys.executable, "-c", script).returncode == 0
+
+
+def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
+    [hook] = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert set(hook) == {"id", "name", "description", "entry", "language", "types_or"}
+    assert (hook["id"], hook["language"]) == ("ingress-manager", "python")
+    (tmp_path / "bad.yaml").write_text(BAD)
+    good = "tests/cases/http-true/service.yaml"
+    # pre-commit splits the entry as a shell does, and puts the names of the files behind it.
+    assert started(*hook["entry"].split(), good).returncode == 0
+    ended = started(*hook["entry"].split(), good, str(tmp_path / "bad.yaml"))
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert f'{tmp_path}/bad.yaml:5: default/a: ingress/http: "yes" must be "true" or "false"\n' in ended.stderr

@@ -1,0 +1,213 @@
+"""Reading: YAML and JSON as kubectl reads them, each object with its line, and what can't be read told in a line."""
+
+import json
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devcluster.programs import find_kubectl
+from ingress_manager.commands.reading.manifests import DEEPEST, DEEPEST_YAML, Manifests, Unreadable, read
+
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: shop
+  annotations:
+    ingress/http: "true"
+spec:
+  ports:
+  - port: 80
+"""
+
+
+def objects(found: Manifests) -> list[Any]:
+    return [item.object for item in found.items]
+
+
+def said(text: str) -> list[tuple[int, str]]:
+    return [(each.line, each.sentence) for each in read(text, "f").unreadable]
+
+
+def test_documents_lists_and_lists_in_lists_are_opened() -> None:
+    text = "a: 1\n---\nkind: List\nitems:\n- b: 1\n- kind: List\n  items: [{c: 1}, text]\n--- \n# nothing\n--- {d: 1}\n"
+    found = read(text, "f")
+    assert objects(found) == [{"a": 1}, {"b": 1}, {"c": 1}, {"d": 1}]
+    assert [item.line() for item in found.items] == [1, 5, 7, 10]
+
+
+def test_the_members_of_a_typed_list_are_told_what_they_are() -> None:
+    [item] = read('{"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"name": "shop"}}]}').items
+    assert item.kind == "v1/Service"
+
+
+def test_what_is_no_object_is_skipped() -> None:
+    assert read("- 1\n- 2\n---\ntext\n---\n", "f") == Manifests()
+
+
+def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:
+    [_, item] = read(f"a: 1\n---\n{SERVICE}", "f").items
+    assert item.line() == 3
+    assert item.line("metadata", "annotations", "ingress/http") == 8
+    assert item.line("spec", "ports", 0) == 11
+    assert item.line("spec", "ports", 0, "port", "deeper") == 11
+    assert item.line("metadata", "annotations", "ingress/host") == 7, "the nearest field around it"
+
+
+def test_an_object_knows_the_lines_of_its_fields_in_json() -> None:
+    text = """
+{"kind": "List", "items": [
+  {"metadata": {"name": "one"}, "empty": {}},
+  {"metadata": {
+     "name": "two", "annotations": {
+       "ingress/http": "true",
+       "more": ["a",
+                "b"]}}}
+]}
+{"metadata": {"name": "three"}}
+"""
+    one, two, three = read(text, "f").items
+    assert (one.line(), one.line("empty", "x"), two.line(), three.line("metadata", "name")) == (3, 3, 4, 10)
+    assert two.line("metadata", "annotations", "ingress/http") == 6
+    assert two.line("metadata", "annotations", "more", 1) == 8
+    assert two.line("metadata", "annotations", "ingress/http", "deeper") == 6
+
+
+def test_an_object_of_the_cluster_has_no_line() -> None:
+    [item] = read(SERVICE).items
+    assert (item.line(), item.line("metadata")) == (0, 0)
+
+
+def test_the_namespace_that_an_object_does_not_state_is_the_one_that_was_asked_for() -> None:
+    [one, two] = read(f"{SERVICE}---\nmetadata: {{name: a, namespace: stated}}\n", "f", "asked").items
+    assert (one.label, two.label) == ("asked/shop", "stated/a")
+
+
+def test_metadata_of_another_type_counts_as_none() -> None:
+    [one, two] = read('{"metadata": "x"} {"metadata": {"annotations": [1], "labels": {"a": 1, "b": "c"}}}').items
+    assert (one.label, one.annotations, two.annotations, two.labels) == ("default/", {}, {}, {"b": "c"})
+
+
+def test_flow_style_yaml_begins_with_a_brace_like_json() -> None:
+    assert objects(read("{a: [b], c: 'd'}\n", "f")) == [{"a": ["b"], "c": "d"}]
+
+
+MERGED = "a: &a {b: 1, c: 2}\n" + "".join(
+    f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 10)}]}}\n" for before, name in pairwise("abcdefghi")
+)
+ALIASED = "a: &a [x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefgh")
+)
+LISTED = "a: &a {kind: List, items: []}\nkind: List\nitems: [*a, *a]\n"
+
+
+@pytest.mark.parametrize(
+    ("reason", "text", "line", "sentence"),
+    [
+        ("YAML is told in its words", "a: [\n", 1, "is not YAML: did not find expected node content"),
+        ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "states b twice"),
+        ("a deep key twice", "a:\n- x: 1\n  y: 1\n  x: 2\n", 4, "states x twice"),
+        ("JSON is told in its words", '{"a": 1}\n{"b": nothing}', 2, "is not JSON: Expecting value"),
+        ("JSON that breaks off is JSON", '{"a": [1,\n', 2, "is not JSON: Expecting value"),
+        ("a key of JSON twice", '{"a": 1}\n{"b": 1,\n"b": 2}', 2, "states b twice"),
+        ("a control character", "a: 1\nb: \x01\n", 2, "is not YAML: it holds a character that is not allowed"),
+        ("a tag", "a: !!set x\n", 1, "is not YAML: expected a mapping node, but found scalar"),
+        ("a list as a key", "a: 1\n? [b]\n: c\n", 2, "is not YAML: found unhashable key"),
+        ("a number that is none", "a: 0b_\n", 1, "holds a value that can't be read"),
+        ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
+        ("dashes that would end the process", "- " * 100_000, 1, "is nested too deeply"),
+        ("half of a character", '{"a": 1}\n{"b": "\\ud83d"}', 2, "holds half of a character"),
+        ("mappings that make each other endless", MERGED, 5, "puts too many fields in by merge keys"),
+        ("lists that make each other endless", ALIASED, 1, "puts too many values in by aliases"),
+        ("a mapping in itself", "a: &a {b: *a}\n", 1, "holds a value that holds itself"),
+        ("Lists that make each other endless", LISTED, 1, "holds one List in several places"),
+        ("a number that no computer needs", f'{{"a": {"1" * 5000}}}', 1, "holds a value that can't be read"),
+        ("JSON that is nested too deeply", '{"a": ' * 100_000, 1, "is nested too deeply"),
+        ("JSON that commands can't go through", '{"a": ' * DEEPEST + "[]" + "}" * DEEPEST, 1, "is nested too deeply"),
+        ("the same in YAML", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_told_in_a_sentence_with_its_line(
+    reason: str, text: str, line: int, sentence: str
+) -> None:
+    assert said(text) == [(line, sentence)], reason
+
+
+@pytest.mark.parametrize(
+    ("metadata", "sentence"),
+    [
+        ("{}", "metadata.name is missing"),
+        ("{name: 7}", "metadata.name: must be text: put it in quotes"),
+        ("{name: shop.a}", 'metadata.name: "shop.a" must be a name of at most 63 lower-case letters, digits and -'),
+        ("{name: shop, namespace: a.b}", 'metadata.namespace: "a.b" must be a namespace\'s name'),
+        ("{name: shop, uid: '1,a=b'}", 'metadata.uid: "1,a=b" must be what the API server has given it'),
+        ("{name: shop, annotations: {a=b: c}}", 'metadata.annotations: "a=b" must be the key of an annotation'),
+        ("{name: shop, uid: A.1_b-c, resourceVersion: '1', annotations: {A.b/C_d: c, e: f}}", ""),
+    ],
+)
+def test_a_service_that_cannot_have_its_name_is_told_and_is_none(metadata: str, sentence: str) -> None:
+    found = read(f"# a comment\napiVersion: v1\nkind: Service\nmetadata: {metadata}\n", "f")
+    assert [each.line for each in found.unreadable] == [4] * bool(sentence)
+    assert all(each.sentence.startswith(f"is no valid Service: {sentence}") for each in found.unreadable)
+    assert len(found.items) == (not sentence)
+
+
+def test_json_stays_json_when_its_first_object_cannot_have_its_name() -> None:
+    found = read('{"apiVersion": "v1", "kind": "Service"}\n{]', "f")
+    assert [each.sentence.partition(":")[0] for each in found.unreadable] == ["is no valid Service", "is not JSON"]
+
+
+def test_a_character_that_json_writes_in_two_halves_is_read() -> None:
+    assert objects(read('{"a": "\\ud83d\\ude00"}')) == [{"a": "😀"}]
+
+
+def test_a_document_that_cannot_be_read_keeps_no_other_from_being_read() -> None:
+    found = read("a: 1\n---\nb: [\n---\nc: 1\n", "f")
+    assert objects(found) == [{"a": 1}, {"c": 1}]
+    assert found.unreadable == [Unreadable("f", 3, "is not YAML: did not find expected node content")]
+
+
+def test_as_many_levels_as_commands_can_go_through_are_read() -> None:
+    for text in (
+        '{"a": ' * (DEEPEST - 1) + "[]" + "}" * (DEEPEST - 1),
+        "a: " + "[" * (DEEPEST - 1) + "]" * (DEEPEST - 1),
+    ):
+        assert len(read(text, "f").items) == 1
+
+
+def test_many_brackets_that_are_not_nested_are_read() -> None:
+    flat = ["[]"] * DEEPEST_YAML
+    assert objects(read(f"a: [{', '.join(flat)}]\n", "f")) == [{"a": [[]] * DEEPEST_YAML}]
+    assert said(f"a: [{', '.join(flat)}\n") == [(1, "is not YAML: did not find expected ',' or ']'")]
+
+
+def test_anchors_and_merge_keys_are_read_and_may_repeat_keys() -> None:
+    text = "a: &a {x: 1, z: 1}\nb: &b {<<: *a, z: 2}\nc: {<<: *b, z: 3}\n"
+    assert objects(read(text, "f")) == [{"a": {"x": 1, "z": 1}, "b": {"x": 1, "z": 2}, "c": {"x": 1, "z": 3}}]
+
+
+def test_a_key_of_a_mapping_is_text_as_in_json() -> None:
+    assert objects(read("{1: a, ~: b, true: c, 1.5: {on: d}}\n", "f")) == [
+        {"1": "a", "~": "b", "true": "c", "1.5": {"on": "d"}}
+    ]
+
+
+SCALARS = """
+y Y n N yes No on OFF true False ~ null Null 010 0o10 0x1F 0b11 1_000 -5 +1 0 089 1.5 1e3 .5 1. 1:20 2020-01-01
+2020-01-01T00:00:00Z = text 1.2.3 10.0.0.1 _1 'true' "80" yEs
+"""
+
+
+def test_scalars_have_the_types_that_kubectl_gives_them(tmp_path: Path) -> None:
+    listed = "".join(f"- {scalar}\n" for scalar in SCALARS.split())
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\nscalars:\n{listed}"
+    (tmp_path / "a.yaml").write_text(text)
+    command = [str(find_kubectl().path), "annotate", "--local", "-f", str(tmp_path / "a.yaml"), "a=b", "--output=json"]
+    theirs = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["scalars"]
+    [ours] = objects(read(text, "f"))
+    for scalar, our, their in zip(SCALARS.split(), ours["scalars"], theirs, strict=True):
+        # JSON from Go has no difference between 1 and 1.0.
+        assert (our, isinstance(our, bool)) == (their, isinstance(their, bool)), scalar

@@ -1,0 +1,466 @@
+"""`ingress-manager play`: what is shown beside what somebody types, and the server that the page is from."""
+
+import gc
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devcluster.sync_requests import Object, service
+from ingress_manager.commands.explain.entries import entries
+from ingress_manager.commands.play import command as shell
+from ingress_manager.commands.play import loopback
+from ingress_manager.commands.play.answer import MOST_MISTAKES, MOST_SERVICES, Field, Made, Mistake, Result, State, play
+from ingress_manager.commands.play.loopback import HEADERS, LARGEST_BODY, Loopback
+from ingress_manager.commands.printing.objects import as_yaml, printed
+from ingress_manager.commands.reading.manifests import read
+from ingress_manager.commands.render.rendering import render
+from ingress_manager.core.errors import REASONS, Reason, SettingsError
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
+from ingress_manager.core.text import one_line
+from tests.commands.commands import run
+from tests.core import made_up
+from tests.core.test_cases import CASES
+from tools import cases, examples
+
+GOOD = as_yaml(service({"ingress/http": "true"}))
+BAD = as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/host": "Shop", "ingress/hots": "a"}))
+EVENT = "On a cluster, what is refused changes nothing, and the reasons are an Event of the Service."
+REMEDY = REASONS[Reason.INVALID_VALUE].remedy
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
+
+
+# What is shown.
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_what_is_shown_is_what_render_prints(case: Path) -> None:
+    typed = (case / "service.yaml").read_text(encoding="utf-8")
+    settings = (case / "settings.yaml").read_text(encoding="utf-8") if (case / "settings.yaml").exists() else ""
+    result = play(typed, settings)
+    if cases.SETTINGS_REFUSED in cases.stated(case):
+        assert result.state == State.SETTINGS
+        [said] = (cases.stated(case)[cases.SETTINGS_REFUSED],)
+        assert "; ".join(mistake.sentence for mistake in result.mistakes) == said.strip()
+        return
+    rendered = render(read(typed, "service").items, unpaused(settings))
+    assert "---\n".join(made.text for made in result.objects) == "".join(printed(rendered.objects, "yaml"))
+    told = [f"service:{shown.line}: {shown.about}: {shown.sentence}" for shown in result.mistakes]
+    assert told == [str(finding) for finding in rendered.findings]
+    states = {(False, False): State.NOTHING, (True, False): State.FINE}
+    assert result.state == states.get((bool(result.objects), bool(told)), State.REFUSED)
+
+
+def unpaused(settings: str) -> Policy:
+    return parse(settings.replace("paused: true", ""))
+
+
+def test_all_there_is_to_say_stands_in_the_result() -> None:
+    ingress = next(iter(render(read(GOOD).items, Policy()).objects))
+    made = (Made("Ingress team-a/shop", as_yaml(ingress)),)
+    assert play(GOOD, "") == Result(State.FINE, "Fine: it becomes 1 Ingress.", objects=made)
+    unknown = "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host?"
+    mistakes = (
+        Mistake(Field.SERVICE, 11, "team-a/shop", unknown, REASONS[Reason.UNKNOWN_ANNOTATION].remedy),
+        Mistake(Field.SERVICE, 10, "team-a/shop", 'ingress/host: "Shop" must be lower case', REMEDY),
+        Mistake(Field.SERVICE, 9, "team-a/shop", 'ingress/path: "shop" must start with /'),
+    )
+    assert play(BAD, "") == Result(State.REFUSED, "Refused: 3 mistakes.", mistakes, (EVENT,))
+    beside = play(f"{GOOD}---\n{GOOD}---\n{BAD}", "")
+    assert beside.headline == "Refused: 3 mistakes. Beside that, it becomes 2 Ingresses."
+    assert [mistake.line for mistake in beside.mistakes] == [35, 34, 33]
+
+
+@pytest.mark.parametrize(
+    ("reason", "typed", "state", "headline"),
+    [
+        ("nothing", "", State.NOTHING, "Nothing wanted: there is no Service here."),
+        ("a comment", "# a", State.NOTHING, "Nothing wanted: there is no Service here."),
+        (
+            "a Service without the annotation",
+            as_yaml(service({})),
+            State.NOTHING,
+            'Nothing wanted: no Service here has the annotation ingress/http: "true".',
+        ),
+        ("no YAML", "a: [", State.REFUSED, "Refused: 1 mistake."),
+    ],
+)
+def test_the_headline_says_where_one_stands(reason: str, typed: str, state: State, headline: str) -> None:
+    result = play(typed, "")
+    assert (result.state, result.headline) == (state, headline), reason
+
+
+def test_what_is_no_yaml_is_told_with_its_line() -> None:
+    sentence = "The text is not YAML: did not find expected node content"
+    assert play(f"{GOOD}---\na: [\n", "").mistakes == (Mistake(Field.SERVICE, 13, "", sentence),)
+
+
+HTTPROUTES = "outputs: [ingress, httproute]\ngateway: {name: web, namespace: infrastructure}\n"
+
+
+def test_ingresses_and_httproutes_are_counted_by_their_kinds() -> None:
+    result = play(GOOD, HTTPROUTES)
+    assert result.headline == "Fine: it becomes 1 Ingress and 1 HTTPRoute."
+    assert [made.name for made in result.objects] == ["Ingress team-a/shop", "HTTPRoute team-a/shop"]
+
+
+def test_what_is_left_out_and_what_is_paused_is_told() -> None:
+    others = "apiVersion: apps/v1\nkind: Deployment\n---\nkind: ConfigMap\n---\na: 1\n---\na: 2\n---\n"
+    result = play(f"{others}{GOOD}", "paused: true")
+    assert result.state == State.FINE
+    assert result.notes == (
+        "The settings pause ingress-manager: nothing changes on the cluster until paused is false.",
+        'Only objects of v1/Service are looked at. 4 others skipped: "apps/v1/Deployment", "ConfigMap", "no kind".',
+    )
+    many = play(f"{GOOD}---\n" * (MOST_SERVICES + 1), "")
+    assert (len(many.objects), many.headline) == (MOST_SERVICES, f"Fine: it becomes {MOST_SERVICES} Ingresses.")
+    assert many.notes == ("Only the first 50 Services are looked at. `ingress-manager render` takes any number.",)
+
+
+def test_of_very_many_mistakes_the_first_are_shown() -> None:
+    result = play("a: [\n---\n" * 200, "")
+    assert (result.headline, len(result.mistakes)) == ("Refused: 200 mistakes.", MOST_MISTAKES)
+    assert result.notes == ("Only the first 100 of 200 mistakes are shown.",)
+    result = play("", f"copyAnnotations: {{{', '.join(f'a{number}*: any' for number in range(200))}}}")
+    assert len(result.mistakes) == MOST_MISTAKES
+    assert result.notes == ("Only the first 100 of 200 mistakes are shown.",)
+
+
+@pytest.mark.parametrize(
+    ("reason", "settings", "lines"),
+    [
+        ("an unknown field", "class: a\nhosts: []\n", [2]),
+        ("a wrong type", "class: a\ntls:\n  enabled: 1\n", [3]),
+        ("no YAML", "class: a\ntls: [\n", [3]),
+        ("a key twice", "class: a\nclass: b\n", [0]),
+        ("no mapping", "# a\na\n", [0]),
+        ("a value in a list of a namespace", "namespaces:\n  team-a:\n    hosts:\n    - a\n    - B\n", [5]),
+        ("a key with dots", "copyAnnotations:\n  a.b/c: any\n  a.b/c.d: [any]\n", [3]),
+        ("a key that can't be one", "copyAnnotations:\n  a*: any\n", [1]),
+        ("a key that can't be seen", 'copyAnnotations:\n  a: any\n  "\\u200ba": 1\n', [3]),
+        ("several", "class: A\nhost: B\noutputs: [httproute]\n", [2, 1, 0]),
+        ("an empty key", "class: a\n'': 1\n", [0]),
+        ("a list within a list", "pathTypes: [[a]]\n", [1]),
+    ],
+)
+def test_a_mistake_in_the_settings_has_its_line(reason: str, settings: str, lines: list[int]) -> None:
+    with pytest.raises(SettingsError) as error:
+        parse(settings)
+    result = play(GOOD, settings)
+    assert (result.state, result.objects) == (State.SETTINGS, ())
+    assert result.headline == "The settings are wrong: the hook would not start with them."
+    assert [mistake.sentence for mistake in result.mistakes] == list(error.value.sentences)
+    assert [mistake.line for mistake in result.mistakes] == lines, (reason, error.value.sentences)
+
+
+# The server.
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Loopback]:
+    with Loopback(0, shell.page("class: internal\n"), {"/result": shell.result}) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def posted(server: Loopback, body: bytes | str, **headers: str) -> requests.Response:
+    """Return the answer to a question as the page asks it, but for the headers that are stated."""
+    data = body.encode() if isinstance(body, str) else body
+    own = {"Origin": server.url[:-1], "Content-Type": "application/json"}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return requests.post(f"{server.url}result", data=data, headers={**own, **named}, timeout=60)
+
+
+YAML_LIKE = st.text(
+    alphabet=st.sampled_from(list("ab:-[]{}#&*!|>'\"%@`,? \n\t\r\0\x85\u2028\ud800\udfff😀")), max_size=60
+)
+ANY_TEXT = st.one_of(
+    st.text(st.characters(categories=None)),
+    YAML_LIKE,
+    made_up.services().map(as_yaml),
+    st.builds(lambda made, text: f"{as_yaml(made)}{text}", made_up.services(), YAML_LIKE),
+    st.sampled_from([f"{HTTPROUTES}paused: true", "namespaces: {'*': {hosts: []}}", "a: &a [*a]\n", "{" * 2000]),
+)
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_any_text_in_either_field_has_an_answer(server: Loopback, typed: str, settings: str) -> None:
+    for first, second in ((typed, settings), (typed, "")):
+        answered = posted(server, json.dumps({"service": first, "settings": second}))
+        assert answered.status_code == 200
+        result = answered.json()
+        assert result["headline"]
+        for mistake in result["mistakes"]:
+            text = {"service": first, "settings": second}[mistake["field"]]
+            assert 0 <= mistake["line"] <= text.count("\n") + 1
+            assert mistake["sentence"] == one_line(mistake["sentence"])
+
+
+def test_the_page_is_its_files_and_what_it_starts_with(server: Loopback) -> None:
+    types = {"": "text/html", "page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+    for path, content_type in {**types, "icon.svg": "image/svg+xml", "start.json": "application/json"}.items():
+        answered = requests.get(f"{server.url}{path}?a=b", timeout=10)
+        assert (answered.status_code, answered.headers["Content-Type"].partition(";")[0]) == (200, content_type)
+        assert HEADERS.items() <= answered.headers.items()
+        assert answered.headers["Server"] == "ingress-manager", "without a version"
+        head = requests.head(f"{server.url}{path}", timeout=10)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["Content-Length"] == str(len(answered.content))
+    start = requests.get(f"{server.url}start.json", timeout=10).json()
+    assert start["settings"] == "class: internal\n"
+    assert start["examples"] == json.loads(examples.text())
+    assert [entry["key"] for entry in start["help"]] == [entry.key for entry in entries()]
+
+
+def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(server: Loopback) -> None:
+    policy = requests.get(server.url, timeout=10).headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert set(re.findall(r"'[^']*'|[a-z]+:", policy)) == {"'none'", "'self'", "'script'"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "host", "status"),
+    [
+        ("the address", "127.0.0.1:PORT", 200),
+        ("its name", "localhost:PORT", 200),
+        ("the address of IPv6", "[::1]:PORT", 200),
+        ("a name of somebody else that leads here", "evil.example:PORT", 403),
+        ("a name that begins as ours does", "localhost:PORT.evil.example", 403),
+        ("another port", "127.0.0.1:1", 403),
+        ("no port", "127.0.0.1", 403),
+        ("nothing", "", 403),
+    ],
+)
+def test_only_its_own_names_lead_to_it(server: Loopback, reason: str, host: str, status: int) -> None:
+    host = host.replace("PORT", str(server.port))
+    got = requests.get(server.url, headers={"Host": host}, timeout=10)
+    asked = posted(server, '{"service": "", "settings": ""}', Host=host, Origin=f"http://{host}")
+    assert (got.status_code, asked.status_code) == (status, status), reason
+    if status == 403:
+        assert got.text == f"this is {server.url}\n"
+
+
+@pytest.mark.parametrize("port", [80, 8090])
+def test_the_port_of_the_web_need_not_be_named(server: Loopback, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "port", port)
+    assert f"localhost:{port}" in server.hosts
+    assert ("localhost" in server.hosts) == (port == 80)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        pytest.param({"Origin": "http://evil.example"}, b"{}", 403, id="another page"),
+        pytest.param({"Origin": "null"}, b"{}", 403, id="a page in a frame without an origin"),
+        pytest.param({"Origin": "http://127.0.0.1:1"}, b"{}", 403, id="another port of this machine"),
+        pytest.param({"Origin": "https://127.0.0.1"}, b"{}", 403, id="https"),
+        pytest.param({"Content-Type": "text/plain"}, b"{}", 415, id="a form"),
+        pytest.param({}, b" " * (LARGEST_BODY + 1), 413, id="too much"),
+        pytest.param({}, b" " * (17 * LARGEST_BODY), 413, id="far too much"),
+        pytest.param({}, b"{", 400, id="no JSON"),
+        pytest.param({}, b"[]", 400, id="no object"),
+        pytest.param({}, b'{"service": ""}', 400, id="a field that is missing"),
+        pytest.param({}, b'{"service": 1, "settings": ""}', 400, id="a number"),
+        pytest.param({}, b"1" * 5000, 400, id="a number that is too long"),
+        pytest.param({}, b"\xff\xfe\xff", 400, id="bytes"),
+        pytest.param({}, b"[" * 200_000, 400, id="a deep list"),
+    ],
+)
+def test_what_the_page_does_not_ask_is_refused(
+    server: Loopback, headers: dict[str, str], body: bytes, status: int
+) -> None:
+    try:
+        answered = posted(server, body, **headers)
+    except requests.ConnectionError:
+        assert len(body) > loopback.MOST_DISCARDED, "the answer was not read, as the rest was not"
+        return
+    assert (answered.status_code, answered.headers["Content-Type"]) == (status, loopback.TEXT)
+    assert HEADERS.items() <= answered.headers.items()
+
+
+def answers(server: Loopback, sent: str) -> str:
+    """Return all that comes back for what is sent."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(sent.replace("HOST", f"127.0.0.1:{server.port}").encode())
+        connection.shutdown(socket.SHUT_WR)
+        received = b""
+        while piece := connection.recv(65536):
+            received += piece
+    return received.decode()
+
+
+POST = "POST /result HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("reason", "sent", "answered"),
+    [
+        ("another path", "GET /etc/passwd HTTP/1.1\r\nHost: HOST\r\n\r\n", "404 Not Found"),
+        ("a way up", "GET /../setup.cfg HTTP/1.1\r\nHost: HOST\r\n\r\n", "404 Not Found"),
+        ("a function isn't got", "GET /result HTTP/1.1\r\nHost: HOST\r\n\r\n", "404 Not Found"),
+        ("a file isn't asked", POST.replace("/result", "/") + "Content-Length: 2\r\n\r\n{}", "404 Not Found"),
+        ("no Host", "GET / HTTP/1.1\r\n\r\n", "403 Forbidden"),
+        ("two Hosts", "GET / HTTP/1.1\r\nHost: HOST\r\nHost: HOST\r\n\r\n", "403 Forbidden"),
+        ("another method", "DELETE / HTTP/1.1\r\nHost: HOST\r\n\r\n", "501 Not Implemented"),
+        ("no HTTP", "hello\r\n\r\n", "400 Bad Request"),
+        ("a long line", f"GET /{'a' * 70_000} HTTP/1.1\r\n\r\n", "414 "),
+        ("too many headers", "GET / HTTP/1.1\r\n" + "a: b\r\n" * 200 + "\r\n", "431 Request Header"),
+        ("no length", f"{POST}\r\n", "411 Length Required"),
+        ("a length that is none", f"{POST}Content-Length: -1\r\n\r\n", "411 Length Required"),
+        ("a length without end", f"{POST}Content-Length: {'9' * 99}\r\n\r\n", "411 Length Required"),
+        ("chunks", f"{POST}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "411 Length Required"),
+        ("a body that breaks off", f"{POST}Content-Length: 20\r\n\r\n{{}}", "400 Bad Request"),
+        ("a body that is too large and breaks off", f"{POST}Content-Length: 2000000\r\n\r\n{{}}", "413 "),
+    ],
+)
+def test_whatever_is_sent_gets_one_answer(server: Loopback, reason: str, sent: str, answered: str) -> None:
+    received = answers(server, sent)
+    assert received.startswith(f"HTTP/1.0 {answered}"), (reason, received)
+    assert received.count("HTTP/1.0 ") == 1
+    assert HEADERS["Content-Security-Policy"] in received
+
+
+def test_a_client_that_goes_is_not_told_of_and_a_bug_is(server: Loopback, capsys: pytest.CaptureFixture[str]) -> None:
+    for error, told in ((ConnectionResetError(), False), (RuntimeError("a bug"), True)):
+        try:
+            raise error
+        except Exception:  # noqa: BLE001
+            server.handle_error(None, ("127.0.0.1", 1))
+        assert ("a bug" in capsys.readouterr().err) == told
+
+
+def test_a_client_that_is_silent_is_left(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loopback._Handler, "timeout", 0.05)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(b"GET / HT")
+        assert connection.recv(1) == b""
+
+
+def test_nothing_is_printed_for_a_request(server: Loopback, capsys: pytest.CaptureFixture[str]) -> None:
+    posted(server, json.dumps({"service": GOOD, "settings": ""}))
+    answers(server, "hello\r\n\r\n")
+    assert capsys.readouterr() == ("", "")
+
+
+# The command.
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Let Ctrl-C come at once; yield the addresses that a browser was told to open."""
+    opened: list[str] = []
+
+    def serve(_: Loopback) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Loopback, "serve_forever", serve)
+    monkeypatch.setattr(click, "launch", opened.append)
+    monkeypatch.setattr(sys, "platform", "linux")
+    gc.disable()
+    yield opened
+    assert gc.isenabled()
+
+
+def test_it_prints_its_address_and_opens_a_browser(stopped: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPLAY", ":0")
+    ended = run("play", "--port", "0")
+    assert (ended.status, ended.err) == (0, "Ctrl-C ends it.\n")
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\n", ended.out)
+    assert stopped == [ended.out.strip()]
+
+
+def test_it_opens_no_browser_where_it_is_told_so_or_there_is_no_desktop(
+    stopped: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert run("play", "--port", "0", "--no-open").status == 0
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert run("play", "--port", "0").status == 0
+    assert stopped == []
+
+
+def test_the_settings_of_a_file_or_of_a_configmap_are_there_at_first(
+    stopped: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen: list[str] = []
+
+    def page(settings: str) -> dict[str, loopback.File]:
+        seen.append(settings)
+        return {}
+
+    monkeypatch.setattr(shell, "page", page)
+    path = tmp_path / "settings.yaml"
+    for text in ("class: internal\n", "class: [\n"):
+        path.write_text(text)
+        assert run("play", "--port", "0", "--no-open", "--settings", path).status == 0
+    configmap: Object = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "class: public\n"}}
+    path.write_text(as_yaml(configmap))
+    monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(path))
+    assert run("play", "--port", "0", "--no-open").status == 0
+    assert seen == ["class: internal\n", "class: [\n", "class: public\n"]
+    assert stopped == []
+
+
+def test_a_port_that_is_taken_and_settings_that_are_not_there_are_wrong_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        ended = run("play", "--no-open", "--port", str(port))
+    assert (ended.status, ended.out) == (2, "")
+    assert f"Error: port {port} is taken; --port N takes another, --port 0 any that is free\n" in ended.err
+    ended = run("play", "--no-open", "--settings", tmp_path / "nowhere.yaml")
+    assert ended.status == 2
+    assert "nowhere.yaml can't be read" in ended.err
+
+
+def test_a_port_that_may_not_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Loopback, "__init__", refuse)
+    assert "Error: port 80 can't be used: Permission denied; --port N" in run("play", "--port", "80").err
+
+
+def test_ctrl_c_ends_it_without_a_word() -> None:
+    command = [str(Path(sys.executable).with_name("ingress-manager")), "play", "--port", "0", "--no-open"]
+    # As a person's shell has it, whatever started the tests.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            url = process.stdout.readline().strip()
+            assert requests.get(url, timeout=30).status_code == 200
+            # A browser keeps connections open on which it asks nothing.
+            with socket.create_connection(("127.0.0.1", int(url.strip("/").rpartition(":")[2])), timeout=10):
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+            signal.signal(signal.SIGINT, before)
+    assert (process.returncode, out, err) == (0, "", "Ctrl-C ends it.\n")
+
+
+def test_the_examples_are_cases_as_they_are_now() -> None:
+    assert examples.FILE.read_text(encoding="utf-8") == examples.text(), "`make cases` writes it"
+    states = {play(example["service"], example["settings"]).state for example in json.loads(examples.text())}
+    assert states == set(State)

@@ -1,0 +1,195 @@
+"""Whatever is in a file, a command says what is wrong in lines, and never breaks off."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devcluster.sync_requests import Object
+from ingress_manager.commands.adopt.adoption import adopt, lines
+from ingress_manager.commands.audit import reports
+from ingress_manager.commands.audit.audit import audit
+from ingress_manager.commands.audit.preview import preview
+from ingress_manager.commands.migrate.migration import migrate
+from ingress_manager.commands.plans.steps import script
+from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
+from ingress_manager.commands.printing.words import comment, shown
+from ingress_manager.commands.reading.about import about_file
+from ingress_manager.commands.reading.manifests import Manifests, read
+from ingress_manager.commands.release.releases import release
+from ingress_manager.commands.render.rendering import render
+from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
+from ingress_manager.commands.view.ingresses import INGRESS
+from ingress_manager.commands.view.services import SERVICE
+from ingress_manager.core.policy import Policy
+from tests.core import made_up
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=9), inside, max_size=3),
+    max_leaves=9,
+)
+FIELDS = ("metadata", "spec", "data", "items", "kind", "apiVersion")
+INSIDE = ("name", "namespace", "uid", "annotations", "labels", "ports", "config.yml", "config.yaml", "type", *(
+    "ownerReferences", "deletionTimestamp", "finalizers", "rules", "hostnames", "parentRefs", "ingressClassName", "tls",
+))  # fmt: skip
+OURS: Object = {
+    "labels": {"app.kubernetes.io/managed-by": "ingress-manager", "expose": "true"},
+    "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager", "ingress/http": "true"},
+    "ownerReferences": [{"kind": "Service", "name": "shop", "uid": "1", "controller": True}],
+    "uid": "1",
+    "namespace": "team-a",
+}
+"""What makes the same metadata that of a Service and of its own Ingress."""
+
+
+KINDS = [
+    *(("v1", kind) for kind in ("Service", "ConfigMap", "List", "ServiceList")),
+    ("networking.k8s.io/v1", "Ingress"),
+    ("gateway.networking.k8s.io/v1", "HTTPRoute"),
+]
+
+
+@st.composite
+def nearly_objects(draw: st.DrawFn) -> Object:
+    """Draw an object of a kind that is looked at, in which anything may stand anywhere."""
+    version, kind = draw(st.sampled_from(KINDS))
+    made: Object = {"apiVersion": version, "kind": kind}
+    nearly = st.dictionaries(st.sampled_from(INSIDE), ANYTHING, max_size=4)
+    made.update(draw(st.dictionaries(st.sampled_from(FIELDS), nearly | ANYTHING, max_size=4)))
+    metadata = made.get("metadata")
+    if isinstance(metadata, dict) and draw(st.booleans()):
+        metadata["name"] = draw(st.sampled_from(["exposecontroller", "xposer", "shop"]))
+        metadata |= draw(
+            st.dictionaries(st.sampled_from(list(OURS)), st.none()).map(lambda keys: {k: OURS[k] for k in keys})
+        )
+    return made
+
+
+def told(text: str) -> None:
+    """Read the text, and do all that commands do with it; each finding is one line."""
+    found = read(text, "f")
+    rendered, migration = render(found.items, Policy()), migrate(found, Policy())
+    audited, changed = audit(found.items, Policy()), preview(found.items, Policy(paused=True))
+    findings = [*rendered.findings, *migration.findings, *audited.invalid, *changed.invalid]
+    for finding in [*map(about_file, found.unreadable), *findings]:
+        assert str(finding).startswith("f:")
+        assert str(finding).isprintable()
+        assert 1 <= finding.line <= text.count("\n") + 1
+    for form in FORMATS:
+        "".join(printed(rendered.objects, form)).encode()
+    obeyed_by_no_terminal(migration.script())
+    for form in reports.FORMATS:
+        for report in ("".join(reports.findings(audited, form)), "".join(reports.effects(changed, form))):
+            assert report.replace("\n", "").isprintable()
+            report.encode()
+    scripts_of(found)
+
+
+def scripts_of(found: Manifests) -> None:
+    """Do what `adopt`, `release` and `uninstall-plan` do with the objects."""
+    for adoption in adopt(found, found.of_kind(INGRESS), Policy(), {"spec.defaultBackend", "spec.ingressClassName"}):
+        assert all(str(finding).isprintable() for finding in adoption.findings)
+        assert all(line.isprintable() for line in lines(adoption) if line.startswith("#"))
+        obeyed_by_no_terminal(lines(adoption))
+    for made in release(found, found.of_kind(SERVICE)):
+        obeyed_by_no_terminal(script(made.steps))
+    for line in uninstall_plan(found, keep=True):
+        obeyed_by_no_terminal(comment(line) if isinstance(line, str) else shown(line))
+
+
+def obeyed_by_no_terminal(script: Iterable[str]) -> None:
+    """Nothing in a script moves a terminal's cursor, or writes from right to left."""
+    text = "".join(script)
+    text.encode()
+    assert text.replace("\n", "").replace("\t", "").isprintable()
+
+
+@given(nearly_objects(), nearly_objects())
+def test_whatever_stands_in_an_object_is_told_in_lines(made: Object, beside: Object) -> None:
+    told(json.dumps(made, indent=1))
+    told(json.dumps(made))
+    told(yaml.safe_dump_all([made, beside]))
+
+
+@st.composite
+def nearly_ingresses(draw: st.DrawFn) -> Object:
+    """Draw an Ingress in which anything may stand anywhere, and mostly what may."""
+
+    def sometimes(right: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        return st.one_of(right, right, right, ANYTHING)
+
+    names = st.sampled_from(["shop", "blog", "", "a\nreboot"])
+    port = st.fixed_dictionaries({}, optional={"name": sometimes(names), "number": sometimes(st.just(80))})
+    service = st.fixed_dictionaries({"name": sometimes(names)}, optional={"port": sometimes(port)})
+    backend = sometimes(st.fixed_dictionaries({}, optional={"service": sometimes(service), "resource": ANYTHING}))
+    path = st.fixed_dictionaries(
+        {"backend": backend}, optional={"path": sometimes(st.sampled_from(["/", "/a/"])), "pathType": st.just("Prefix")}
+    )
+    http = st.fixed_dictionaries({"paths": sometimes(st.lists(sometimes(path), max_size=3))})
+    hosts = st.sampled_from(["a.example.com", "b.example.com", ""])
+    rule = st.fixed_dictionaries({}, optional={"host": sometimes(hosts), "http": sometimes(http)})
+    tls = st.fixed_dictionaries({}, optional={"hosts": sometimes(st.lists(hosts)), "secretName": sometimes(names)})
+    spec = st.fixed_dictionaries(
+        {"rules": sometimes(st.lists(sometimes(rule), max_size=3))},
+        optional={"tls": sometimes(st.lists(sometimes(tls), max_size=2)), "defaultBackend": backend},
+    )
+    annotations = st.dictionaries(st.sampled_from(["ingress/http", "cert-manager.io/issuer", "a\nb"]), ANYTHING)
+    reference = st.fixed_dictionaries({"kind": ANYTHING, "uid": ANYTHING, "controller": ANYTHING})
+    metadata = st.fixed_dictionaries(
+        {"name": names},
+        optional={"annotations": annotations, "ownerReferences": sometimes(st.lists(sometimes(reference)))},
+    )
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": draw(metadata),
+        "spec": draw(sometimes(spec)),
+    }
+
+
+@given(nearly_ingresses(), st.booleans())
+def test_whatever_stands_in_an_ingress_it_is_adopted_or_told_of(made: Object, annotated: bool) -> None:
+    services = [
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": name, "annotations": {"ingress/http": "true"} if annotated else {}},
+            "spec": {"ports": [{"port": 80}]},
+        }
+        for name in ("shop", "blog", "a\nreboot")
+    ]
+    told("".join(json.dumps(each) + "\n" for each in [made, *services]))
+
+
+@given(made_up.services())
+def test_services_made_up_at_random_are_rendered_or_told_of(made: Object) -> None:
+    told(as_yaml(made))
+    told(json.dumps(made, ensure_ascii=False))
+
+
+@given(st.text(alphabet=st.sampled_from(list("ab:-[]{}#&*!|>'\"%@`,? \n\t\0\x85\u2028\ud7ff")), max_size=40))
+def test_whatever_stands_in_a_file_is_told_in_lines(text: str) -> None:
+    told(text)
+
+
+@given(ANYTHING)
+def test_what_is_printed_is_read_as_it_was(value: Any) -> None:
+    shown = as_yaml({"value": value})
+    assert read(shown, "f").items[0].object == {"value": value} or isinstance(value, float | list | dict)
+    assert yaml.safe_load(shown) == {"value": value}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("? a\n? a\n", "a: *b\n", "&a [*a]\n", "a: &a {b: *a}\nkind: Service\napiVersion: v1\n", "%YAML 1.1\n"),
+        *("...\n---\n...\n", "a: 1\n...\nb: 2\n", "\ufeff{}", "[" * 50, "---", "---\n--- a\n"),
+    ],
+)
+def test_the_odd_corners_of_yaml_are_read_or_told(text: str) -> None:
+    told(text)

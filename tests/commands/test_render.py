@@ -1,0 +1,311 @@
+"""`ingress-manager render`: what Services become, with the place of every mistake."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from devcluster.sync_requests import service
+from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
+from ingress_manager.commands.reading.kubectl import Kubectl
+from ingress_manager.commands.reading.manifests import read
+from ingress_manager.commands.render.rendering import render
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
+from ingress_manager.core.text import quoted
+from tests.commands.commands import kubectl_that_answers, run
+from tests.core.test_cases import CASES
+from tools import cases
+
+GOOD = as_yaml(service({"ingress/http": "true", "ingress/host": "shop.example.com"}))
+BAD = "# a comment\n" + as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/port": "web"}))
+DEFAULTS = "With the default settings; --settings FILE takes others.\n"
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_a_service_becomes_what_the_hook_answers(case: Path) -> None:
+    wanted = cases.outcome(case)
+    if cases.SETTINGS_REFUSED in wanted:
+        return
+    settings = case / "settings.yaml"
+    policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
+    rendered = render(read((case / "service.yaml").read_text(encoding="utf-8"), "f").items, policy)
+    if cases.REFUSAL in wanted:
+        assert rendered.findings
+        assert not rendered.objects
+    else:
+        ingress = wanted.get(cases.INGRESS)
+        assert rendered.objects == ([ingress] if ingress else []) + wanted.get(cases.HTTPROUTE, [])
+
+
+def test_what_is_right_is_printed_and_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(f"kind: ConfigMap\n---\n{GOOD}")
+    (tmp_path / "bad.yaml").write_text(BAD)
+    ended = run("render", "-f", tmp_path / "good.yaml", "-f", tmp_path / "bad.yaml")
+    assert ended.status == 1
+    [made] = yaml.safe_load_all(ended.out)
+    assert made["spec"]["rules"][0]["host"] == "shop.example.com"
+    assert ended.err == (
+        f"{DEFAULTS}"
+        f'{tmp_path}/bad.yaml:10: team-a/shop: ingress/path: "shop" must start with /\n'
+        f'{tmp_path}/bad.yaml:11: team-a/shop: ingress/port: "web" is not a TCP port of this Service; it has 80\n'
+    )
+
+
+def test_a_file_that_is_half_right_is_read_as_far_as_it_is_right(tmp_path: Path) -> None:
+    (tmp_path / "half.yaml").write_text(f"{GOOD}---\na: [\n")
+    ended = run("render", tmp_path / "half.yaml", "-o", "name")
+    assert (ended.status, ended.out) == (1, "ingress.networking.k8s.io/shop\n")
+    assert ended.err == f"{DEFAULTS}{tmp_path}/half.yaml:14: is not YAML: did not find expected node content\n"
+
+
+def test_standard_input_is_read_and_the_namespace_is_default_or_the_one_that_is_named() -> None:
+    bare = GOOD.replace("  namespace: team-a\n", "")
+    for options, namespace in ((), "default"), (("-n", "mine"), "mine"):
+        ended = run("render", "-f", "-", *options, stdin=bare)
+        assert (ended.status, yaml.safe_load(ended.out)["metadata"]["namespace"]) == (0, namespace)
+    assert run("render", "-", stdin='{"a": 1').err.endswith("stdin:1: is not JSON: Expecting ',' delimiter\n")
+
+
+def test_a_folder_is_read_and_the_folders_in_it_when_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "a.yaml").write_text(GOOD)
+    (tmp_path / "notes.txt").write_text("a: [")
+    (tmp_path / "inside" / "b.json").write_text(json.dumps(service({"ingress/http": "true"})))
+    assert run("render", "-f", tmp_path, "-o", "name").out.count("ingress") == 1
+    assert run("render", "-R", "-f", tmp_path, "-o", "name").out.count("ingress") == 2
+
+
+def test_a_check_prints_no_objects() -> None:
+    assert run("render", "--check", "-", stdin=GOOD) == (0, "", DEFAULTS)
+    assert run("render", "--check", "-", stdin=BAD)[:2] == (1, "")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_formats_are_those_of_kubectl(form: str) -> None:
+    ended = run("render", "-", "-o", form, stdin=f"{GOOD}---\n{GOOD}")
+    assert ended.status == 0
+    if form == "name":
+        assert ended.out == "ingress.networking.k8s.io/shop\n" * 2
+    else:
+        found = json.loads(ended.out)["items"] if form == "json" else list(yaml.safe_load_all(ended.out))
+        assert [made["kind"] for made in found] == ["Ingress", "Ingress"]
+
+
+def test_nothing_is_an_empty_stream_or_an_empty_list() -> None:
+    assert "".join(printed([], "yaml")) == ""
+    assert json.loads("".join(printed([], "json"))) == {"apiVersion": "v1", "kind": "List", "items": []}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("y", "N", "on", "1e3", "0o10", "010", "1:20", "2020-01-01", "", "~", "null", "a: b", "*.a", "<<", "=", "{a}"),
+        *("a\nb", "a\nb\n", " a\n", "\x1b", "ü", "#", "a #b", "shop.example.com", "/"),
+    ],
+)
+def test_text_is_written_so_that_kubectl_and_others_read_text(text: str) -> None:
+    shown = as_yaml({"kind": "X", "text": text})
+    assert read(shown).items[0].object["text"] == text
+    assert yaml.safe_load(shown)["text"] == text
+
+
+def test_the_settings_hold_from_a_file_or_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("class: internal\n")
+    ended = run("render", "-", "--settings", settings, stdin=GOOD)
+    assert (yaml.safe_load(ended.out)["spec"]["ingressClassName"], ended.err) == ("internal", "")
+    monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(settings))
+    assert yaml.safe_load(run("render", "-", stdin=GOOD).out)["spec"]["ingressClassName"] == "internal"
+    configmap = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "class: public\n"}}
+    settings.write_text(as_yaml(configmap))
+    assert yaml.safe_load(run("render", "-", stdin=GOOD).out)["spec"]["ingressClassName"] == "public"
+
+
+def test_settings_that_pause_are_told_of_and_the_ingress_is_shown_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text("paused: true\n")
+    ended = run("render", "-", "--settings", tmp_path / "settings.yaml", "-o", "name", stdin=GOOD)
+    assert (ended.status, ended.out) == (0, "ingress.networking.k8s.io/shop\n")
+    assert "nothing changes on the cluster until `paused` is false" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("reason", "change", "line", "sentence"),
+    [
+        ("true is no text", 'ingress/http: true', 6, "ingress/http: must be text: put the value in quotes"),
+        ("nor is nothing", "ingress/host:", 6, "ingress/host: must be text: put the value in quotes"),
+    ],
+)  # fmt: skip
+def test_an_annotation_that_is_no_text_is_told(reason: str, change: str, line: int, sentence: str) -> None:
+    text = f"apiVersion: v1\nkind: Service\nmetadata:\n  name: shop\n  annotations:\n    {change}\nspec: {{}}\n"
+    assert run("render", "-", stdin=text).err == f"{DEFAULTS}stdin:{line}: default/shop: {sentence}\n", reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "fields", "sentence"),
+    [
+        ("no name", {"metadata": {}}, "1: default/: is no valid Service: metadata.name is missing"),
+        ("no spec", {"metadata": {"name": "a"}}, "1: default/a: is no valid Service: spec is missing"),
+        (
+            "a port as text",
+            {"metadata": {"name": "a"}, "spec": {"ports": [{"port": "80"}]}},
+            "1: default/a: is no valid Service: spec.ports[0].port: must be int, not text",
+        ),
+        (
+            "annotations that are none",
+            {"metadata": {"name": "a", "annotations": ["x"]}, "spec": {}},
+            "1: default/a: is no valid Service: metadata.annotations: must be object | null, not array",
+        ),
+        (
+            "a time that is none",
+            {"metadata": {"name": "a", "creationTimestamp": "now"}, "spec": {}},
+            '1: default/a: is no valid Service: metadata.creationTimestamp: "Invalid RFC3339 encoded datetime"',
+        ),
+    ],
+)
+def test_what_is_no_service_is_told(reason: str, fields: dict[str, Any], sentence: str) -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "Service", **fields})
+    assert run("render", "-", stdin=text) == (1, "", f"{DEFAULTS}stdin:{sentence}\n"), reason
+
+
+def test_problems_that_are_not_kept_are_counted() -> None:
+    many = {f"ingress/x{number}": "" for number in range(25)}
+    ended = run("render", "-", stdin=as_yaml(service({"ingress/http": "true", **many})))
+    assert ended.err.endswith("stdin:1: team-a/shop: and 5 more\n")
+
+
+def test_a_service_of_another_api_is_another_kind() -> None:
+    knative = GOOD.replace("apiVersion: v1", "apiVersion: serving.knative.dev/v1")
+    assert run("render", "-", stdin=knative) == (0, "", DEFAULTS)
+
+
+@pytest.mark.parametrize(
+    ("reason", "arguments", "message"),
+    [
+        ("no such file", ["nowhere.yaml"], "nowhere.yaml can't be read: No such file or directory"),
+        ("an empty folder", ["empty"], "the folder empty holds no .json, .yaml or .yml file"),
+        ("the cluster's options with files", ["-A", "-"], "are for the cluster, not for files"),
+        ("two namespaces", ["-A", "-n", "a"], "exclude each other"),
+        ("no folder to look into", ["-R"], "--recursive is for folders, and none is named"),
+        ("no settings", ["-", "--settings", "nowhere.yaml"], "the settings file nowhere.yaml can't be read"),
+        ("another option", ["--nope"], "No such option"),
+    ],
+)
+def test_wrong_use_is_told_with_exit_status_2(
+    reason: str, arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    ended = run("render", *arguments)
+    assert (ended.status, ended.out) == (2, ""), reason
+    assert message in ended.err
+
+
+def test_settings_that_cannot_be_used_are_wrong_use(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text("hosts: []\n")
+    ended = run("render", "-", "--settings", tmp_path / "settings.yaml", stdin=GOOD)
+    assert (ended.status, ended.out) == (2, "")
+    assert f"settings file {tmp_path}/settings.yaml: hosts is not a setting; did you mean host?" in ended.err
+
+
+def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"a: 1\nb: \xff\n")
+    assert run("render", tmp_path / "a.yaml").err == f"{DEFAULTS}{tmp_path}/a.yaml:2: is not UTF-8 text\n"
+
+
+# From the cluster.
+
+SERVICES = {"kind": "List", "apiVersion": "v1", "items": [service({"ingress/http": "true"})]}
+VOLUMES = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": "ingress-manager-settings-abc"}}]
+DEPLOYMENT = {
+    "kind": "Deployment",
+    "metadata": {"name": "ingress-manager"},
+    "spec": {"template": {"spec": {"volumes": VOLUMES}}},
+}
+CONFIGMAP = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"settings.yaml": "class: internal\n"}}
+CLUSTER = {
+    "services": SERVICES,
+    "deployment/ingress-manager": DEPLOYMENT,
+    "configmap/ingress-manager-settings-abc": CONFIGMAP,
+}
+
+
+def test_the_cluster_is_asked_by_kubectl_with_its_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = kubectl_that_answers(tmp_path, monkeypatch, CLUSTER)
+    ended = run("render", "-A", "--context", "there", "--kubeconfig", "mine")
+    assert (ended.status, ended.err) == (
+        0,
+        "With the settings of the ConfigMap ingress-manager/ingress-manager-settings-abc.\n",
+    )
+    assert yaml.safe_load(ended.out)["spec"]["ingressClassName"] == "internal"
+    there = "--context=there --kubeconfig=mine"
+    assert calls.read_text().splitlines() == [
+        f"get --output=json --all-namespaces {there} -- services",
+        f"get --output=json --namespace=ingress-manager {there} -- deployment/ingress-manager",
+        f"get --output=json --namespace=ingress-manager {there} -- configmap/ingress-manager-settings-abc",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [((), "get --output=json -- services"), (("-n", "a"), "get --output=json --namespace=a -- services")],
+)
+def test_the_namespace_is_left_to_kubectl(
+    options: tuple[str, ...], shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = kubectl_that_answers(tmp_path, monkeypatch, {"services": SERVICES})
+    ended = run("render", *options)
+    assert ended.status == 0
+    assert ended.err == (
+        "With the default settings, because those of the cluster can't be read: Error from server: no\n"
+    )
+    assert calls.read_text().splitlines()[0] == shown
+
+
+def test_a_hook_without_settings_has_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = {"kind": "Deployment", "spec": {"template": {"spec": {}}}}
+    kubectl_that_answers(tmp_path, monkeypatch, {"services": SERVICES, "deployment/ingress-manager": bare})
+    assert "the Deployment ingress-manager/ingress-manager mounts no ConfigMap" in run("render").err
+
+
+def test_a_configmap_without_settings_states_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = {"kind": "ConfigMap", "apiVersion": "v1"}
+    kubectl_that_answers(tmp_path, monkeypatch, {**CLUSTER, "configmap/ingress-manager-settings-abc": empty})
+    assert yaml.safe_load(run("render").out)["spec"]["ingressClassName"] == "nginx"
+
+
+def test_what_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "E1122 03:04:05.0 7 memcache.go:265] noise\nIt was refused\n  \n- is it the right host?\n"
+    kubectl_that_answers(tmp_path, monkeypatch, {}, said)
+    assert run("render") == (2, "", "Error: It was refused - is it the right host?\n")
+    kubectl_that_answers(tmp_path, monkeypatch, {}, "")
+    assert run("render") == (2, "", "Error: kubectl failed with exit code 1\n")
+
+
+@pytest.mark.parametrize("printed", ["", "hello", '{"kind": "List", "items": [', "a: 1"])
+def test_a_kubectl_that_prints_something_else_is_told(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(_: Kubectl, *arguments: str) -> str:
+        return printed if arguments[-1] == "services" else json.dumps(CLUSTER[arguments[-1]])
+
+    monkeypatch.setattr(Kubectl, "run", answer)
+    assert run("render") == (2, "", f"Error: kubectl get services has printed no JSON: {quoted(printed)}\n")
+
+
+def test_a_kubectl_that_prints_no_object_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(_: Kubectl, *arguments: str) -> str:
+        return json.dumps(SERVICES if arguments[-1] == "services" else {"kind": "List", "items": []})
+
+    monkeypatch.setattr(Kubectl, "run", answer)
+    assert "kubectl get deployment/ingress-manager has printed no object" in run("render").err
+
+
+def test_without_kubectl_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run("render") == (2, "", "Error: kubectl is not on PATH; -f FILE reads files instead\n")

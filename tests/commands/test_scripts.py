@@ -1,0 +1,282 @@
+"""Every script that a command prints, run by the shells that people have.
+
+On PATH are a kubectl and an ingress-manager that write down their arguments, a `sleep` that does the same, and grep:
+just the words that are meant arrive, in their order, and nothing else runs.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devcluster.sync_requests import Object, as_created, service
+from ingress_manager.commands.adopt.adoption import adopt
+from ingress_manager.commands.adopt.adoption import lines as lines_of
+from ingress_manager.commands.audit.audit import audit
+from ingress_manager.commands.migrate.migration import migrate
+from ingress_manager.commands.plans.steps import Step, script
+from ingress_manager.commands.printing.words import Command, comment, shown, with_options
+from ingress_manager.commands.reading.manifests import Item, Manifests, read
+from ingress_manager.commands.release.releases import release
+from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
+from ingress_manager.commands.view.ingresses import INGRESS
+from ingress_manager.commands.view.services import SERVICE
+from ingress_manager.core.copying import ANY
+from ingress_manager.core.policy import Policy
+from tools import cases, debian
+
+PAUSE = 7
+WRITES_DOWN = r"""#!/bin/sh
+printf '%s\0' "$#" "${0##*/}" "$@" >> "$CALLS"
+"""
+KUBECTL = f"""{WRITES_DOWN}
+[ "$1" = get ] || exit 0
+read -r count < "$COUNT"
+echo $((count + 1)) > "$COUNT"
+while read -r event; do echo "$count $event"; done < "$EVENTS"
+"""
+"""At each look it has all Events anew, as if Metacontroller had seen everything."""
+
+
+class Script(NamedTuple):
+    """A script, and what it is meant to run, each with its program."""
+
+    text: str
+    commands: list[Command]
+    events: tuple[str, ...] = ()
+    """What Metacontroller reports, as long as it runs."""
+
+
+def shell(name: str) -> list[str]:
+    """Return the command that runs a script with a shell, where this machine has it."""
+    if name == "busybox":
+        found = debian.find(debian.BUSYBOX)
+        if found is None:
+            pytest.skip("NOT CHECKED WITH BUSYBOX: `python -m tools.debian` gets it")
+        return [str(found.path), "sh"]
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"NOT CHECKED WITH {name.upper()}: there is none on PATH")
+    return [path]
+
+
+@pytest.fixture(scope="module", params=["dash", "bash", "busybox"])
+def sh(request: pytest.FixtureRequest) -> list[str]:
+    return shell(request.param)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with all the programs that a script can run."""
+    folder = tmp_path_factory.mktemp("path")
+    for name, text in {"kubectl": KUBECTL, "ingress-manager": WRITES_DOWN, "sleep": WRITES_DOWN}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    (folder / "grep").symlink_to(str(shutil.which("grep")))
+    return folder
+
+
+def ran(sh: list[str], path: Path, made: Script) -> list[Command]:
+    """Return what a shell ran, each with its program. Nothing was printed, and nothing was written."""
+    with TemporaryDirectory() as folder:
+        empty = Path(folder, "empty")
+        empty.mkdir()
+        files = {name: Path(folder, name.lower()) for name in ("SCRIPT", "CALLS", "COUNT", "EVENTS")}
+        for name, text in {
+            "SCRIPT": made.text,
+            "COUNT": "0\n",
+            "EVENTS": "".join(f"{e}\n" for e in made.events),
+        }.items():
+            files[name].write_text(text, encoding="utf-8")
+        environment = {"PATH": str(path), **{name: str(file) for name, file in files.items()}}
+        ended = subprocess.run(
+            [*sh, str(files["SCRIPT"])], cwd=empty, env=environment, capture_output=True, check=False, timeout=60
+        )
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b""), made.text
+        assert list(empty.iterdir()) == [], made.text
+        return list(calls(files["CALLS"].read_text(encoding="utf-8"))) if files["CALLS"].exists() else []
+
+
+def calls(written: str) -> Iterator[Command]:
+    words = iter(written.split("\0")[:-1])
+    for count in words:
+        yield tuple(next(words) for _ in range(int(count) + 1))
+
+
+# What is printed.
+
+
+def of_migration(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -> Script:
+    migration = migrate(manifests, policy, options)
+    meant = [with_options(line, options) for block in migration.steps for line in block if not isinstance(line, str)]
+    return Script(migration.script(), meant)
+
+
+def of_steps(steps: Sequence[Step], options: Sequence[str] = (), pause: int | None = None) -> Script:
+    """Return the script of `adopt` or `release`."""
+    meant: list[Command] = []
+    for step in steps:
+        command = with_options(("kubectl", *step.command), options)
+        look = [with_options(("kubectl", *step.until.command), options)] if step.until and pause is None else []
+        wait = [("sleep", str(pause))] if step.until and pause is not None else []
+        meant += [*look, command, *look, *wait]
+    events = tuple(step.until.text for step in steps if step.until)
+    return Script("".join(f"{line}\n" for line in script(steps, options=options, pause=pause)), meant, events)
+
+
+def of_adoptions(manifests: Manifests, wanted: Iterable[Item], policy: Policy, accepted: Sequence[str]) -> list[Script]:
+    """Return what `adopt` prints: the script of the steps, and the one that is advised instead."""
+    made = []
+    for adoption in adopt(manifests, wanted, policy, accepted):
+        meant = of_steps(adoption.steps)
+        if adoption.steps and not meant.events:
+            meant.commands.append(("ingress-manager", "adopt", adoption.ingress.label, "--apply"))
+        advised = [line for line in adoption.advice if not isinstance(line, str)]
+        printed = "".join(f"{line.removeprefix('#   ')}\n" for line in lines_of(adoption))
+        made.append(Script(printed, [*advised, *meant.commands], meant.events))
+    return made
+
+
+def of_plan(manifests: Manifests, *, keep: bool, options: Sequence[str] = ()) -> Script:
+    lines = list(uninstall_plan(manifests, keep=keep, has_controllers=True))
+    text = "".join(f"{comment(line) if isinstance(line, str) else shown(line, options)}\n" for line in lines)
+    return Script(text, [with_options(("kubectl", *line), options) for line in lines if not isinstance(line, str)])
+
+
+def of_audit(items: Iterable[Item], policy: Policy) -> Script:
+    commands = [found.command for found in audit(items, policy).found if found.command]
+    return Script("".join(f"{shown(each)}\n" for each in commands), [("kubectl", *each) for each in commands])
+
+
+def read_objects(case: Path) -> tuple[Manifests, Policy]:
+    text = (case / "objects.yaml").read_text(encoding="utf-8")
+    return read(text, "objects.yaml"), cases.settings_in(case / "settings.yaml")
+
+
+def managed() -> Manifests:
+    """Return a Service with all that can be made for one, and another that has only asked."""
+    shop = service({"ingress/http": "true", "ingress/routes": "- path: /a\n- path: '/b'\n"})
+    versions = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": "gateway.networking.k8s.io/v1"}
+    made = [
+        as_created({"apiVersion": version, "kind": kind, "metadata": {"name": "shop", "namespace": "team-a"}}, shop)
+        for kind, version in versions.items()
+    ]
+    return read(json.dumps({"kind": "List", "items": [shop, *made]}))
+
+
+def all_scripts() -> Iterator[Script]:
+    for case in cases.cases_in(cases.MIGRATIONS):
+        yield of_migration(*read_objects(case))
+    for case in cases.cases_in(cases.ADOPTIONS):
+        yield from of_adoptions(*cases.adoptable(case))
+    for case in cases.cases_in(cases.AUDITS):
+        manifests, policy = read_objects(case)
+        yield of_audit(manifests.items, policy)
+    for made in release(managed(), managed().of_kind(SERVICE)):
+        yield of_steps(made.steps)
+        yield of_steps(made.steps, pause=PAUSE)
+    yield of_plan(managed(), keep=True)
+    yield of_plan(managed(), keep=False)
+
+
+def test_each_case_runs_what_is_meant_and_nothing_else(sh: list[str], path: Path) -> None:
+    scripts = list(all_scripts())
+    assert sum(len(made.commands) for made in scripts) > 300
+    for made in scripts:
+        assert ran(sh, path, made) == made.commands, made.text
+
+
+def test_no_word_of_a_script_holds_what_a_person_would_not_see() -> None:
+    """What a command tells in a sentence of its own never comes so far."""
+    with pytest.raises(ValueError, match=r"\\x1b\[31mred"):
+        shown(("annotate", "a=\x1b[31mred"))
+
+
+def test_whatever_the_names_are_kubectl_takes_them_for_names() -> None:
+    """Between its verb and the `--` before them are options alone."""
+    commands = [command for made in all_scripts() for command in made.commands if command[0] == "kubectl"]
+    for command in commands:
+        words = command[3:] if command[1] == "rollout" else command[2:]
+        assert all(option.startswith("--") for option in words[: words.index("--")]), command
+
+
+# What may be anything.
+
+HOSTILE = st.text(st.sampled_from("ab'\"$`\\;&|<>(){}[]*?#!~=-%^, \n\t\r\0\x1b\x7f\x9b\u200b\u202eé日😀"), max_size=12)
+NASTY = st.sampled_from(
+    ["'; touch PWNED #", "$(touch PWNED)", "`touch PWNED`", "\ntouch PWNED\n", "--all", "-n", "-", "\\"]
+)
+TEXT = HOSTILE | st.builds("{}{}{}".format, HOSTILE, NASTY, HOSTILE)
+NAMES = st.sampled_from(["shop", "shop", "shop"]) | TEXT
+COPIED = "external-dns.alpha.kubernetes.io/ttl"
+LENIENT = Policy(copied={COPIED: ANY})
+
+
+@st.composite
+def services(draw: st.DrawFn) -> Object:
+    """Draw a Service that exposecontroller has exposed, or that asks for an Ingress, with anything anywhere."""
+    exposed: dict[str, str] = {
+        "fabric8.io/expose": "true",
+        "fabric8.io/exposeUrl": "http://a.example.com",
+        "fabric8.io/ingress.annotations": f"{COPIED}: {draw(TEXT)}",
+        "fabric8.io/ingress.name": draw(NAMES),
+    }
+    asking = {"ingress/http": "true", "ingress/host": draw(TEXT), "ingress/hots": draw(TEXT)}
+    others = draw(st.dictionaries(TEXT.map("ingress/{}".format) | TEXT, TEXT, max_size=1))
+    made = service({**draw(st.sampled_from([exposed, asking])), **others}, ports=[{"name": draw(NAMES), "port": 80}])
+    made["metadata"] |= {"name": draw(NAMES), "namespace": draw(st.just("team-a") | NAMES)}
+    return {**made, "metadata": {**made["metadata"], **draw(st.fixed_dictionaries({}, optional={"uid": TEXT}))}}
+
+
+@st.composite
+def objects(draw: st.DrawFn) -> list[Object]:
+    """Draw a Service, an Ingress that was made for it, and one of a person; and the ConfigMap of exposecontroller."""
+    shop = draw(services())
+    own: Object = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": dict(shop["metadata"], annotations={}),
+    }
+    made = as_created(own, shop)
+    backend = {"service": {"name": shop["metadata"]["name"], "port": {"name": shop["spec"]["ports"][0]["name"]}}}
+    paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
+    annotations = {COPIED: draw(TEXT)}
+    by_hand: Object = {
+        **own,
+        "metadata": {**own["metadata"], "resourceVersion": "5", "annotations": annotations},
+    }
+    by_hand["spec"] = {"ingressClassName": "nginx", "rules": [{"host": "a.example.com", "http": {"paths": paths}}]}
+    settings = json.dumps({"domain": draw(TEXT), "ingress-class": draw(TEXT), "tls-secret-name": draw(TEXT)})
+    metadata = {"name": "exposecontroller", "namespace": draw(NAMES)}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"config.yml": settings}}
+    return [config, shop, draw(st.sampled_from([made, by_hand]))]
+
+
+@given(objects(), st.lists(TEXT.filter(str.isprintable).map("--context={}".format), max_size=1))
+def test_whatever_a_dump_holds_only_what_is_meant_runs(
+    sh: list[str], path: Path, drawn: list[Object], options: list[str]
+) -> None:
+    manifests = read(json.dumps({"kind": "List", "items": drawn}), "f")
+    scripts = [
+        of_migration(manifests, LENIENT, options),
+        *(of_steps(made.steps, options) for made in release(manifests, manifests.of_kind(SERVICE))),
+        *of_adoptions(manifests, manifests.of_kind(INGRESS), LENIENT, ()),
+        of_plan(manifests, keep=True, options=options),
+        of_plan(manifests, keep=False, options=options),
+        of_audit(manifests.items, LENIENT),
+    ]
+    for made in scripts:
+        assert made.text.replace("\n", "").replace("\t", "").isprintable()
+    together = Script(
+        "".join(made.text for made in scripts),
+        [command for made in scripts for command in made.commands],
+        tuple(event for made in scripts for event in made.events),
+    )
+    assert ran(sh, path, together) == together.commands, together.text
