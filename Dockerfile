@@ -12,11 +12,10 @@ WORKDIR /src
 
 # Dependencies have a layer apart from the hook, so that a change of the hook doesn't install them anew. The hashes make
 # sure that they are the ones that were tested. Only wheels: a source distribution runs its own code when it is built.
-COPY requirements.txt .
-RUN pip --python /opt/venv/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r requirements.txt
-
 # Some packages bring their own tests, 6 MB in all, which nothing imports.
-RUN find /opt/venv -depth -type d '(' -name tests -o -name testing ')' -exec rm -r '{}' +
+COPY requirements.txt .
+RUN pip --python /opt/venv/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r requirements.txt \
+ && find /opt/venv -depth -type d '(' -name tests -o -name testing ')' -exec rm -r '{}' +
 
 # What the image runs, and the library without the commands for people, which .dockerignore leaves out.
 WORKDIR /opt/ingress-manager

@@ -127,7 +127,7 @@ soak: $(bin)/.complete  ## 10,000 Services that change all the time, and a hook 
 version: $(bin)/.complete  ## write VERSION=… into every file that states the version
 	@$(bin)/python -m tools.version '$(VERSION)'
 
-dist: $(bin)/.complete  ## the files of a release in dist/; VERSION=… has to be that of setup.cfg, IMAGE=… is what they run
+dist: $(bin)/.complete  ## the files of a release in dist/; VERSION=… has to be the present one, IMAGE=… is what they run
 	@$(bin)/python -m tools.dist $(if $(VERSION),--version '$(VERSION)') $(if $(IMAGE),--image '$(IMAGE)')
 
 clean:  ## remove .venv/, .build/, dist/ and the caches

@@ -35,8 +35,7 @@ from devcluster.sync_requests import sync_request
 from devcluster.worst import encoded, worst_requests
 from hooks.settings_file import load
 from hooks.sync import answer
-from tests.tools.image import docker, serving
-from tools import image as images
+from tools.containers import docker, runner, serving
 
 TENANTS = 20
 """On each side. Metacontroller has as many workers."""
@@ -179,7 +178,7 @@ def memory_figure(megabytes: Sequence[float]) -> Figure:
 @contextlib.contextmanager
 def named_container() -> Iterator[str]:
     """Yield the name of a container, which is removed at the end. Raises MissingProgram when none can be run here."""
-    images.find(images.RUNNERS)
+    runner()
     name = f"ingress-manager-soak-{os.getpid()}"
     try:
         yield name

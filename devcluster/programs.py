@@ -20,7 +20,7 @@ MODULES = {
 """The programs of the control plane, and the Go module whose pinned version says which one is tested."""
 
 VALIDATOR = "ingressvalidator"
-"""The program that validates Ingresses as the API server does. A cluster doesn't need it; tests/validation.py does."""
+"""The program that validates Ingresses as the API server does: tests/core/validation.py runs it, no cluster does."""
 
 STEADYLOAD = "steadyload"
 """The program that visits hosts at a steady rate. A cluster doesn't need it; tests/e2e/test_no_request_lost.py does."""

@@ -184,13 +184,13 @@ def run(*command: str | Path) -> str:
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="For example: python -m tools.dist --image registry.example.com/ingress-manager:0.1.0",
 )
-@click.option("--version", "wanted", help="The version that is to be released. It has to be that of setup.cfg.")
+@click.option("--version", "wanted", help="The version that is to be released. It has to be that of the package.")
 @click.option("--image", help="What the hook's containers run, with a tag or a digest.")
 @click.option("--to", type=click.Path(path_type=Path, file_okay=False), default=REPOSITORY / "dist", help="The folder.")
 def main(wanted: str | None, image: str | None, to: Path) -> None:
     """Write the files of a release into the folder dist/."""
     if wanted and wanted != version.stated():
-        raise DevClusterError(f"setup.cfg has version {version.stated()}; `make version VERSION={wanted}` changes it")
+        raise DevClusterError(f"this is version {version.stated()}; `make version VERSION={wanted}` changes it")
     with progress() as report:
         files = write(to, image=image, report=report)
     for path in files:

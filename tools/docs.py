@@ -1,4 +1,4 @@
-"""What is made from the code or from a file: `make docs` writes it, tests/test_docs.py keeps it true."""
+"""What is made from the code or from a file: `make docs` writes it, tests/docs/test_docs.py keeps it true."""
 
 import json
 import os

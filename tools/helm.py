@@ -9,11 +9,12 @@ from typing import Any
 
 import yaml
 
+from devcluster.build import REPOSITORY
 from devcluster.errors import CommandFailed
 from devcluster.programs import require_built
 from tools.chart import CHART
 
-CASES = Path(__file__).parent / "chart"
+CASES = REPOSITORY / "tests/chart"
 RELEASE = "ingress-manager"
 """The name of the release, and of its namespace."""
 

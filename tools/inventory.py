@@ -1,6 +1,6 @@
 """Prints which packages there are where it runs, as JSON. tools/image.py has an image's own Python run it.
 
-So it knows nothing but the standard library.
+So it knows nothing but the standard library, and ingress_manager, which lies in the image's working directory.
 """
 
 import json
@@ -9,10 +9,13 @@ import subprocess
 import sys
 from importlib.metadata import distributions
 
+from ingress_manager import __version__
+
 
 def python() -> list[dict[str, str]]:
     """Return Python's packages: name, version and license, which is an SPDX expression, a name, or empty."""
-    return [
+    own = {"name": "ingress-manager", "version": __version__, "license": "Apache-2.0"}
+    return [own] + [
         {
             "name": found.metadata["Name"],
             "version": found.version,

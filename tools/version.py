@@ -1,4 +1,4 @@
-"""The version, which setup.cfg states: `make version VERSION=0.2.0` writes it everywhere else, too."""
+"""The version, which ingress_manager/__init__.py states: `make version VERSION=0.2.0` writes it everywhere."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ SEMANTIC = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 
 def stated(root: Path = REPOSITORY) -> str:
-    """Return the version that setup.cfg states."""
+    """Return the version that ingress_manager/__init__.py states."""
     [found] = re.findall(PLACES[STATED][0], (root / STATED).read_text(encoding="utf-8"), re.MULTILINE)
     return str(found)
 

@@ -4,7 +4,7 @@
     python -m tests.core.fuzz .build/fuzz/crash-…                                    replay one stored input
 
 It ends with one line: executions and findings; the status is 0 when nothing was found. A search stops at its first
-finding. Unlike tests/test_properties.py it sees which lines of hooks/ an input reached, and digs where that is new.
+finding. Unlike test_properties.py it sees which lines of hooks/ an input reached, and digs where that is new.
 
 libFuzzer ends its process without returning to Python. So the search runs in a child process (`--inside`), and this one
 reads from its output how much was done.

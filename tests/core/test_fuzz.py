@@ -1,4 +1,4 @@
-"""A short search by the fuzzer of tests/fuzz.py; `make fuzz` is the long one."""
+"""A short search by the fuzzer of tests/core/fuzz.py; `make fuzz` is the long one."""
 
 import importlib.util
 import subprocess

@@ -1,4 +1,4 @@
-"""A short search for Ingresses that Kubernetes rejects, with tests/validation.py; `make fuzz` is the long one."""
+"""A short search for Ingresses that Kubernetes rejects, with tests/core/validation.py; `make fuzz` is the long one."""
 
 import re
 import subprocess

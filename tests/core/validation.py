@@ -7,7 +7,7 @@ to the API server's validation, compiled as it is (devcluster/controlplane/cmd/i
 Metacontroller adds to it. One that is rejected is a finding: the Service would never get its Ingress, though the hook
 has nothing against it. A search stops soon after its first finding.
 
-tests/kubernetes.py is the same validation rewritten: it needs no Go, but it can be wrong.
+tests/core/kubernetes.py is the same validation rewritten: it needs no Go, but it can be wrong.
 """
 
 # ruff: noqa: SIM905 - forty short texts, one a line, are not easier to read

@@ -18,12 +18,12 @@ RUN_BY = {
     "make test": ".ci/run",
     "make test-all": ".ci/run",
     "make lint": ".ci/run",
-    "make image IMAGE=registry.example.com/ingress-manager:0.1.0": "tests/test_image.py",
+    "make image IMAGE=registry.example.com/ingress-manager:0.1.0": "tests/tools/test_image.py",
     "make install IMAGE=registry.example.com/ingress-manager:0.1.0": "tests/e2e/test_install.py",
     "kubectl apply -k gateway/": END_TO_END,
     "kubectl apply -k manifests/sample/": END_TO_END,
-    "make run": "tests/test_run.py",
-    "curl --data @tests/fixtures/sync.json http://127.0.0.1:8080/sync": "tests/test_run.py",
+    "make run": "tests/docs/test_run.py",
+    "curl --data @tests/fixtures/sync.json http://127.0.0.1:8080/sync": "tests/docs/test_run.py",
 }
 """Each command of the two, and where it is run."""
 

@@ -11,7 +11,8 @@ from devcluster.api import NAMESPACES
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, steps_for
 from tests.e2e.conftest import require
-from tests.tools.image import built, docker, inspected, serving
+from tests.tools.image import built, inspected
+from tools.containers import docker, serving
 
 NAME = f"ingress-manager-story-{os.getpid()}"
 

@@ -25,8 +25,8 @@ DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
 SERVICE_ACCOUNTS = Resource("v1", "serviceaccounts", "ServiceAccount")
 
 ELSEWHERE = {
-    "make image": "tests/test_image.py, with a base that is there",
-    "make image-test": "is tests/test_image.py",
+    "make image": "tests/tools/test_image.py, with a base that is there",
+    "make image-test": "is tests/tools/test_image.py",
     "docker push": "not run: there is no registry",
     "mmdebstrap": "not run: it fetches a hundred packages",
     "podman": "not run, for the same reason",

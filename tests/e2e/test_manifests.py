@@ -142,7 +142,7 @@ def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: Control
     file.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], [], tmp_path))
     ran = []
     for command in commands("docs/upgrade.md"):
-        # tests/e2e/test_audit.py runs the first. No Pod has a log here: tests/test_run.py looks for the line.
+        # tests/e2e/test_audit.py runs the first. No Pod has a log here: tests/docs/test_run.py looks for the line.
         if command == "ingress-manager audit" or command.startswith("kubectl logs "):
             continue
         roll_out(installed)

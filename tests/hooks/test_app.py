@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from werkzeug.test import TestResponse
 
 from devcluster.sync_requests import as_created, body, service, sync_request
-from hooks import sync as metacontroller
+from hooks import sync
 from hooks.app import LARGEST_BODY, create_app
 from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
@@ -119,7 +119,7 @@ def test_a_refusal_is_logged_with_who_is_refused_and_why(
 
 def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     parent = service({"ingress/http": "true", "ingress/oops": "pinned"})
-    answered = metacontroller.answer(OPTED_IN, Policy())
+    answered = sync.answer(OPTED_IN, Policy())
     standing = as_created(json.loads(answered.body)["attachments"][0], parent)
     client = client_of(Policy(namespaces={"team-a": NamespaceSettings(hosts=("shop.example.org",))}))
     response = client.post("/sync", data=body(sync_request(parent, attached=[standing])))
@@ -145,7 +145,7 @@ def test_a_bug_is_answered_500_without_details_and_logged_with_its_traceback(
     def broken(*_arguments: object) -> None:
         raise ZeroDivisionError("the secret of the bug")
 
-    monkeypatch.setattr(metacontroller, "answer", broken)
+    monkeypatch.setattr("hooks.app.answer_to", broken)
     response = client.post("/sync", data=OPTED_IN)
     assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
     line = log_lines(capsys)[-1]
@@ -169,7 +169,7 @@ def test_names_that_no_api_server_takes_do_not_fill_the_log(capsys: pytest.Captu
     """Whoever reaches the port can send them."""
     parent = service({"ingress/http": "true"})
     parent["metadata"] |= {"name": "n" * 100_000, "namespace": "s" * 100_000}
-    standing = as_created(json.loads(metacontroller.answer(OPTED_IN, Policy()).body)["attachments"][0], parent)
+    standing = as_created(json.loads(sync.answer(OPTED_IN, Policy()).body)["attachments"][0], parent)
     client = client_of(Policy(namespaces={"*": NamespaceSettings(hosts=("shop.example.org",))}))
     for attached in ([], [standing]):
         client.post("/sync", data=body(sync_request(parent, attached=attached)))

@@ -1,4 +1,4 @@
-"""The worker: what it adds to gunicorn's own. tests/test_server.py shows that it serves.
+"""The worker: what it adds to gunicorn's own. tests/hooks/test_server.py shows that it serves.
 
 Coverage takes the greenlets of a thread for one another, unless it is told of them, and then all tests are three times
 slower. So tests with one greenlet are measured, and those with several are not.

@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from devcluster import manifests
+from ingress_manager import __version__
 from ingress_manager.core.settings import parse
 from tests.docs.test_docs import blocks
-from tests.manifests.test_manifests import SETUP, selects
+from tests.manifests.test_manifests import selects
 from tools import chart, golang
 from tools.helm import CASES, RELEASE, by_default, cases, changes, helm, rendered, template, values_of
 
@@ -31,7 +32,7 @@ def test_helm_finds_nothing_to_say_about_the_chart() -> None:
 
 def test_the_charts_version_is_that_of_the_program() -> None:
     stated = yaml.safe_load((chart.CHART / "Chart.yaml").read_text(encoding="utf-8"))
-    assert (stated["version"], stated["appVersion"]) == (SETUP["metadata"]["version"],) * 2
+    assert (stated["version"], stated["appVersion"]) == (__version__,) * 2
 
 
 def comparable(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The 404 page: what is shown, in which language and format, and what no request can do to it.
 
-tests/not_found holds the page in every language and format; `make cases` writes it. tests/test_not_found_served.py asks
-the program, and tests/test_browser.py looks at it.
+tests/not_found holds the page in every language and format; `make cases` writes it. tests/not_found/test_served.py asks
+the program, and tests/not_found/test_browser.py looks at it.
 """
 
 import json
@@ -39,7 +39,7 @@ def test_the_page_is_what_its_file_says(path: Any) -> None:
 
 
 def test_there_is_a_file_for_every_language_and_format_and_no_other() -> None:
-    assert set(cases.PAGES.iterdir()) == set(cases.pages())
+    assert {path for path in cases.PAGES.iterdir() if path.suffix[1:] in cases.SUFFIXES} == set(cases.pages())
     assert len(cases.pages()) == len(LANGUAGES) * len(Format)
 
 

@@ -15,20 +15,13 @@ from cyclonedx.validation.json import JsonStrictValidator
 from devcluster.build import REPOSITORY
 from devcluster.manifests import find
 from devcluster.usage import pss_bytes
+from ingress_manager import __version__
 from not_found.page import page
-from tests.tools.image import (
-    MEBIBYTE,
-    NAME,
-    Container,
-    base,
-    built,
-    docker,
-    hardened,
-    inspected,
-    running,
-    with_settings,
-)
+from tests.tools.image import NAME, base, built, inspected
 from tools import image
+from tools.containers import Container, docker, hardened, running, with_settings
+
+MEBIBYTE = 1024 * 1024
 
 Record = Callable[[str, object], None]
 
@@ -158,7 +151,7 @@ def hook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
     settings = tmp_path_factory.mktemp("image") / "settings.yaml"
     settings.write_text("class: mounted\n")
     name = f"ingress-manager-hook-{os.getpid()}"
-    with running(name, hardened("manifests", "ingress-manager") + with_settings(settings)) as container:
+    with running(name, *hardened("manifests", "ingress-manager"), *with_settings(settings), NAME) as container:
         yield container
 
 
@@ -218,7 +211,7 @@ def test_on_sigterm_the_hook_ends_with_status_0(tmp_path: Path, record_property:
     settings = tmp_path / "settings.yaml"
     settings.write_text("{}")
     name = f"ingress-manager-ends-{os.getpid()}"
-    with running(name, hardened("manifests", "ingress-manager") + with_settings(settings)) as container:
+    with running(name, *hardened("manifests", "ingress-manager"), *with_settings(settings), NAME) as container:
         container.ask(("GET", 8080, "/readyz", None))
         status, seconds = container.stop()
     assert status == 0
@@ -231,7 +224,7 @@ def test_with_wrong_settings_the_hook_ends_with_status_2_and_says_why(tmp_path: 
     settings = tmp_path / "settings.yaml"
     settings.write_text("hots: example.com\n")
     name = f"ingress-manager-wrong-{os.getpid()}"
-    with running(name, hardened("manifests", "ingress-manager") + with_settings(settings)) as container:
+    with running(name, *hardened("manifests", "ingress-manager"), *with_settings(settings), NAME) as container:
         assert int(docker("wait", name).stdout) == 2
         logs = docker("logs", container.name)
     assert "hots" in logs.stdout + logs.stderr
@@ -243,7 +236,7 @@ def test_the_404_page_runs_from_the_same_image(record_property: Record) -> None:
     [stated] = find("gateway", "Deployment", "not-found")["spec"]["template"]["spec"]["containers"]
     entrypoint, *arguments = stated["command"]
     options = [*hardened("gateway", "not-found"), f"--entrypoint={entrypoint}"]
-    with running(f"ingress-manager-404-{os.getpid()}", options, *arguments) as container:
+    with running(f"ingress-manager-404-{os.getpid()}", *options, NAME, *arguments) as container:
         alive, answered = container.ask(("GET", 8081, "/healthz", None), ("GET", 8080, "/any", None))
         memory = pss_bytes(container.pid)
         status, _ = container.stop()
@@ -285,7 +278,9 @@ def test_it_is_at_most_30_mb_larger_than_its_base(record_property: Record) -> No
 
 
 @thorough
-def test_its_sbom_is_valid_and_names_what_requirements_txt_pins_and_nothing_else(record_property: Record) -> None:
+def test_its_sbom_is_valid_and_names_ingress_manager_what_requirements_txt_pins_and_nothing_else(
+    record_property: Record,
+) -> None:
     made = image.sbom(built(), image.inventory(image.find(image.RUNNERS), NAME))
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(made) is None
     components = json.loads(made)["components"]
@@ -293,10 +288,10 @@ def test_its_sbom_is_valid_and_names_what_requirements_txt_pins_and_nothing_else
     named = {
         (normal(component["name"]), component["version"])
         for component in components
-        if component["purl"].startswith("pkg:pypi/") and component["name"] != "ingress-manager"
+        if component["purl"].startswith("pkg:pypi/")
     }
-    assert named == {(normal(name), version) for name, version in pinned}
-    record_property("figures", f"{len(components)} components in its SBOM, {len(named) + 1} of them Python's")
+    assert named == {("ingress-manager", __version__), *((normal(name), version) for name, version in pinned)}
+    record_property("figures", f"{len(components)} components in its SBOM, {len(named)} of them Python's")
 
 
 def normal(name: str) -> str:

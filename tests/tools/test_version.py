@@ -1,7 +1,7 @@
-"""The version has one place, setup.cfg, and `make version` writes it to the others."""
+"""The version has one place, ingress_manager/__init__.py, and `make version` writes it to the others."""
 
 import re
-import shutil
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
 from tools import version
 
-SHIPPED = ("manifests", "metacontroller", "gateway", "monitoring", "charts")
+SHIPPED = ("ingress_manager", "manifests", "metacontroller", "gateway", "monitoring", "charts")
 """The folders whose files are installed."""
 
 
@@ -21,7 +21,7 @@ def lines_with(text: str, number: str) -> list[int]:
     return [count for count, line in enumerate(text.splitlines()) if re.search(pattern, line)]
 
 
-def test_every_place_states_the_version_of_setup_cfg() -> None:
+def test_every_place_states_the_version_of_the_package() -> None:
     for path, patterns in version.files():
         text = path.read_text(encoding="utf-8")
         for pattern in patterns:
@@ -32,12 +32,11 @@ def test_no_place_is_left_out(tmp_path: Path) -> None:
     """A version that nothing else has gets everywhere where the present one is."""
     texts = {}
     for folder in SHIPPED:
-        for path in (REPOSITORY / folder).rglob("*.y*ml"):
+        for path in chain((REPOSITORY / folder).rglob("*.y*ml"), (REPOSITORY / folder).glob("*.py")):
             name = path.relative_to(REPOSITORY)
             texts[name] = path.read_text(encoding="utf-8")
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(texts[name], encoding="utf-8")
-    shutil.copy(REPOSITORY / "setup.cfg", tmp_path)
     version.write("97.98.99", tmp_path)
     for name, text in texts.items():
         found = lines_with((tmp_path / name).read_text(encoding="utf-8"), "97.98.99")
@@ -47,7 +46,8 @@ def test_no_place_is_left_out(tmp_path: Path) -> None:
 
 def test_nothing_is_written_where_a_place_is_not_as_expected(tmp_path: Path) -> None:
     (tmp_path / "manifests").mkdir()
-    (tmp_path / "setup.cfg").write_text("version = 1.0.0\n")
+    (tmp_path / "ingress_manager").mkdir()
+    (tmp_path / version.STATED).write_text('__version__ = "1.0.0"\n')
     (tmp_path / "manifests/deployment.yaml").write_text("image: somewhere.example.com/else:1.0.0\n")
     with pytest.raises(DevClusterError, match=r"manifests/deployment\.yaml has 0 lines like .*, not one"):
         version.write("1.1.0", tmp_path)
