@@ -176,7 +176,7 @@ def test_the_wheel_brings_the_commands_into_a_clean_environment_and_no_hook(rele
     )
     assert rendered_there == rendered_here
     assert "kind: Ingress" in rendered_there
-    find = [programs / "python", "-c", "import importlib.util; print(importlib.util.find_spec('hooks'))"]
+    find = [str(programs / "python"), "-c", "import importlib.util; print(importlib.util.find_spec('hooks'))"]
     assert subprocess.check_output(find, cwd=tmp_path, text=True) == "None\n"
 
 
