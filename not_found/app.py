@@ -12,20 +12,18 @@ A gRPC client gets the same page: it takes a 404 for UNIMPLEMENTED, and a status
 
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from importlib.metadata import version
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from hooks import logs
 from hooks.metrics import NotFoundMetrics
+from ingress_manager import __version__
 from not_found.negotiation import Format
 from not_found.page import CONTENT_TYPES, page
 from not_found.texts import LANGUAGES
 
 PROBES_PORT = 8081
-
-VERSION = version("ingress-manager")
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 """A WSGI application."""
@@ -33,7 +31,7 @@ Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 def create_app(probes_port: int = PROBES_PORT) -> Wsgi:
     """Return the WSGI application. What comes in by `probes_port` is from the cluster; all else is from visitors."""
-    metrics = NotFoundMetrics(VERSION, [format_.value for format_ in Format], LANGUAGES)
+    metrics = NotFoundMetrics(__version__, [format_.value for format_ in Format], LANGUAGES)
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         # The port of the socket. No header can change it, as it can the host.
@@ -52,7 +50,7 @@ def create_app(probes_port: int = PROBES_PORT) -> Wsgi:
         start_response(f"{status} {HTTPStatus(status).phrase}", list(headers.items()))
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
-    logs.make_logger().info("started", version=VERSION, probes_port=probes_port)
+    logs.make_logger().info("started", version=__version__, probes_port=probes_port)
     return application
 
 

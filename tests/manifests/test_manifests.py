@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -527,34 +528,43 @@ def test_the_image_holds_what_setup_cfg_asks_for_and_only_what_has_a_hash() -> N
             )
 
 
-IMPORT_WITHOUT_THE_MISSING = """
-import sys
+START_WITHOUT_THE_MISSING = """
+import importlib.metadata, sys
 
 class Missing:
     def find_spec(self, name, *_):
         if name.partition(".")[0] in MISSING:
             raise ModuleNotFoundError(name)
 
+def without_metadata(name):
+    raise importlib.metadata.PackageNotFoundError(name)
+
 MISSING = set(sys.argv[1:])
 sys.meta_path.insert(0, Missing())
+importlib.metadata.version = without_metadata
+sys.path.insert(0, "")
 from hooks import app, gunicorn_conf, worker
+app.create_app()
 from not_found import app, conf
+app.create_app()
 """
 
 
-def test_the_hook_starts_with_nothing_but_what_is_pinned() -> None:
-    """The image has no packages that only the developers' tools need, so importing them here raises an error."""
+def test_the_image_starts_with_nothing_but_what_is_pinned_and_what_it_copies(tmp_path: Path) -> None:
+    """Importing what only the developers have raises an error: their packages, the commands, our own metadata."""
+    for source in ("ingress_manager", "hooks", "not_found"):
+        ignored = shutil.ignore_patterns("__pycache__", "commands")
+        shutil.copytree(REPOSITORY / source, tmp_path / source, ignore=ignored)
     lines = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
     pinned = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lines, re.MULTILINE)}
-    pinned.add(canonicalize_name("ingress-manager"))
     missing = [
         module
         for module, names in importlib.metadata.packages_distributions().items()
-        if not {canonicalize_name(name) for name in names} & pinned
+        if not {canonicalize_name(name) for name in names} & pinned and module != "ingress_manager"
     ]
     assert "pytest" in missing
-    command = [sys.executable, "-c", IMPORT_WITHOUT_THE_MISSING, *missing]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", START_WITHOUT_THE_MISSING, *missing]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 
 
