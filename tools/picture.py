@@ -143,7 +143,9 @@ def text_of(picture: Path = PICTURE) -> str:
 
 def comparable(printed: str) -> list[str]:
     """Return the lines of what a demo prints, without what is different each time: times and versions."""
-    masked = re.sub(r"[ \d]+ ms\b|v?\d+\.\d+\.\d+\b", "…", OWN_PATH.sub("", printed))
+    # A Metacontroller that somebody has built may state no version.
+    printed = re.sub(r"(?<=by Metacontroller) v[^\s:]+", "", OWN_PATH.sub("", printed))
+    masked = re.sub(r"[ \d]+ ms\b|v?\d+\.\d+\.\d+\b", "…", printed)
     return [line.rstrip() for line in masked.rstrip().splitlines()]
 
 

@@ -35,6 +35,11 @@ def contrast(colour: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
+def test_a_metacontroller_that_states_no_version_tells_the_same() -> None:
+    told = picture.comparable("On Kubernetes v1.36.3, driven by Metacontroller v4.17.2 (/usr/bin/metacontroller):\n")
+    assert picture.comparable("On Kubernetes v1.36.4, driven by Metacontroller (/opt/metacontroller):\n") == told
+
+
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("name", sorted(picture.COLOURS.keys() - {"card", "edge"}))
 def test_each_colour_can_be_read_on_the_card(name: str, scheme: int) -> None:
