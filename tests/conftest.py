@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screenshot", action="store_true", help="Write the pictures in docs/: make screenshot.")
-    parser.addoption("--thorough", action="store_true", help="Try more, and everything on both engines: make test-all.")
+    parser.addoption("--thorough", action="store_true", help="Try more: make test-all.")
     parser.addoption(
         "--requests", type=int, default=5000, help="With --thorough: how many no disturbance of the gateway may lose."
     )

@@ -1,4 +1,7 @@
-"""One development cluster for each engine. Where none can be had, tests are skipped, and the summary says why."""
+"""The clusters that tests share. Where none can be had, tests are skipped, and the summary says why.
+
+The engine is the Metacontroller on PATH, else the stand-in for it. test_standin.py holds the stand-in to the other.
+"""
 
 import contextlib
 import itertools
@@ -17,8 +20,9 @@ from devcluster.programs import find_metacontroller, find_programs, find_traefik
 from devcluster.story import Stage
 from tests.e2e.traffic import Place
 
-ENGINES = ("metacontroller", "standin")
 HERE = Path(__file__).parent
+SHARED = ("serving", "resyncing", "cluster", "empty_cluster")
+"""The fixtures that start a cluster for the tests of several files."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -30,10 +34,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
-            parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
             fixtures = getattr(item, "fixturenames", ())
-            shared = next((name for name in ("serving", "outages") if name in fixtures), "cluster")
-            item.add_marker(pytest.mark.xdist_group(f"{shared} {parameters.get('engine', 'without an engine')}"))
+            shared = next((name for name in SHARED if name in fixtures), item.path.name)
+            item.add_marker(pytest.mark.xdist_group(shared))
 
 
 def require(engine: str) -> None:
@@ -47,31 +50,16 @@ def require(engine: str) -> None:
         pytest.skip("There is no `metacontroller` on PATH, so all was tested with the stand-in for it alone.")
 
 
-def is_second(engine: str) -> bool:
-    """Return whether what is tested with this engine is tested with the real Metacontroller, too."""
-    return engine == "standin" and find_metacontroller() is not None
-
-
-@pytest.fixture(scope="session", params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Return the engine's name. In `make test-all`, every test that needs a cluster runs once for each."""
-    name = str(request.param)
-    require(name)
-    if is_second(name) and not request.config.getoption("--thorough"):
-        pytest.skip("They were tested on Metacontroller; `make test-all` tests them on the stand-in for it, too.")
-    return name
-
-
-@pytest.fixture(scope="module")
-def one_engine_is_enough(engine: str) -> None:
-    """Skip on the stand-in what is tested on the real Metacontroller."""
-    if is_second(engine):
-        pytest.skip("One engine is enough for them, and they were tested on Metacontroller.")
+@pytest.fixture(scope="session")
+def engine() -> str:
+    """Return the engine's name: `metacontroller` where it is on PATH."""
+    require("standin")
+    return "metacontroller" if find_metacontroller() else "standin"
 
 
 @pytest.fixture(scope="session")
 def cluster(engine: str) -> Iterator[DevCluster]:
-    """Yield the cluster that the tests of one engine share; each test has a namespace of its own."""
+    """Yield the cluster that most tests share; each has a namespace of its own."""
     with DevCluster(engine, gateway=0 if gateway.lacking() else 1) as running:
         yield running
 
@@ -106,10 +94,7 @@ def serving(engine: str) -> Iterator[DevCluster]:
 
 @pytest.fixture(scope="module", params=("ingress", "httproute"))
 def place(serving: DevCluster, request: pytest.FixtureRequest) -> Place:
-    """Return each of the two namespaces in which a Service reaches visitors in one way.
-
-    Not of scope session: pytest would sort tests by the namespace before the engine, and start each cluster twice.
-    """
+    """Return each of the two namespaces in which a Service reaches visitors in one way."""
     return Place(serving, str(request.param))
 
 
@@ -132,8 +117,14 @@ _numbers = itertools.count(1)
 @pytest.fixture
 def stage(cluster: DevCluster) -> Iterator[Stage]:
     """Yield a fresh namespace, which is deleted at the end."""
-    name = f"test-{next(_numbers)}"
-    cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as fresh:
+    with fresh_stage(cluster, f"test-{next(_numbers)}") as fresh:
         yield fresh
+
+
+@contextlib.contextmanager
+def fresh_stage(cluster: DevCluster, name: str) -> Iterator[Stage]:
+    """Yield a new namespace, which is deleted at the end."""
+    cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as stage:
+        yield stage
     cluster.api.delete(NAMESPACES, name)

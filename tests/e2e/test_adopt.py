@@ -24,7 +24,6 @@ from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.view.managed import DECORATOR
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.settings import FILE_VARIABLE
-from tests.e2e.conftest import is_second
 from tests.e2e.mover import RIGHTS, Watch, mover
 from tests.e2e.test_commands import environment_of, run
 from tools import cases
@@ -57,13 +56,6 @@ def adopting(cluster: DevCluster) -> Iterator[DevCluster]:
     cluster.restart_hook(yaml.safe_load(SETTINGS.read_text()))
     yield cluster
     cluster.restart_hook(before)
-
-
-@pytest.fixture
-def good(engine: str) -> list[Path]:
-    """Return the cases that are adopted. Each takes seconds, so on a second engine they are twenty."""
-    cases = [case for case in CASES if not (case / "refusal.txt").exists()]
-    return cases[:20] if is_second(engine) else cases
 
 
 def create(stage: Stage, case: Path) -> Object:
@@ -141,11 +133,11 @@ def settle(stage: Stage) -> None:
 
 @pytest.mark.thorough
 def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched(
-    adopting: DevCluster, stage: Stage, tmp_path: Path, good: list[Path]
+    adopting: DevCluster, stage: Stage, tmp_path: Path
 ) -> None:
-    some = [case for case in CASES if case in good or (case / "refusal.txt").exists()]
-    before = {case: create(stage, case) for case in some}
-    names = {case: before[case]["metadata"]["name"] for case in some}
+    good = [case for case in CASES if not (case / "refusal.txt").exists()]
+    before = {case: create(stage, case) for case in CASES}
+    names = {case: before[case]["metadata"]["name"] for case in CASES}
     kubeconfig = mover(adopting.control_plane, stage.namespace, tmp_path)
 
     def command(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -167,11 +159,10 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
         of_all = audited(adopting, stage.namespace)
         return {(kind, case.name) for kind, name in of_all for case in good if name == names[case]}
 
-    chosen = {case.name for case in good}
-    assert found() == {("name-taken", name) for name in HAVE_ASKED & chosen}
+    assert found() == {("name-taken", name) for name in HAVE_ASKED}
     with Watch(stage.api, stage.namespace) as watch:
         options = (f"--settings={SETTINGS}", "--apply")
-        exactly = command("adopt", *options, *(names[case] for case in some if not accepted(case)))
+        exactly = command("adopt", *options, *(names[case] for case in CASES if not accepted(case)))
         fields = sorted({f"--accept-changes={change}" for case in good for change in accepted(case)})
         changed = command("adopt", *options, *fields, *(names[case] for case in good if accepted(case)))
     assert (exactly.returncode, changed.returncode) == (1, 0), exactly.stderr + changed.stderr
@@ -180,7 +171,7 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
     with Watch(stage.api, stage.namespace) as watch:
         settle(stage)
     assert {name for _, name in watch.events} == {"canary"}, "nothing is written again"
-    assert found() == {(kind, name) for kind, name in STILL_FOUND if name in chosen}
+    assert found() == STILL_FOUND
     again = command("adopt", *options, names[good[0]])
     assert (again.returncode, again.stdout) == (0, "")
     assert again.stderr.endswith(f"{stage.namespace}/{names[good[0]]}: is ingress-manager's already\n")

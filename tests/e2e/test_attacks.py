@@ -37,7 +37,7 @@ from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.tenant import said, tenant_of
 
-pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
+pytestmark = pytest.mark.thorough
 
 ATTACKS = sorted(path.parent for path in (REPOSITORY / "tests" / "attacks").glob("*/steps.yaml"))
 NAME = "shop"

@@ -26,7 +26,7 @@ from ingress_manager.commands.printing.words import shown
 from ingress_manager.core.observed import LAST_APPLIED
 from tests.e2e.test_commands import run
 
-pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
+pytestmark = pytest.mark.thorough
 
 CONFIG_MAPS = Resource("v1", "configmaps", "ConfigMap")
 ON = {"ingress/http": "true"}

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from devcluster import gateway
-from devcluster.api import NAMESPACES
 from devcluster.cluster import DevCluster
-from devcluster.story import Stage, steps_for
-from tests.e2e.conftest import require
+from devcluster.story import steps_for
+from tests.e2e.conftest import fresh_stage, require
 from tests.tools.image import built, inspected
 from tools.containers import docker, serving
 
@@ -28,14 +27,10 @@ def test_the_story_passes_against_the_container(record_property: Callable[[str, 
     require("standin")
     try:
         with DevCluster(hook=container, gateway=0 if gateway.lacking() else 1) as cluster:
-            cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "story"}})
-            stage = Stage(cluster.api, "story", cluster.gateway, cluster.ingress_class)
-            try:
+            with fresh_stage(cluster, "story") as stage:
                 steps = steps_for(stage)
                 for step in steps:
                     step.play(stage)
-            finally:
-                stage.close()
             serves = docker("inspect", "--format={{.Image}}", NAME).stdout.strip().removeprefix("sha256:")
             assert serves == image, "the hook was the container"
             record_property("figures", f"{len(steps)} steps of the story, driven by {cluster.engine_name}")

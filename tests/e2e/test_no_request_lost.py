@@ -34,7 +34,7 @@ from devcluster.story import Stage
 from tests.bench.steady_load import ALL_KINDS, Report, SteadyLoad
 from tests.e2e.audit import writes
 
-pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
+pytestmark = pytest.mark.thorough
 
 NAMESPACE = "lossless"
 PORT = 8090

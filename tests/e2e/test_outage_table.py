@@ -21,7 +21,7 @@ from devcluster.story import HOST, PORT, Stage, served_by
 from tests.e2e.audit import READS, done_by_the_engine
 from tests.e2e.traffic import IN_A_ROW, ON
 
-pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
+pytestmark = pytest.mark.thorough
 
 TABLE = yaml.safe_load(Path(__file__).with_name("outages.yaml").read_text(encoding="utf-8"))
 LEADER = "Metacontroller's leader"

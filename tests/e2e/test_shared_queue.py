@@ -15,7 +15,6 @@ PATCHES = 1000
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("one_engine_is_enough")
 def test_who_patches_refused_services_all_the_time_delays_nobody(cluster: DevCluster, stage: Stage) -> None:
     names = [f"wrong-{number}" for number in range(12)]
     attacker = f"{stage.namespace}-attacker"

@@ -442,7 +442,6 @@ def nobody_notices(operator: Operator) -> Iterator[tuple[Visitors, Visitors]]:
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("one_engine_is_enough")
 def test_the_page_on_switching_is_followed_and_no_visitor_of_the_ways_without_loss_notices(operator: Operator) -> None:
     assert operator.ingresses()["team-a", "shop"]["status"] == {"loadBalancer": {"ingress": [{"ip": ADDRESS}]}}
     with nobody_notices(operator) as visitors:

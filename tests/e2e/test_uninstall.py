@@ -14,7 +14,7 @@ from tests.e2e.mover import Watch
 from tests.e2e.test_adopt import is_ours, sh
 from tests.e2e.test_moving import commands_of
 
-pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_engine_is_enough")]
+pytestmark = pytest.mark.thorough
 
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", namespaced=False)
 POLICIES = Resource(
