@@ -12,13 +12,13 @@ Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.
 """
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
 from ingress_manager.core.decide import Desired, Unchanged, decide
 from ingress_manager.core.errors import Problem, Reason, Refused, as_value
-from ingress_manager.core.kubernetes import Object, Observed, Service
+from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.policy import Policy
 
 
@@ -85,10 +85,12 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     age = (now - created).total_seconds() if now and created else 0
     decision = decide(request.object, request.attachments, policy, age)
     if isinstance(decision, Desired):
-        return Answer(200, encode(decision.objects, decision.resync_after))
+        return Answer(200, encode(decision.json, decision.resync_after))
     if isinstance(decision, Unchanged):
         return refusal(decision.refused, request.object)
-    return Answer(200, encode(decision.objects), forbidden=decision.forbidden, service=request.object)
+    return Answer(
+        200, encode(msgspec.json.encode(decision.objects)), forbidden=decision.forbidden, service=request.object
+    )
 
 
 def decode(body: bytes) -> SyncRequest:
@@ -129,16 +131,14 @@ def too_deep(body: bytes) -> Answer:
     """
     if MARK in body:
         problem = Problem("the Service is nested too deeply to be read", Reason.INVALID_REQUEST)
-        return Answer(200, encode(()), forbidden=problem)
+        return Answer(200, encode(b"[]"), forbidden=problem)
     return refusal(not_the_contract("nested too deeply"))
 
 
-def encode(objects: tuple[Object, ...], resync_after: int | None = None) -> bytes:
-    """Return the JSON of a 200 answer."""
-    response: dict[str, Any] = {"attachments": objects}
-    if resync_after is not None:
-        response["resyncAfterSeconds"] = resync_after
-    return msgspec.json.encode(response)
+def encode(objects: bytes, resync_after: int | None = None) -> bytes:
+    """Return the JSON of a 200 answer with these objects, which are JSON."""
+    later = b"" if resync_after is None else b',"resyncAfterSeconds":%d' % resync_after
+    return b'{"attachments":%b%b}' % (objects, later)
 
 
 def refusal(refused: Refused, service: Service | None = None) -> Answer:

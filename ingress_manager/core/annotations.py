@@ -31,6 +31,10 @@ class Route(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     port: str | None = None
 
 
+ONE_ROUTE = (Route(),)
+"""The routes where ingress/routes states none: one, which states nothing by itself."""
+
+
 class Stated(msgspec.Struct, frozen=True):
     """What the annotations ask for. What is None is left to the settings, or to the Service's ports."""
 
@@ -41,7 +45,7 @@ class Stated(msgspec.Struct, frozen=True):
     ingress_class: str | None = None
     tls: bool | None = None
     tls_secret: str | None = None
-    routes: tuple[Route, ...] | None = None
+    routes: tuple[Route, ...] = ONE_ROUTE
     problems: tuple[Problem, ...] = ()
     """What is wrong with the annotations. A field whose annotation is wrong is None."""
 
@@ -230,7 +234,8 @@ TABLE = (
         shows_value=False,
     ),
 )
-KEYS = tuple(annotation.key for annotation in TABLE)
+ROWS = {annotation.key: annotation for annotation in TABLE}
+KEYS = tuple(ROWS)
 
 
 def read(annotations: Mapping[str, str]) -> Stated | None:
@@ -240,19 +245,26 @@ def read(annotations: Mapping[str, str]) -> Stated | None:
     """
     if annotations.get(HTTP.key, "false") == "false":
         return None
-    unknown = [key for key in annotations if key.startswith(PREFIX) and key not in KEYS]
-    problems = [unknown_annotation(key) for key in unknown[:MOST_KEPT]]
+    unknown = []
     found: dict[str, Any] = {}
-    for annotation in TABLE:
-        value = annotations.get(annotation.key)
-        if value is not None:
+    wrong: dict[str, Problem] = {}
+    for key, value in annotations.items():
+        if key.startswith(PREFIX):
+            annotation = ROWS.get(key)
+            if annotation is None:
+                unknown.append(key)
+                continue
             try:
                 found[annotation.field] = annotation.parse(value)
             except Problem as problem:
-                subject = f"{annotation.key}: {quoted(value)}" if annotation.shows_value else f"{annotation.key}:"
-                problems.append(problem.about(subject, annotation.key))
+                subject = f"{key}: {quoted(value)}" if annotation.shows_value else f"{key}:"
+                wrong[key] = problem.about(subject, key)
     found.pop(HTTP.field, None)
-    return Stated(problems=tuple(problems), more_problems=len(unknown) - len(unknown[:MOST_KEPT]), **found)
+    if not unknown and not wrong:
+        return Stated(**found)
+    shown = [unknown_annotation(key) for key in unknown[:MOST_KEPT]]
+    problems = (*shown, *[wrong[key] for key in KEYS if key in wrong])
+    return Stated(problems=problems, more_problems=len(unknown) - len(shown), **found)
 
 
 def unknown_annotation(key: str) -> Problem:

@@ -15,7 +15,7 @@ from ingress_manager.core import refusals
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.syntax import check_annotation_key
-from ingress_manager.core.text import listed, quoted
+from ingress_manager.core.text import quoted
 
 NOT_COPIED = "ingress/not-copied"
 """An annotation of what we make. It lists those of the Service that look meant for a controller and weren't copied."""
@@ -168,6 +168,8 @@ def copied_annotations(
 
     The keys in `added` are those that the settings add. They are not copied.
     """
+    if copied.keys().isdisjoint(annotations):
+        return {}
     found = {key: annotations[key] for key in copied if key in annotations and key not in added}
     for key, value in found.items():
         try:
@@ -202,22 +204,13 @@ def read_from_routes(annotations: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in annotations.items() if not key.lower().startswith(INGRESS_PREFIXES)}
 
 
-def not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotation that names the keys meant for a controller that `ours`, the object's, lack or overrule.
-
-    It is {} when there are none.
-    """
-    left = keys_not_copied(annotations, ours)
-    return {NOT_COPIED: listed(left)} if left else {}
-
-
 def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
     """Return the keys meant for a controller that `ours`, the annotations of what we make, lack or overrule; sorted."""
     # In lower case, because Traefik reads its keys so.
     left = [
         key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and ours.get(key) != annotations[key]
     ]
-    return sorted(left)
+    return sorted(left) if left else left
 
 
 def check_key(key: str) -> str:

@@ -39,6 +39,9 @@ class Desired(msgspec.Struct, frozen=True, gc=False):
     objects: tuple[Object, ...] = ()
     """None when the Service doesn't ask to be exposed."""
 
+    json: bytes = b"[]"
+    """The objects as JSON: they were written to be measured."""
+
     resync_after: int | None = None
     """Seconds until this is to be decided again; None: only when something changes."""
 
@@ -87,6 +90,7 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
         return unchanged(service, present, here, pause(service))
     try:
         objects = desired_objects(service, stated, observed, here)
+        text = as_json(objects)
     except Refused as refused:
         return unchanged(service, present, here, as_value(refused))
     if present:
@@ -96,7 +100,7 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
             # delete can't: a Service's owner has no say in it. What is allowed now is made by the sync that it causes.
             kept = tuple([each for key, each in desired.items() if key not in forbidden])
             return Purged(kept, first(forbidden))
-    return Desired(objects, resync_after(service, objects, present, age))
+    return Desired(objects, text, resync_after(service, objects, present, age))
 
 
 def desired_objects(
@@ -106,9 +110,7 @@ def desired_objects(
     if policy.makes_httproutes and observed.httproutes is None:
         raise Refused(422, [refusals.no_httproutes()])
     exposure = with_class(expose(service, stated, policy), observed)
-    objects = tuple([each for output in policy.outputs for each in OUTPUTS[output](exposure)])
-    refuse_too_large(objects)
-    return objects
+    return tuple([each for output in policy.outputs for each in OUTPUTS[output](exposure)])
 
 
 def with_class(exposure: Exposure, observed: Observed) -> Exposure:
@@ -181,8 +183,10 @@ def resync_after(service: Service, objects: tuple[Object, ...], present: Collect
     """
     if present and all(key_of(each) in present for each in objects):
         return spread(service, RESYNC_SECONDS)
-    soon, later = spread(service, RECHECK_SECONDS), int(age / 4)
-    return max(soon, later) if later < RESYNC_SECONDS.start else min(later, spread(service, RESYNC_SECONDS))
+    later = int(age / 4)
+    if later < RESYNC_SECONDS.start:
+        return max(later, spread(service, RECHECK_SECONDS))
+    return min(later, spread(service, RESYNC_SECONDS))
 
 
 def spread(service: Service, seconds: range) -> int:
@@ -193,17 +197,22 @@ def spread(service: Service, seconds: range) -> int:
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]
 
 
-def refuse_too_large(objects: tuple[Object, ...]) -> None:
-    """Raise Refused (422) when an object is larger than Metacontroller can apply, or all are too large to be sent."""
+def as_json(objects: tuple[Object, ...]) -> bytes:
+    """Return the objects as a JSON list.
+
+    Raises Refused (422) when an object is larger than Metacontroller can apply, or all are too large to be sent.
+    """
+    text = msgspec.json.encode(objects)
     # Go writes one byte as at most six. So what is small can't become too large, and needs no counting.
-    if 6 * len(msgspec.json.encode(objects)) <= LARGEST_OBJECT:
-        return
+    if 6 * len(text) <= LARGEST_OBJECT:
+        return text
     sizes = [size_in_go(msgspec.json.encode(each)) for each in objects]
     for each, size in zip(objects, sizes, strict=True):
         if size > LARGEST_OBJECT:
             raise Refused(422, [refusals.too_large(each["kind"], size, LARGEST_OBJECT)])
     if sum(sizes) > LARGEST_ANSWER:
         raise Refused(422, [refusals.answer_too_large(len(objects), sum(sizes), LARGEST_ANSWER)])
+    return text
 
 
 def size_in_go(text: bytes) -> int:

@@ -1,18 +1,19 @@
 """The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 
 import msgspec
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import Route, Stated
-from ingress_manager.core.copying import ADDED, NOT_COPIED, copied_annotations, not_copied, read_from_routes
+from ingress_manager.core.annotations import ONE_ROUTE, Route, Stated
+from ingress_manager.core.copying import ADDED, NOT_COPIED, copied_annotations, keys_not_copied, read_from_routes
 from ingress_manager.core.errors import Problem, Problems, Refused
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import INGRESS, NamespacePolicy
 from ingress_manager.core.ports import choose_ports
 from ingress_manager.core.syntax import check_host, check_path_of_type
-from ingress_manager.core.text import quoted
+from ingress_manager.core.text import listed, quoted
 
 MOST_PATHS = 1000
 """Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
@@ -30,7 +31,7 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
     """One host with its paths."""
 
     host: str
-    paths: tuple[Path, ...]
+    paths: Sequence[Path]
 
 
 class Parent(msgspec.Struct, frozen=True, gc=False):
@@ -75,14 +76,16 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
     problems = Problems()
     if service.spec.type == "ExternalName":
         problems.add(refusals.external_name())
-    problems.extend(stated.problems, stated.more_problems)
-    problems.extend(contradictions(stated))
+    if stated.problems:
+        problems.extend(stated.problems, stated.more_problems)
+    if contradicting := contradictions(stated):
+        problems.extend(contradicting)
     ingress_class = choose_class(stated, policy, problems)
     tls = (stated.tls_secret is not None or policy.tls.enabled) if stated.tls is None else stated.tls
     parent = choose_parent(stated, policy, tls, problems)
-    present, added = service.metadata.annotations or {}, policy.added
-    copied = copied_annotations(present, policy.copied, added, problems)
-    annotations = with_added(copied, added if tls else policy.annotations, present)
+    present = service.metadata.annotations or {}
+    copied = copied_annotations(present, policy.copied, policy.added, problems)
+    annotations = with_added(copied, policy.added if tls else policy.annotations, present)
     rules = choose_rules(service, stated, policy, problems)
     if problems.kept:
         if NOT_COPIED in annotations:
@@ -109,7 +112,7 @@ def contradictions(stated: Stated) -> list[Problem]:
     found = []
     if stated.tls is False and stated.tls_secret is not None:
         found.append(refusals.tls_contradiction(stated.tls_secret))
-    if stated.routes:
+    if stated.routes is not ONE_ROUTE:
         found += [
             refusals.no_effect(annotation)
             for annotation, shared, field in (
@@ -163,7 +166,8 @@ def with_added(copied: Mapping[str, str], added: Mapping[str, str], present: Map
     `present` are all that the Service has.
     """
     annotations = {**copied, **added}
-    annotations |= not_copied(present, annotations)
+    if left := keys_not_copied(present, annotations):
+        annotations[NOT_COPIED] = listed(left)
     if added:
         annotations[ADDED] = ", ".join(sorted(added))
     return annotations
@@ -173,11 +177,11 @@ def choose_rules(service: Service, stated: Stated, policy: NamespacePolicy, prob
     """Return the rules of all routes. Adds what is wrong to `problems`; the rules are then incomplete."""
     if stated.has_wrong("ingress/routes"):
         return ()
-    routes = stated.routes or (Route(),)
-    without_host = [route for route in routes if route.host is None]
+    routes = stated.routes
+    without_host = [route.host for route in routes].count(None)
     shared_hosts = choose_shared_hosts(service, stated, policy, problems) if without_host else ()
-    ports = choose_ports(service, stated, routes, problems)
-    if (count := len(without_host) * len(shared_hosts) + len(routes) - len(without_host)) > MOST_PATHS:
+    ports = choose_ports(service, stated, problems)
+    if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
         problems.add(refusals.too_many_paths(count, MOST_PATHS))
         return ()
     paths: dict[str, list[Path]] = {}
@@ -198,23 +202,24 @@ def choose_rules(service: Service, stated: Stated, policy: NamespacePolicy, prob
                     problems.add(refusals.duplicate_route(known, shown))
             if port is not None:
                 paths.setdefault(host, []).append(Path(written, path_type, port))
-    return tuple([Rule(host, tuple(of_host)) for host, of_host in paths.items()])
+    return tuple(starmap(Rule, paths.items()))
 
 
 def choose_path(route: Route, stated: Stated, policy: NamespacePolicy, problems: Problems) -> tuple[str, str]:
     """Return the path and the path type of a route. Adds what the policy doesn't allow to `problems`."""
     path, path_type = route.path or stated.path or "/", route.path_type or stated.path_type or "Prefix"
-    type_origin = origin_of("pathType" if route.path_type else None, "ingress/path-type")
-    if path_type not in policy.path_types:
-        problems.add(refusals.path_type_not_allowed(*type_origin, path_type, policy.path_types))
-        return path, path_type
-    if path_type == "ImplementationSpecific" and policy.makes_httproutes:
-        problems.add(refusals.path_type_of_routes(*type_origin, path_type))
+    allowed = path_type in policy.path_types
+    if not allowed or (path_type == "ImplementationSpecific" and policy.makes_httproutes):
+        origin = origin_of("pathType" if route.path_type else None, "ingress/path-type")
+        if not allowed:
+            problems.add(refusals.path_type_not_allowed(*origin, path_type, policy.path_types))
+            return path, path_type
+        problems.add(refusals.path_type_of_routes(*origin, path_type))
     try:
         check_path_of_type(path, path_type)
     except Problem as problem:
-        origin, annotation = origin_of("path" if route.path else None, "ingress/path")
-        problems.add(problem.about(f"{origin} {quoted(path)}", annotation))
+        begin, annotation = origin_of("path" if route.path else None, "ingress/path")
+        problems.add(problem.about(f"{begin} {quoted(path)}", annotation))
     return path, path_type
 
 

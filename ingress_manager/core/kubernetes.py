@@ -156,6 +156,8 @@ class Observed(msgspec.Struct, frozen=True, gc=False):
 
     def all(self) -> dict[Key, Attachment]:
         """Return all of them."""
+        if not self.ingresses and not self.httproutes:
+            return {}
         found: dict[Key, Attachment] = {("Ingress", name): each for name, each in self.ingresses.items()}
         for name, route in (self.httproutes or {}).items():
             found["HTTPRoute", name] = route

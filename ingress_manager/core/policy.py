@@ -149,6 +149,9 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
 
+NOTHING_STATED = NamespaceSettings()
+
+
 class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     """What holds in one namespace."""
 
@@ -171,17 +174,15 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     annotations: Mapping[str, str]
     """Those that the administrator adds to every Ingress."""
 
+    added: Mapping[str, str]
+    """Those that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
+
     copied: Mapping[str, Limit]
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
 
     gateway: Gateway | None
     """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
-
-    @property
-    def added(self) -> Mapping[str, str]:
-        """Return the annotations that an Ingress with TLS is given. Their keys are never copied from a Service."""
-        return {**self.annotations, **self.tls.annotations}
 
     @property
     def makes_httproutes(self) -> bool:
@@ -218,13 +219,15 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
 
 def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
     """Return what holds in `namespace`: its own entry, else that of "*", with what they leave out filled in."""
-    others = policy.namespaces.get(ALL_OTHERS, NamespaceSettings())
+    others = policy.namespaces.get(ALL_OTHERS, NOTHING_STATED)
     stated = policy.namespaces.get(namespace, others)
     # An entry that leaves out a limit keeps that of "*". An entry that leaves out a default has the general one, not
     # that of "*".
     hosts = allowed(stated.hosts, others.hosts)
     if hosts is not None:
         hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
+    tls = policy.tls if stated.tls is UNSET else tls_of(policy.tls, stated.tls)
+    annotations = policy.annotations if stated.annotations is UNSET else stated.annotations
     return NamespacePolicy(
         namespace=namespace,
         hosts=hosts,
@@ -233,8 +236,9 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
         classes=allowed(stated.classes, others.classes),
         ingress_class=policy.ingress_class if stated.ingress_class is UNSET else stated.ingress_class,
         path_types=policy.path_types,
-        tls=policy.tls if stated.tls is UNSET else tls_of(policy.tls, stated.tls),
-        annotations=policy.annotations if stated.annotations is UNSET else stated.annotations,
+        tls=tls,
+        annotations=annotations,
+        added={**annotations, **tls.annotations},
         copied=policy.copied,
         outputs=policy.outputs if stated.outputs is UNSET else stated.outputs,
         gateway=policy.gateway,

@@ -3,14 +3,12 @@
 from collections.abc import Collection, Sequence
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import Route, Stated
+from ingress_manager.core.annotations import ONE_ROUTE, Stated
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Service, ServicePort
 
 
-def choose_ports(
-    service: Service, stated: Stated, routes: Sequence[Route], problems: Problems
-) -> dict[str | None, int]:
+def choose_ports(service: Service, stated: Stated, problems: Problems) -> dict[str | None, int]:
     """Return the number of each port that the routes state, by its name or number; by None, that of those that state
     none.
 
@@ -18,11 +16,13 @@ def choose_ports(
     added to `problems`.
     """
     tcp = [port for port in service.ports if port.protocol == "TCP"]
-    asked_for = {route.port for route in routes}
     ports: dict[str | None, int] = {}
-    if asked_for != {None} or stated.port is not None:
+    if stated.port is not None or stated.routes is not ONE_ROUTE:
+        asked_for = {route.port for route in stated.routes}
         ports.update(find_ports(tcp, {*asked_for, stated.port}))
-    if None not in asked_for or stated.has_wrong("ingress/port"):
+        if None not in asked_for:
+            return ports
+    if stated.has_wrong("ingress/port"):
         return ports
     if stated.port in ports:
         ports[None] = ports[stated.port]

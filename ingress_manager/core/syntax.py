@@ -17,9 +17,10 @@ LONGEST_NAME = 253
 LONGEST_LABEL = 63
 LONGEST_PATH = 1024
 
-_LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+# Possessive quantifiers (`*+`, `{…}+`) never try again with less: a label ends where its characters end.
+_LABEL = r"[a-z0-9][-a-z0-9]{0,62}+(?<!-)"
 _NUMBER_LIKE = r"(?:[0-9]+|0x[0-9a-f]*)"
-_HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*(?!{_NUMBER_LIKE}$){_LABEL}")
+_HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*+(?!{_NUMBER_LIKE}$){_LABEL}")
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _NAME = re.compile(_SUBDOMAIN)
 _NAMESPACE = re.compile(_LABEL)

@@ -45,14 +45,14 @@ def test_every_row_of_the_table_is_a_field_that_is_stated() -> None:
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.key)
 def test_every_problem_names_its_annotation(row: Annotation) -> None:
-    wishes = read({HTTP.key: "true"} | {row.key: "\0"})
-    assert wishes is not None
+    stated = read({HTTP.key: "true"} | {row.key: "\0"})
+    assert stated is not None
     if row.key == "ingress/port":  # any text may be the name of a port; whether it is one is checked later
-        assert wishes.port == "\0"
+        assert stated.port == "\0"
     else:
-        assert [problem.annotation for problem in wishes.problems] == [row.key]
-        assert wishes.has_wrong(row.key)
-        assert getattr(wishes, row.field, None) is None
+        assert [problem.annotation for problem in stated.problems] == [row.key]
+        assert stated.has_wrong(row.key)
+        assert getattr(stated, row.field, None) == getattr(Stated(), row.field, None)
 
 
 @pytest.mark.parametrize("annotations", [{}, {"ingress/http": "false"}, {"ingress/host": "A", "other": "x"}])
@@ -65,6 +65,6 @@ def test_the_annotation_alone_leaves_everything_to_the_settings_and_the_ports() 
 
 
 def test_of_many_unknown_annotations_the_first_are_named_and_all_are_counted() -> None:
-    wishes = read({"ingress/http": "true"} | {f"ingress/x{number}": "" for number in range(1000)})
-    assert wishes is not None
-    assert (len(wishes.problems), wishes.more_problems) == (20, 980)
+    stated = read({"ingress/http": "true"} | {f"ingress/x{number}": "" for number in range(1000)})
+    assert stated is not None
+    assert (len(stated.problems), stated.more_problems) == (20, 980)

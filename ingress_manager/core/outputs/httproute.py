@@ -52,7 +52,7 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
     ]
 
 
-def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], tuple[Path, ...]]]:
+def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
     """Yield hosts that have the same paths, as many as one HTTPRoute may have, and the paths."""
     groups: dict[frozenset[Path], list[Rule]] = {}
     for rule in exposure.rules:
