@@ -1,10 +1,8 @@
 """The settings: the policy, read from the text of one YAML file."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -22,6 +20,7 @@ from ingress_manager.core.policy import (
     fill_in,
     in_namespace,
 )
+from ingress_manager.core.shape import LEFT_OUT, Mismatch, fit, type_of
 from ingress_manager.core.strict_yaml import load_text, load_typed
 from ingress_manager.core.syntax import LONGEST_LABEL, check_host, check_name, check_namespace
 from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
@@ -29,33 +28,66 @@ from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
 FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
 """The environment variable that holds the path of the settings file; without it, the defaults hold."""
 
-KINDS = {
-    "bool": "true or false",
-    "str": "text",
-    "array": "a list",
-    "object": "a mapping",
-    "null": "null",
-    "limit": f"a list of what is allowed, or the word {ANY}",
-}
-"""What msgspec calls a type, and what people call it."""
-
-LIMIT = "str | array"
-"""What msgspec calls a limit: the word `any`, or a list."""
+ANY_WORD = f"the word {ANY}"
+LIMIT = f"a list of what is allowed, or {ANY_WORD}"
 
 
 def parse(text: str) -> Policy:
-    """Return the policy that a YAML text states; an empty one states the defaults. Raises SettingsError."""
+    """Return the policy that a YAML text states; an empty one states the defaults.
+
+    Raises SettingsError, with all that is wrong.
+    """
     try:
         stated, written = load_typed(text), load_text(text)
-        if stated is None:
-            return Policy()
         refuse_old(stated)
-        policy: Policy = _convert(stated, written, Policy, "")
     except Problem as problem:
         raise SettingsError(problem.sentence) from problem
-    if problems := list(find_problems(policy)):
-        raise SettingsError(*[problem.sentence for problem in problems])
+    mismatches: list[Mismatch] = []
+    fitting = fit({} if stated is None else stated, type_of(Policy), mismatches)
+    policy = msgspec.convert({} if fitting is LEFT_OUT else fitting, Policy)
+    problems = [sentence_of(each, stated, written) for each in mismatches]
+    problems += [problem.sentence for problem in find_problems(policy)]
+    if not mismatches:
+        problems += [problem.sentence for problem in find_contradictions(policy)]
+    if problems:
+        raise SettingsError(*problems)
     return policy
+
+
+def sentence_of(mismatch: Mismatch, stated: Any, written: Any) -> str:
+    """Return what is wrong, and what would be right, with each key and value as it stands in the file.
+
+    `stated` are all the settings, `written` the same with every scalar as text.
+    """
+    at = ""
+    for step in mismatch.path:
+        if isinstance(stated, dict):
+            key = list(written)[list(stated).index(step)]
+            at, stated, written = f"{at}.{key}".lstrip("."), stated[step], written[key]
+        else:
+            at, stated, written = f"{at}[{step}]", stated[step], written[step]
+    at = one_line(at)
+    match mismatch.sort:
+        case "unknown":
+            return f"{at} is not a setting{did_you_mean(key, mismatch.right)}"
+        case "key":
+            return f"{at}: a key must be text; put it in quotes"
+        case "missing":
+            return f"{at}: must state {mismatch.right[0]}"
+        case "empty":
+            return f"{at}: must list at least one value, and the list is empty"
+    return f"{at or 'the settings'}: {wrong_type(mismatch.right, stated, written)}"
+
+
+def wrong_type(right: tuple[str, ...], stated: Any, written: Any) -> str:
+    """Return the end of a sentence about a value that is of none of the right types."""
+    wanted = LIMIT if ANY_WORD in right else " or ".join(right)
+    if isinstance(stated, list | dict):
+        return f"must be {wanted}, not a {'list' if isinstance(stated, list) else 'mapping'}"
+    if isinstance(stated, str):
+        return f"{quoted(stated)} must be {wanted}"
+    value = one_line(written[:60]) or "is empty, and"
+    return f"{value} must be {wanted}{'; put it in quotes' if 'text' in right and stated is not None else ''}"
 
 
 def refuse_old(stated: Any) -> None:
@@ -78,7 +110,7 @@ def refuse_old(stated: Any) -> None:
 
 
 def find_problems(policy: Policy) -> Iterator[Problem]:
-    """Yield what is wrong with the settings beyond their types: the field's path, its value, what would be right."""
+    """Yield what is wrong with a value beyond its type: the field's path, the value, what would be right."""
     yield from _check("host", policy.host, check_template)
     yield from _check("class", policy.ingress_class, check_name)
     yield from _check("tls.secret", policy.tls.secret, check_secret)
@@ -97,14 +129,24 @@ def find_problems(policy: Policy) -> Iterator[Problem]:
         yield from _check("gateway.http", policy.gateway.http, check_name)
         yield from _check("gateway.https", policy.gateway.https, check_name)
     for name, entry in policy.namespaces.items():
-        yield from _check_namespace(policy, name, entry)
+        yield from _check_namespace(name, entry)
+
+
+def find_contradictions(policy: Policy) -> Iterator[Problem]:
+    """Yield where settings that are right by themselves contradict each other."""
+    for name in policy.namespaces:
+        here = in_namespace(policy, name)
+        if not here.allows_class(here.ingress_class):
+            default = "null, the cluster's default," if here.ingress_class is None else quoted(here.ingress_class)
+            allowed = listed(here.classes or ())
+            yield Problem(f"namespaces.{name}.class: the default {default} must be one of the classes: {allowed}")
     if policy.gateway is None and any(HTTPROUTE in stated for stated in _all_outputs(policy)):
         yield Problem(
             f"gateway: must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
         )
 
 
-def _check_namespace(policy: Policy, name: str, entry: NamespaceSettings) -> Iterator[Problem]:
+def _check_namespace(name: str, entry: NamespaceSettings) -> Iterator[Problem]:
     at = f"namespaces.{name}"
     if name != ALL_OTHERS:
         yield from _check(at, name, check_namespace)
@@ -119,10 +161,6 @@ def _check_namespace(policy: Policy, name: str, entry: NamespaceSettings) -> Ite
         yield from _check_outputs(f"{at}.outputs", entry.outputs)
     if entry.ingress_class is not UNSET:
         yield from _check(f"{at}.class", entry.ingress_class, check_name)
-    here = in_namespace(policy, name)
-    if not here.allows_class(here.ingress_class):
-        default = "null, the cluster's default," if here.ingress_class is None else quoted(here.ingress_class)
-        yield Problem(f"{at}.class: the default {default} must be one of the classes: {listed(here.classes or ())}")
 
 
 def _all_outputs(policy: Policy) -> Iterator[Sequence[str]]:
@@ -200,68 +238,3 @@ def _check_annotations(path: str, annotations: dict[str, str] | UnsetType) -> It
     """Yield what is wrong with the keys of the administrator's annotations."""
     for key in annotations if isinstance(annotations, dict) else ():
         yield from _check(path, key, check_key)
-
-
-def _convert(stated: Any, written: Any, hint: Any, at: str) -> Any:
-    """Return what `stated`, the value of the field `at`, is as the type `hint`. Raises Problem, which names the field.
-
-    `written` is the same value with each scalar as it stands in the file.
-    """
-    if isinstance(stated, dict):
-        # What is inside is converted first: for a mistake there, msgspec would not name the mapping's key.
-        for (key, inside), (key_written, inside_written) in zip(stated.items(), written.items(), strict=True):
-            path = one_line(f"{at}.{key_written}".lstrip("."))
-            for type_ in _mapping_types(hint):
-                _convert(inside, inside_written, _type_inside(type_, key, key_written, path), path)
-    try:
-        return msgspec.convert(stated, hint)
-    except msgspec.ValidationError as error:
-        problem, _, inside = str(error).partition(" - at `$")
-        for number in re.findall(r"\d+", inside):
-            stated, written = stated[int(number)], written[int(number)]
-        path = f"{at}{inside.rstrip('`')}" or "the settings"
-        raise Problem(f"{path}: {_wrong_type(stated, written, problem)}") from error
-
-
-def _mapping_types(hint: Any) -> list[Any]:
-    """Return the types of mappings that a type hint allows: structs and dicts."""
-    if get_origin(hint) in {Annotated, Union, UnionType}:
-        return [found for argument in get_args(hint) for found in _mapping_types(argument)]
-    return [hint] if get_origin(hint) is dict or (isinstance(hint, type) and issubclass(hint, msgspec.Struct)) else []
-
-
-def _type_inside(type_: Any, key: Any, written: str, path: str) -> Any:
-    """Return the type of the value that a mapping has at `key`. Raises Problem when it can't have such a key."""
-    if get_origin(type_) is dict:
-        if not isinstance(key, str):
-            raise Problem(f"{path}: a key must be text; put it in quotes")
-        return get_args(type_)[1]
-    known = _fields(type_)
-    if key not in known:
-        raise Problem(f"{path} is not a setting{did_you_mean(written, known)}")
-    return known[key]
-
-
-@cache
-def _fields(type_: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the type of each field, by its name in the file. There is an entry of one type for each namespace."""
-    hints = get_type_hints(type_, include_extras=True)
-    return {field.encode_name: hints[field.name] for field in msgspec.structs.fields(type_)}
-
-
-def _wrong_type(stated: Any, written: Any, problem: str) -> str:
-    """Return what msgspec says about a value's type, as the end of a sentence for a person."""
-    if stated == [] and "length" in problem:
-        return "must list at least one value, and the list is empty"
-    if missing := re.search("missing required field `(.*)`", problem):
-        return f"must state {missing[1]}"
-    # For a text that should be the one word that a limit may be, msgspec names no type.
-    expected = (re.findall("`([^`]*)`", problem) or [LIMIT])[0]
-    types = ["limit"] if expected == LIMIT else expected.split(" | ")
-    wanted = " or ".join(KINDS.get(kind, kind) for kind in types)
-    if isinstance(stated, list | dict):
-        return f"must be {wanted}, not {KINDS['array' if isinstance(stated, list) else 'object']}"
-    if isinstance(stated, str):
-        return f"{quoted(stated)} must be {wanted}"
-    value = one_line(written[:60]) or "is empty, and"
-    return f"{value} must be {wanted}{'; put it in quotes' if 'str' in types and stated is not None else ''}"

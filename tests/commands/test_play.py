@@ -154,7 +154,7 @@ def test_of_very_many_mistakes_the_first_are_shown() -> None:
         ("a value in a list of a namespace", "namespaces:\n  team-a:\n    hosts:\n    - a\n    - B\n", [5]),
         ("a key with dots", "copyAnnotations:\n  a.b/c: any\n  a.b/c.d: [any]\n", [3]),
         ("a key that can't be one", "copyAnnotations:\n  a*: any\n", [1]),
-        ("a key that can't be seen", 'copyAnnotations:\n  a: any\n  "\\u200ba": 1\n', [3]),
+        ("a key that can't be seen", 'copyAnnotations:\n  a: any\n  "\\u200ba": 1\n', [3, 1]),
         ("several", "class: A\nhost: B\noutputs: [httproute]\n", [2, 1, 0]),
         ("an empty key", "class: a\n'': 1\n", [0]),
         ("a list within a list", "pathTypes: [[a]]\n", [1]),

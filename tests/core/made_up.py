@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import Object, service
 from ingress_manager.core.copying import ANY, KNOWN
 from ingress_manager.core.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
-from ingress_manager.core.settings import find_problems
+from ingress_manager.core.settings import find_contradictions, find_problems
 
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 NASTY = st.text(alphabet=st.sampled_from(list("aA0.-*/%:;{}$'\"\\\n\0 ü,[]&!?_@")), max_size=12)
@@ -176,5 +176,5 @@ def policy(draw: st.DrawFn) -> Policy:
         outputs=draw(OUTPUTS),
         gateway=draw(GATEWAYS),
     )
-    assume(not list(find_problems(made)))
+    assume(not [*find_problems(made), *find_contradictions(made)])
     return made

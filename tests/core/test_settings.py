@@ -8,7 +8,7 @@ import pytest
 from hooks.settings_file import from_environment, load
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
-from ingress_manager.core.settings import FILE_VARIABLE
+from ingress_manager.core.settings import FILE_VARIABLE, parse
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -268,11 +268,6 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
             "{class: null, namespaces: {'*': {classes: [b]}}}",
             "namespaces.*.class: the default null, the cluster's default, must be one of the classes: b",
         ),
-        (
-            "all problems are told",
-            "host: A\nclass: B",
-            'host: "A" must be lower case; class: "B" must be a name',
-        ),
     ],
 )
 def test_wrong_settings_are_refused_with_the_file_and_the_field(
@@ -283,6 +278,24 @@ def test_wrong_settings_are_refused_with_the_file_and_the_field(
         load(path)
     assert str(path) in str(error.value), reason
     assert says in str(error.value), reason
+
+
+def test_all_problems_of_a_file_are_told_and_none_that_follows_from_another() -> None:
+    with pytest.raises(SettingsError) as error:
+        parse(
+            "{paused: maybe, hots: a, class: 7, host: A, outputs: [httproute], gateway: {namespace: B}, namespaces: {"
+            "a: {hosts: [1, '*']}, b: {classes: [], tls: {secret: a/b}}}}"
+        )
+    assert error.value.sentences == (
+        'paused: "maybe" must be true or false',
+        "hots is not a setting; did you mean host?",
+        "class: 7 must be text or null; put it in quotes",
+        "gateway: must state name",
+        "namespaces.a.hosts[0]: 1 must be text; put it in quotes",
+        "namespaces.b.classes: must list at least one value, and the list is empty",
+        'host: "A" must be lower case',
+        'namespaces.b.tls.secret: "a/b" must be a name of at most 253 lower-case letters, digits, - and .',
+    )
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
