@@ -1,4 +1,4 @@
-"""The fields of Kubernetes objects on which a decision depends, as types.
+"""The fields of Kubernetes objects on which a decision, or what a command says, depends, as types.
 
 Any other field is skipped, so a field that a later Kubernetes adds changes nothing. Sources: the Kubernetes API
 reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference (HTTPRoute v1).
@@ -53,28 +53,56 @@ class AttachmentMeta(msgspec.Struct, frozen=True, gc=False):
     annotations: dict[str, str] | None = None
 
 
-class IngressPath(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class BackendPort(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    name: str | None = None
+    number: int | None = None
+
+    def __str__(self) -> str:
+        """Return what the annotation ingress/port says of it."""
+        return self.name or str(self.number)
+
+
+class ServiceBackend(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    name: str
+    port: BackendPort = BackendPort()
+
+
+class Backend(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    service: ServiceBackend | None = None
+    resource: Object | None = None
+
+
+class IngressPath(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
     path_type: str
-    path: str = "/"
+    backend: Backend
+    path: str = ""
 
 
 class IngressPaths(msgspec.Struct, frozen=True, gc=False):
     paths: list[IngressPath]
 
 
-class IngressRule(msgspec.Struct, frozen=True, gc=False):
+class IngressRule(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     host: str = ""
     http: IngressPaths | None = None
 
 
-class IngressTls(msgspec.Struct, frozen=True, gc=False):
+class IngressTls(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
     hosts: list[str] | None = None
+    secret_name: str | None = None
 
 
 class IngressSpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
     ingress_class_name: str | None = None
+    default_backend: Backend | None = None
     rules: list[IngressRule] | None = None
     tls: list[IngressTls] | None = None
+
+    def paths(self) -> Iterator[tuple[str, IngressPath]]:
+        """Yield the host and each path of the rules; the host "" stands for every host."""
+        for rule in self.rules or ():
+            for path in rule.http.paths if rule.http else ():
+                yield rule.host, path
 
 
 class Ingress(msgspec.Struct, frozen=True, gc=False):
@@ -90,15 +118,16 @@ class Ingress(msgspec.Struct, frozen=True, gc=False):
 
     def paths(self) -> Iterator[tuple[str, str]]:
         """Yield each path and its type."""
-        for rule in self.spec.rules or ():
-            for path in rule.http.paths if rule.http else ():
-                yield path.path, path.path_type
+        for _, path in self.spec.paths():
+            yield path.path or "/", path.path_type
 
 
 class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False):
     name: str
+    kind: str = "Gateway"
     namespace: str = ""
     section_name: str = ""
+    port: int | None = None
 
 
 class RoutePath(msgspec.Struct, frozen=True, gc=False):
@@ -106,8 +135,11 @@ class RoutePath(msgspec.Struct, frozen=True, gc=False):
     value: str = "/"
 
 
-class RouteMatch(msgspec.Struct, frozen=True, gc=False):
+class RouteMatch(msgspec.Struct, rename="camel", frozen=True, gc=False):
     path: RoutePath = RoutePath()
+    headers: list[Any] | None = None
+    query_params: list[Any] | None = None
+    method: str | None = None
 
 
 class RouteRule(msgspec.Struct, frozen=True, gc=False):

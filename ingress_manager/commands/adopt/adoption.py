@@ -18,10 +18,10 @@ from ingress_manager.commands.printing.findings import Finding
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.view.ingresses import Spec, as_spec
+from ingress_manager.commands.view.ingresses import as_spec, routes_to, services_of
 from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR, is_made_for, marks, owners
 from ingress_manager.commands.view.services import SERVICE, as_service
-from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.policy import INGRESS, Policy, in_namespace
@@ -141,15 +141,15 @@ def without_label(item: Item) -> Iterator[Line]:
         yield ("kubectl", "label", f"--namespace={item.namespace}", "--", "ingress", item.name, off)
 
 
-def refuse_other_backends(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> None:
+def refuse_other_backends(item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy) -> None:
     """Raise _NotAdopted unless all paths lead to the Service that has the Ingress's name."""
-    names = spec.services()
+    names = services_of(spec)
     for _, path in spec.paths():
         if path.backend.service is None:
             raise _NotAdopted(
                 [about(item, f"spec.rules: the path {path.path} leads to another resource than a Service")]
             )
-    if not any(map(spec.routes, names)):
+    if not any(routes_to(name, spec) for name in names):
         raise _NotAdopted(
             [about(item, "spec.rules: no rule has a host and leads to a Service: no annotation says that")]
         )

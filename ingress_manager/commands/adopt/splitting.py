@@ -11,21 +11,22 @@ from ingress_manager.commands.annotating.asking import ask, left_behind
 from ingress_manager.commands.plans.steps import Line, annotate, patch, unseen
 from ingress_manager.commands.printing.findings import Finding
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.ingresses import Spec
+from ingress_manager.commands.view.ingresses import routes_to, services_of
 from ingress_manager.commands.view.services import as_service
+from ingress_manager.core.kubernetes import IngressSpec
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
 WEBHOOK = "# ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has."
 
 
-def split(item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[Line]:
+def split(item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy) -> Iterator[Line]:
     """Yield the lines of a script that gives each Service its own Ingress, and takes the old one away at the end.
 
     `services` are all there are, by namespace/name. Lines that begin with # tell what would be different.
     """
     yield WEBHOOK
-    names = spec.services()
+    names = services_of(spec)
     rest = spec if item.name not in names else msgspec.structs.replace(spec, default_backend=None)
     complete = True
     for name in names:
@@ -48,13 +49,15 @@ class _Left(Exception):  # noqa: N818 - it is caught where it is raised for
     """Why the paths to a Service stay in the old Ingress."""
 
 
-def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item], policy: Policy) -> Iterator[Line]:
+def own_ingress(
+    name: str, item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy
+) -> Iterator[Line]:
     """Yield the lines that give a Service an Ingress of its own, which says what `spec` says. Raises _Left."""
     found = services.get(f"{item.namespace}/{name}")
     service = as_service(found) if found else None
     if found is None or service is None or isinstance(service, Finding):
         raise _Left(f"There is no Service {name} that could be annotated.")
-    if len(spec.routes(name)) < len(list(spec.paths())):
+    if len(routes_to(name, spec)) < len(list(spec.paths())):
         raise _Left(f"A rule without a host leads to Service {name}, and no annotation can ask for that.")
     asked = ask(spec, item.annotations, service, policy)
     if asked.refused:
@@ -69,7 +72,7 @@ def own_ingress(name: str, item: Item, spec: Spec, services: Mapping[str, Item],
     yield ("kubectl", "wait", "--for=create", namespace, "--timeout=60s", "--", f"ingress/{name}")
 
 
-def without_others(item: Item, spec: Spec) -> Line:
+def without_others(item: Item, spec: IngressSpec) -> Line:
     """Return the command that leaves in an Ingress only what leads to the Service of its name."""
     rest = msgspec.to_builtins(part(spec, item.name))
     change = {"rules": rest["rules"], **({"tls": rest.get("tls")} if spec.tls else {})}
@@ -78,7 +81,7 @@ def without_others(item: Item, spec: Spec) -> Line:
     return ("kubectl", *patch(item, {**metadata, "spec": change}))
 
 
-def part(spec: Spec, service: str) -> Spec:
+def part(spec: IngressSpec, service: str) -> IngressSpec:
     """Return a spec with only those paths that lead to one Service."""
     rules = []
     for rule in spec.rules or ():
@@ -88,11 +91,11 @@ def part(spec: Spec, service: str) -> Spec:
             if path.backend.service and path.backend.service.name == service
         ]
         if rule.http and paths:
-            rules.append(msgspec.structs.replace(rule, http=msgspec.structs.replace(rule.http, paths=tuple(paths))))
+            rules.append(msgspec.structs.replace(rule, http=msgspec.structs.replace(rule.http, paths=paths)))
     hosts = {rule.host for rule in rules}
     tls = [
-        msgspec.structs.replace(entry, hosts=tuple(host for host in entry.hosts or () if host in hosts) or None)
+        msgspec.structs.replace(entry, hosts=[host for host in entry.hosts or () if host in hosts] or None)
         for entry in spec.tls or ()
         if not entry.hosts or hosts.intersection(entry.hosts)
     ]
-    return msgspec.structs.replace(spec, rules=tuple(rules), tls=tuple(tls) or None)
+    return msgspec.structs.replace(spec, rules=rules, tls=tls or None)

@@ -8,12 +8,12 @@ import msgspec
 
 from ingress_manager.commands.annotating.changes import Change, changes
 from ingress_manager.commands.annotating.wishes import wishes
-from ingress_manager.commands.view.ingresses import Spec
+from ingress_manager.commands.view.ingresses import routes_to, tls_of
 from ingress_manager.core.annotations import PREFIX, read
 from ingress_manager.core.copying import CONTROLLER_PREFIXES, OLD_CLASS, check_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
 from ingress_manager.core.errors import Problem, Refused
-from ingress_manager.core.kubernetes import NOTHING, Object, Service
+from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
 
 
@@ -44,7 +44,7 @@ class Asked:
         return refusal_of(self.decision)
 
 
-def ask(spec: Spec, annotations: Mapping[str, str], service: Service, policy: Policy) -> Asked:
+def ask(spec: IngressSpec, annotations: Mapping[str, str], service: Service, policy: Policy) -> Asked:
     """Return how the Service asks for what an Ingress says, as far as annotations can say it.
 
     `spec` and `annotations` are the Ingress's. When what the Service asks for already is the same, it stays.
@@ -54,9 +54,9 @@ def ask(spec: Spec, annotations: Mapping[str, str], service: Service, policy: Po
     # A path type that may not be asked for becomes the default one: a change that somebody can accept.
     routes = [
         route if route.path_type in here.path_types else msgspec.structs.replace(route, path_type=None)
-        for route in spec.routes(service.metadata.name)
+        for route in routes_to(service.metadata.name, spec)
     ]
-    tls, secret = spec.secret([route.host for route in routes if route.host])
+    tls, secret = tls_of([route.host for route in routes if route.host], spec)
     ingress_class = spec.ingress_class_name or annotations.get(OLD_CLASS)
     wanted = wishes(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)
 
@@ -74,7 +74,7 @@ def changed(present: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, 
 
 
 def asked(
-    spec: Spec, annotations: Mapping[str, str], service: Service, policy: Policy, change: dict[str, str | None]
+    spec: IngressSpec, annotations: Mapping[str, str], service: Service, policy: Policy, change: dict[str, str | None]
 ) -> Asked:
     """Return what becomes of a Service whose annotations are changed."""
     merged: dict[str, Any] = {**(service.metadata.annotations or {}), **change}

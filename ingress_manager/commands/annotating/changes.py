@@ -1,15 +1,14 @@
 """Changes: what of an Ingress annotations can't say, field by field, with what would become of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from ingress_manager.commands.annotating.wishes import number_of
-from ingress_manager.commands.view.ingresses import Backend, Path, Rule, Spec, Tls
 from ingress_manager.core.copying import ADDED, NOT_COPIED, OLD_CLASS
-from ingress_manager.core.kubernetes import Object, Service
+from ingress_manager.core.kubernetes import Backend, IngressPath, IngressRule, IngressSpec, IngressTls, Object, Service
 from ingress_manager.core.text import quoted
 
 
@@ -24,12 +23,12 @@ class Change:
     """What it is, and what it would become."""
 
 
-def changes(service: Service, stands: Spec, annotations: Mapping[str, str], made: Object) -> Iterator[Change]:
+def changes(service: Service, stands: IngressSpec, annotations: Mapping[str, str], made: Object) -> Iterator[Change]:
     """Yield what is different in the Ingress that ingress-manager makes, `made`, from the one that `stands`.
 
     `annotations` are those of the one that stands. Those that `made` lacks stay as they are.
     """
-    becomes = msgspec.convert(made["spec"], Spec)
+    becomes = msgspec.convert(made["spec"], IngressSpec)
     if stands.default_backend:
         yield Change(
             "spec.defaultBackend",
@@ -48,7 +47,7 @@ def changes(service: Service, stands: Spec, annotations: Mapping[str, str], made
             yield _change(f"metadata.annotations.{key}", _text(annotations.get(key)), quoted(value))
 
 
-def _rules(service: Service, stands: Spec, becomes: Spec) -> Iterator[Change]:
+def _rules(service: Service, stands: IngressSpec, becomes: IngressSpec) -> Iterator[Change]:
     if list(map(_shape, stands.rules or ())) != list(map(_shape, becomes.rules or ())):
         yield _change("spec.rules", _shapes(stands), _shapes(becomes))
         return
@@ -56,7 +55,7 @@ def _rules(service: Service, stands: Spec, becomes: Spec) -> Iterator[Change]:
         yield from _paths(service, f"{host}{path.path}", path, other)
 
 
-def _paths(service: Service, where: str, path: Path, other: Path) -> Iterator[Change]:
+def _paths(service: Service, where: str, path: IngressPath, other: IngressPath) -> Iterator[Change]:
     at = "spec.rules.http.paths"
     if path.path != other.path:
         same = path.path_type == other.path_type == "Prefix"
@@ -79,7 +78,7 @@ def _text(value: str | None) -> str:
     return "nothing" if value is None else quoted(value)
 
 
-def _tls(entries: tuple[Tls, ...] | None) -> str:
+def _tls(entries: Sequence[IngressTls] | None) -> str:
     shown = [f"{', '.join(entry.hosts or ['every host'])} with {_secret(entry.secret_name)}" for entry in entries or ()]
     return "; ".join(shown) or "no TLS"
 
@@ -88,18 +87,18 @@ def _secret(name: str | None) -> str:
     return f"Secret {name}" if name else "the controller's certificate"
 
 
-def _shape(rule: Rule) -> tuple[str, Any]:
+def _shape(rule: IngressRule) -> tuple[str, Any]:
     """Return what is the same for two rules whose paths can be compared one by one."""
     return rule.host, [
         path.backend.service and path.backend.service.name for path in rule.http.paths
     ] if rule.http else None
 
 
-def _shapes(spec: Spec) -> str:
+def _shapes(spec: IngressSpec) -> str:
     return "; ".join(map(_rule, spec.rules or ())) or "no rule"
 
 
-def _rule(rule: Rule) -> str:
+def _rule(rule: IngressRule) -> str:
     paths = ", ".join(path.path for path in rule.http.paths) if rule.http else "no path"
     return f"{rule.host or 'every host'} ({paths})"
 

@@ -9,42 +9,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import product
+from typing import NamedTuple
 
-import msgspec
-
-from ingress_manager.commands.view.ingresses import Spec, as_spec
 from ingress_manager.commands.view.inventory import INGRESS, Made
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.exposure import as_prefix, location
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, IngressSpec, RouteMatch, RouteRule
 
 NGINX, TRAEFIK = "ingress-nginx", "Traefik"
 SERVICE, SECRET = "Service", "Secret"
-
-
-class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    name: str
-    kind: str = "Gateway"
-    namespace: str | None = None
-    section_name: str | None = None
-    port: int | None = None
-
-
-class RouteMatch(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    path: dict[str, str] = {}
-    headers: list[Any] | None = None
-    query_params: list[Any] | None = None
-    method: str | None = None
-
-
-class RouteRule(msgspec.Struct, frozen=True, gc=False):
-    matches: list[RouteMatch] | None = None
-
-
-class RouteSpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    parent_refs: list[ParentRef] | None = None
-    hostnames: list[str] | None = None
-    rules: list[RouteRule] | None = None
 
 
 class Claim(NamedTuple):
@@ -133,39 +107,27 @@ def shared(objects: Iterable[Made], claims: Callable[[Made], Iterable[Claim]]) -
 
 
 def claims_of(made: Made) -> Iterator[Claim]:
-    """Yield what an object claims. An object that no API server would store claims nothing."""
-    return _claims_of_ingress(made) if made.kind == INGRESS else _claims_of_route(made)
-
-
-def _claims_of_ingress(made: Made) -> Iterator[Claim]:
-    spec = as_spec(made.item)
-    if isinstance(spec, Spec):
-        among = (INGRESS, _class_of(made, spec))
-        for host, path in spec.paths():
-            yield Claim(among, *location(host, path.path or "/", path.path_type))
-
-
-def _claims_of_route(made: Made) -> Iterator[Claim]:
-    """Yield the claims of an HTTPRoute. A match with further conditions is none: it may share its path with another."""
-    try:
-        spec = msgspec.convert(made.item.object["spec"], RouteSpec)
-    except msgspec.ValidationError:
+    """Yield what an object claims."""
+    if isinstance(made.typed, HTTPRoute):
+        yield from _claims_of_route(made.item.namespace, made.typed)
         return
-    matches = [match for rule in spec.rules or [RouteRule()] for match in rule.matches or [RouteMatch()]]
-    paths = [
-        (match.path.get("value", "/"), match.path.get("type", "PathPrefix"))
-        for match in matches
-        if not (match.headers or match.query_params or match.method)
-    ]
-    for parent in spec.parent_refs or ():
-        namespace = parent.namespace or made.item.namespace
-        among = (parent.kind, namespace, parent.name, parent.section_name or "", str(parent.port or ""))
-        for host in spec.hostnames or [""]:
-            for path, path_type in paths:
-                if path_type == "Exact":
-                    yield Claim(among, host, path, is_exact=True)
-                elif path_type == "PathPrefix":
-                    yield Claim(among, host, as_prefix(path), is_exact=False)
+    among = (INGRESS, _class_of(made, made.typed.spec))
+    for host, path in made.typed.spec.paths():
+        yield Claim(among, *location(host, path.path or "/", path.path_type))
+
+
+def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
+    """Yield the claims of an HTTPRoute. A match with further conditions is none: it may share its path with another."""
+    matches = [match for rule in route.spec.rules or [RouteRule()] for match in rule.matches or [RouteMatch()]]
+    paths = [match.path for match in matches if not (match.headers or match.query_params or match.method)]
+    for parent in route.spec.parent_refs or ():
+        listener = (parent.name, parent.section_name, str(parent.port or ""))
+        among = (parent.kind, parent.namespace or namespace, *listener)
+        for host, path in product(route.hosts(), paths):
+            if path.type == "Exact":
+                yield Claim(among, host, path.value, is_exact=True)
+            elif path.type == "PathPrefix":
+                yield Claim(among, host, as_prefix(path.value), is_exact=False)
 
 
 def names_of(made: Made) -> Iterator[tuple[Name, str]]:
@@ -173,9 +135,9 @@ def names_of(made: Made) -> Iterator[tuple[Name, str]]:
 
     gateway/name-collisions.yaml says the same of Traefik's names.
     """
-    spec = as_spec(made.item) if made.kind == INGRESS else None
-    if not isinstance(spec, Spec):
+    if not isinstance(made.typed, Ingress):
         return
+    spec = made.typed.spec
     namespace, ingress_class = made.item.namespace, _class_of(made, spec)
     routes = []
     for host, path in spec.paths():
@@ -199,6 +161,6 @@ def normalized(text: str) -> str:
     return "-".join("".join(char if unicodedata.category(char)[0] in "LN" else " " for char in text).split())
 
 
-def _class_of(made: Made, spec: Spec) -> str:
+def _class_of(made: Made, spec: IngressSpec) -> str:
     """Return the class of an Ingress; empty for the cluster's default."""
     return spec.ingress_class_name or made.item.annotations.get(OLD_CLASS, "")

@@ -20,12 +20,12 @@ from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import comment, shown
 from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
-from ingress_manager.commands.view.ingresses import INGRESS, Spec, as_spec
+from ingress_manager.commands.view.ingresses import INGRESS, as_spec, routes_to
 from ingress_manager.commands.view.services import SERVICE, as_service
 from ingress_manager.core.annotations import Route
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.decide import decide, refusal_of
-from ingress_manager.core.kubernetes import NOTHING, Service
+from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Service
 from ingress_manager.core.policy import Policy, in_namespace
 
 CONTROLLERS = (exposecontroller.CONTROLLER, xposer.CONTROLLER)
@@ -143,7 +143,7 @@ def adopting(ingress: Item, service: Service, policy: Policy) -> list[Line]:
     """Return the step for an Ingress that the other controller has left, with what will be different in it."""
     spec = as_spec(ingress)
     changes: tuple[Change, ...] = ()
-    if isinstance(spec, Spec) and spec.routes(ingress.name):
+    if isinstance(spec, IngressSpec) and routes_to(ingress.name, spec):
         changes = ask(spec, ingress.annotations, service, policy).changes
     told = [comment(f"{change.field}: {change.sentence}") for change in changes]
     accepted = [f"--accept-changes={field}" for field in dict.fromkeys(change.field for change in changes)]
