@@ -26,7 +26,8 @@ from devcluster.processes import Processes
 from devcluster.programs import find_programs, find_traefik
 from ingress_manager.commands.audit.claims import TRAEFIK, collisions, names_of
 from ingress_manager.commands.reading.manifests import Item, Origin
-from ingress_manager.commands.view.inventory import Made, take_inventory
+from ingress_manager.commands.view.look import ObjectView, look
+from ingress_manager.core.policy import Policy
 from tests.e2e.conftest import require
 
 CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
@@ -281,8 +282,8 @@ def test_what_traefik_takes_for_one_is_found_by_audit_and_denied_by_the_policy(
     assert {kind for kind, _ in twice} == {"Ingress", "Service"}
 
     # `audit` takes them to have the same names, and so finds the same.
-    inventory = take_inventory(Item(of_class(made, CLASS), Origin("", "default")) for made in ingresses.values())
-    objects = {made.item.label: made for made in inventory.objects.values()}
+    view = look((Item(of_class(made, CLASS), Origin("", "default")) for made in ingresses.values()), Policy())
+    objects = {made.item.label: made for made in view.objects.values()}
     assert {key: in_traefik(made) for key, made in objects.items()} == {
         key: {(kind, name) for kind, name in names if not HASHED.search(name)} for key, names in needed.items()
     }
@@ -357,7 +358,7 @@ def namespace_of(key: str) -> str:
     return key.partition("/")[0]
 
 
-def in_traefik(made: Made) -> set[tuple[str, str]]:
+def in_traefik(made: ObjectView) -> set[tuple[str, str]]:
     """Return the names that `audit` takes an Ingress to need in Traefik."""
     return {(name.kind, name.text) for name, _ in names_of(made) if name.controller == TRAEFIK}
 

@@ -7,12 +7,12 @@ names of its services, routers and certificates) and pkg/provider/configuration.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.view.inventory import INGRESS, Made
+from ingress_manager.commands.view.look import INGRESS, ObjectView
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.exposure import as_prefix, location
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, IngressSpec, RouteMatch, RouteRule
@@ -48,8 +48,8 @@ class Name(NamedTuple):
 class Clash:
     """What a younger object and an older one both claim."""
 
-    younger: Made
-    older: Made
+    younger: ObjectView
+    older: ObjectView
     claims: list[Claim]
 
 
@@ -57,7 +57,7 @@ class Clash:
 class Collision:
     """Two Services, Ingresses or Secrets to which controllers give one name."""
 
-    younger: Made
+    younger: ObjectView
     """The Ingress that uses `one`."""
     kind: str
     one: str
@@ -67,26 +67,30 @@ class Collision:
     controllers: list[str]
 
 
-def clashes(objects: Iterable[Made]) -> Iterator[Clash]:
+def clashes(objects: Iterable[ObjectView]) -> Iterator[Clash]:
     """Yield what is claimed twice: each younger object once with each older one that has claimed the same first."""
+    by_claim: dict[Claim, list[ObjectView]] = {}
+    for each in objects:
+        for claim in dict.fromkeys(claims_of(each)):
+            by_claim.setdefault(claim, []).append(each)
     found: dict[tuple[str, str, str], Clash] = {}
-    for claim, claimants in shared(objects, claims_of):
-        older, *others = sorted(claimants, key=lambda made: made.born)
+    for claim, claimants in by_claim.items():
+        older, *others = sorted(claimants, key=lambda each: each.born)
         for younger in others:
             clash = found.setdefault((younger.kind, younger.item.label, older.item.label), Clash(younger, older, []))
             clash.claims.append(claim)
     yield from found.values()
 
 
-def collisions(objects: Iterable[Made]) -> Iterator[Collision]:
+def collisions(objects: Iterable[ObjectView]) -> Iterator[Collision]:
     """Yield what has one name in a controller: each two once, with all controllers that give them that name.
 
     Which controller serves a class is not known here, so each class is taken for ingress-nginx's and for Traefik's.
     """
-    users: dict[Name, dict[str, Made]] = {}
-    for made in sorted(objects, key=lambda made: made.born):
-        for name, user in names_of(made):
-            users.setdefault(name, {}).setdefault(user, made)
+    users: dict[Name, dict[str, ObjectView]] = {}
+    for each in sorted(objects, key=lambda each: each.born):
+        for name, user in names_of(each):
+            users.setdefault(name, {}).setdefault(user, each)
     found: dict[tuple[str, str, str, str], Collision] = {}
     for name, used in users.items():
         first, *others = used
@@ -97,22 +101,13 @@ def collisions(objects: Iterable[Made]) -> Iterator[Collision]:
     yield from found.values()
 
 
-def shared(objects: Iterable[Made], claims: Callable[[Made], Iterable[Claim]]) -> Iterator[tuple[Claim, list[Made]]]:
-    """Yield the claims that several objects make, and those objects."""
-    by_claim: dict[Claim, list[Made]] = {}
-    for made in objects:
-        for claim in dict.fromkeys(claims(made)):
-            by_claim.setdefault(claim, []).append(made)
-    return ((claim, claimants) for claim, claimants in by_claim.items() if len(claimants) > 1)
-
-
-def claims_of(made: Made) -> Iterator[Claim]:
+def claims_of(each: ObjectView) -> Iterator[Claim]:
     """Yield what an object claims."""
-    if isinstance(made.typed, HTTPRoute):
-        yield from _claims_of_route(made.item.namespace, made.typed)
+    if isinstance(each.typed, HTTPRoute):
+        yield from _claims_of_route(each.item.namespace, each.typed)
         return
-    among = (INGRESS, _class_of(made, made.typed.spec))
-    for host, path in made.typed.spec.paths():
+    among = (INGRESS, _class_of(each, each.typed.spec))
+    for host, path in each.typed.spec.paths():
         yield Claim(among, *location(host, path.path or "/", path.path_type))
 
 
@@ -130,28 +125,28 @@ def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
                 yield Claim(among, host, as_prefix(path.value), is_exact=False)
 
 
-def names_of(made: Made) -> Iterator[tuple[Name, str]]:
+def names_of(each: ObjectView) -> Iterator[tuple[Name, str]]:
     """Yield the names that an Ingress needs in ingress-nginx and in Traefik, and what has each, as namespace/name.
 
     gateway/name-collisions.yaml says the same of Traefik's names.
     """
-    if not isinstance(made.typed, Ingress):
+    if not isinstance(each.typed, Ingress):
         return
-    spec = made.typed.spec
-    namespace, ingress_class = made.item.namespace, _class_of(made, spec)
+    spec = each.typed.spec
+    namespace, ingress_class = each.item.namespace, _class_of(each, spec)
     routes = []
     for host, path in spec.paths():
         if service := path.backend.service:
             name, user = f"{namespace}-{service.name}-{service.port}", f"{namespace}/{service.name}"
             yield Name(NGINX, ingress_class, SERVICE, name), user
             yield Name(TRAEFIK, ingress_class, SERVICE, normalized(name)), user
-            routes.append(normalized(f"{namespace}-{made.item.name}-{host}{path.path}"))
+            routes.append(normalized(f"{namespace}-{each.item.name}-{host}{path.path}"))
     if not spec.rules and spec.default_backend:
         routes.append("default-router")
     for route, count in Counter(routes).items():
         # What one Ingress needs twice gets a hash of its rule, which nobody else's name ends in by chance.
         if count == 1:
-            yield Name(TRAEFIK, ingress_class, INGRESS, route), made.item.label
+            yield Name(TRAEFIK, ingress_class, INGRESS, route), each.item.label
     for secret in dict.fromkeys(entry.secret_name for entry in spec.tls or () if entry.secret_name):
         yield Name(TRAEFIK, ingress_class, SECRET, f"{namespace}-{secret}"), f"{namespace}/{secret}"
 
@@ -161,6 +156,6 @@ def normalized(text: str) -> str:
     return "-".join("".join(char if unicodedata.category(char)[0] in "LN" else " " for char in text).split())
 
 
-def _class_of(made: Made, spec: IngressSpec) -> str:
+def _class_of(each: ObjectView, spec: IngressSpec) -> str:
     """Return the class of an Ingress; empty for the cluster's default."""
-    return spec.ingress_class_name or made.item.annotations.get(OLD_CLASS, "")
+    return spec.ingress_class_name or each.item.annotations.get(OLD_CLASS, "")

@@ -4,7 +4,7 @@ Each Service is decided on as the hook would with these settings; what would be 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
@@ -13,9 +13,9 @@ from ingress_manager.commands.printing.findings import Finding
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import becomes, stated
-from ingress_manager.commands.view.inventory import Inventory, Listed, Made, is_being_deleted, take_inventory
+from ingress_manager.commands.view.look import SERVICE, Known, ObjectView, ServiceView, View, is_being_deleted, look
 from ingress_manager.commands.view.merge import same
-from ingress_manager.core.decide import Desired, Purged, Unchanged, decide, refusal_of
+from ingress_manager.core.decide import Desired, Purged, Unchanged, decide
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import NOTHING, Key, Object, key_of
 from ingress_manager.core.policy import Policy
@@ -62,64 +62,67 @@ class Preview:
         return found
 
 
-def preview(items: Iterable[Item], policy: Policy, *, unseen: Collection[str] = (), httproutes: bool = True) -> Preview:
-    """Return what would happen to the items with the settings `policy`.
-
-    `unseen` are the kinds, Ingress or HTTPRoute, that could not be looked at: nothing is said of them. Without
-    `httproutes`, there are none on the cluster, so that Metacontroller can't look after any.
-    """
-    inventory = take_inventory(items)
+def preview(items: Iterable[Item], policy: Policy, known: Known | None = None) -> Preview:
+    """Return what would happen to the items with the settings `policy`; nothing of what is unknown."""
+    view = look(items, policy, known)
     order = {effect: number for number, effect in enumerate(Effect)}
     found = [
         affected
-        for service in inventory.services.values()
-        for affected in of_service(inventory, service, policy, httproutes=httproutes)
-        if affected.kind not in unseen
+        for service in view.services.values()
+        for affected in of_service(view, service)
+        if affected.kind not in view.known.unknown
     ]
     found.sort(key=lambda each: (order[each.effect], each.namespace, each.about))
-    return Preview(found, inventory.invalid, policy.paused)
+    return Preview(found, view.invalid, policy.paused)
 
 
-def of_service(inventory: Inventory, service: Listed, policy: Policy, *, httproutes: bool) -> Iterator[Affected]:
+def of_service(view: View, service: ServiceView) -> Iterator[Affected]:
     """Yield what would happen to a Service and to what was made for it."""
     if is_being_deleted(service.item):
         return  # Metacontroller doesn't look after it any more
-    made = {each.key: each for each in inventory.made_for(service) if not is_being_deleted(each.item)}
-    decision = decide(service.service, inventory.observed(service, httproutes=httproutes), policy)
-    answered = {} if isinstance(decision, Unchanged) else {key_of(each): each for each in decision.objects}
-    forbidden, anew = "", set[Key]()
-    if isinstance(decision, Purged):
-        forbidden = decision.forbidden.sentence
-        # What is forbidden goes first. It is made anew once it is gone.
-        then = decide(service.service, NOTHING, policy)
-        anew = {key_of(each) for each in then.objects} if isinstance(then, Desired) else set()
-    if refused := refusal_of(decision):
-        if forbidden:
-            yield from (of_object(Effect.REMOVED, key, forbidden) for key in made.keys() - answered.keys())
-        if refused.problems[0].reason is not Reason.PAUSED:
-            sentence = refused.line()
-            yield Affected(Effect.REFUSED, "Service", service.item.namespace, service.item.name, sentence)
+    observed = {key: each for key, each in service.observed.items() if not is_being_deleted(each.item)}
+    if not isinstance(service.decision, Unchanged):
+        why = reasons(view, service)
+        yield from (of_object(Effect.REMOVED, key, why(key)) for key in observed.keys() - service.desired.keys())
+    if service.refused:
+        if service.refused.problems[0].reason is not Reason.PAUSED:
+            sentence = service.refused.line()
+            yield Affected(Effect.REFUSED, SERVICE, service.item.namespace, service.item.name, sentence)
         return
-    for key in made.keys() - answered.keys():
-        why = f"Service {service.item.label} doesn't ask for it with these settings"
-        yield of_object(Effect.REMOVED, key, f"{forbidden}; it is then made anew" if key in anew else why)
-    for key, each in answered.items():
-        if key in made:
-            yield from of_update(made[key], each)
-        elif key not in inventory.objects:
+    for key, desired in service.desired.items():
+        if key in observed:
+            yield from of_update(observed[key], desired)
+        elif key not in view.objects:
             yield of_object(Effect.CREATED, key, f"Service {service.item.label} asks for it")
 
 
-def of_update(made: Made, wanted: Object) -> Iterator[Affected]:
+def reasons(view: View, service: ServiceView) -> Callable[[Key], str]:
+    """Return a function that says why an object of a Service would be removed."""
+    unasked = f"Service {service.item.label} doesn't ask for it with these settings"
+    if not isinstance(service.decision, Purged):
+        return lambda _: unasked
+    first, forbidden = service.decision.forbidden, view.forbidden(service)
+    # What is forbidden goes first. It is made anew once it is gone.
+    then = decide(service.service, NOTHING, view.policy)
+    anew = {key_of(each) for each in then.objects} if isinstance(then, Desired) else set()
+
+    def why(key: Key) -> str:
+        sentence = forbidden.get(key, first).sentence
+        return sentence if service.refused else f"{sentence}; it is then made anew" if key in anew else unasked
+
+    return why
+
+
+def of_update(observed: ObjectView, desired: Object) -> Iterator[Affected]:
     """Yield the change of an object that stays, if there is one."""
-    now = stated(made.item.object)
+    now = stated(observed.item.object)
     try:
-        then = becomes(made.item, wanted)
+        then = becomes(observed.item, desired)
     except ValueError:
         return  # Metacontroller can't read its record, and does nothing
     if not same(now, then):
-        diff = unified_diff(lines_of(now), lines_of(then), f"{made} {BEFORE}", f"{made} {AFTER}")
-        yield of_object(Effect.CHANGED, made.key, "", "".join(diff))
+        diff = unified_diff(lines_of(now), lines_of(then), f"{observed} {BEFORE}", f"{observed} {AFTER}")
+        yield of_object(Effect.CHANGED, observed.key, "", "".join(diff))
 
 
 def lines_of(part: Object) -> list[str]:

@@ -10,7 +10,7 @@ from ingress_manager.commands.plans import steps
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed
-from ingress_manager.commands.view.inventory import Listed, Made
+from ingress_manager.commands.view.look import ObjectView, ServiceView
 from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX
 from ingress_manager.core.errors import Problem, Reason, Refused
@@ -58,7 +58,7 @@ def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
     return _kubectl("patch", item, "--type=merge", f"--patch={json.dumps(change)}")
 
 
-def attach(made: Made, service: Listed) -> Command:
+def attach(made: ObjectView, service: ServiceView) -> Command:
     """Return the command after which Metacontroller takes an object for the one that it made for a Service."""
     if made.owner_uid == service.service.metadata.uid:
         return annotate(made.item, [f"{DECORATOR}={CONTROLLER}"])

@@ -1,0 +1,215 @@
+"""The view of a cluster, or of files: what is observed, and what is desired for each Service, which is decided on once.
+
+What could not be read is UNKNOWN in it: it isn't the same as what isn't there.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+
+from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view import ingresses, managed, services
+from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR
+from ingress_manager.commands.view.services import as_service, invalid
+from ingress_manager.core.decide import Decision, Desired, Unchanged, decide, judge, refusal_of
+from ingress_manager.core.errors import Problem, Refused
+from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
+from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
+from ingress_manager.core.policy import Policy, in_namespace
+
+SERVICE, INGRESS, HTTPROUTE = "Service", "Ingress", "HTTPRoute"
+
+TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
+    ingresses.INGRESS: (INGRESS, Ingress),
+    managed.HTTPROUTE: (HTTPROUTE, HTTPRoute),
+}
+"""The kinds of objects that are made for Services."""
+
+
+class Unknown(Enum):
+    """What stands in the place of something that could not be read."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+
+
+@dataclass(slots=True)
+class Known:
+    """How far one could look."""
+
+    unknown: dict[str, str] = field(default_factory=dict)
+    """What could not be read, Service, Ingress, HTTPRoute or "settings", with the sentence that says why."""
+
+    httproutes: bool = True
+    """Whether the cluster has HTTPRoutes. Without them, Metacontroller can't look after any."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectView:
+    """An Ingress or an HTTPRoute, whoever made it."""
+
+    kind: str
+    item: Item
+    typed: Attachment
+    owner: Object
+    """The owner reference of the object that controls it; empty when none does."""
+
+    is_marked: bool
+    """Whether it has Metacontroller's annotation with our name."""
+
+    is_labelled: bool
+    """Whether it has our label."""
+
+    @property
+    def key(self) -> Key:
+        """Return what names it."""
+        return self.kind, self.item.label
+
+    @property
+    def owner_uid(self) -> str:
+        """Return the uid of the object that controls it; empty when none does."""
+        return str(self.owner.get("uid") or "")
+
+    @property
+    def service(self) -> str:
+        """Return the Service that controls it, as namespace/name; empty when none does."""
+        is_service = (self.owner.get("apiVersion"), self.owner.get("kind")) == ("v1", "Service")
+        return f"{self.item.namespace}/{self.owner.get('name')}" if is_service else ""
+
+    @property
+    def looks_ours(self) -> bool:
+        """Return whether it says that it was made by ingress-manager."""
+        return self.is_marked or self.is_labelled
+
+    @property
+    def born(self) -> tuple[str, str]:
+        """Return what sorts objects by their age, the oldest first, and those of one second by their names."""
+        return str(self.item.metadata.get("creationTimestamp") or ""), self.item.label
+
+    def __str__(self) -> str:
+        """Return what a person calls it."""
+        return f"{self.kind} {self.item.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceView:
+    """A Service, with what is observed of what was made for it, and what is desired."""
+
+    item: Item
+    service: Service
+    observed: Mapping[Key, ObjectView]
+    """What Metacontroller takes for made for it."""
+
+    decision: Decision
+
+    @property
+    def desired(self) -> dict[Key, Object]:
+        """Return what should exist for it. When it is refused and something is forbidden: what of that may stay."""
+        objects = () if isinstance(self.decision, Unchanged) else self.decision.objects
+        return {key_of(each): each for each in objects}
+
+    @property
+    def refused(self) -> Refused | None:
+        """Return why it is refused, None if it is not."""
+        return refusal_of(self.decision)
+
+    @property
+    def is_exposed(self) -> bool:
+        """Return whether it asks for something, even if it is refused."""
+        return not isinstance(self.decision, Desired) or bool(self.decision.objects)
+
+
+@dataclass(slots=True)
+class View:
+    """What there is. Of an object that was read twice, the last counts."""
+
+    policy: Policy
+    known: Known
+    services: dict[str, ServiceView] = field(default_factory=dict)
+    """By namespace/name."""
+
+    objects: dict[Key, ObjectView] = field(default_factory=dict)
+    invalid: list[Finding] = field(default_factory=list)
+    """Why a Service is none, or an Ingress that says it is ours."""
+
+    def object(self, key: Key) -> ObjectView | Unknown | None:
+        """Return an Ingress or an HTTPRoute, None if it isn't there."""
+        return UNKNOWN if key[0] in self.known.unknown else self.objects.get(key)
+
+    def owner_of(self, each: ObjectView) -> ServiceView | Unknown | None:
+        """Return the Service that controls an object, None if it isn't there."""
+        if SERVICE in self.known.unknown:
+            return UNKNOWN
+        found = self.services.get(each.service)
+        return found if found and each.owner_uid == found.service.metadata.uid != "" else None
+
+    def forbidden(self, service: ServiceView) -> dict[Key, Problem]:
+        """Return which of the objects that were made for a Service the settings forbid, and why."""
+        objects = {key: each.typed for key, each in service.observed.items()}
+        return judge(service.service, objects, in_namespace(self.policy, service.item.namespace)) if objects else {}
+
+
+def look(items: Iterable[Item], policy: Policy, known: Known | None = None) -> View:
+    """Return what there is among the items, and what becomes of each Service by the settings `policy`."""
+    view = View(policy, known or Known())
+    typed: dict[str, tuple[Item, Service]] = {}
+    for item in items:
+        kind = item.kind
+        if kind == services.SERVICE:
+            service = as_service(item)
+            if isinstance(service, Finding):
+                view.invalid.append(service)
+            else:
+                typed[item.label] = item, service
+        elif kind in TYPES:
+            each = as_object(item, *TYPES[kind])
+            if isinstance(each, ObjectView):
+                view.objects[each.key] = each
+            elif each is not None:
+                view.invalid.append(each)
+    made_for: dict[str, dict[Key, ObjectView]] = {}
+    for each in view.objects.values():
+        if each.is_marked and each.owner_uid:
+            made_for.setdefault(each.owner_uid, {})[each.key] = each
+    for label, (item, service) in typed.items():
+        observed = made_for.get(service.metadata.uid, {})
+        decision = decide(service, as_observed(observed, httproutes=view.known.httproutes), policy)
+        view.services[label] = ServiceView(item, service, observed, decision)
+    return view
+
+
+def as_observed(objects: Mapping[Key, ObjectView], *, httproutes: bool) -> Observed:
+    """Return the objects as the hook is told of them. Without `httproutes`, Metacontroller doesn't look after those."""
+    found: dict[str, dict[str, Any]] = {INGRESS: {}, HTTPROUTE: {}}
+    for (kind, label), each in objects.items():
+        found[kind][label] = each.typed
+    return Observed(found[INGRESS], found[HTTPROUTE] if httproutes else None)
+
+
+def as_object(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> ObjectView | Finding | None:
+    """Return the typed object. For one that is invalid: the finding that says so if it is ours, None if it is not."""
+    owner = next((owner for owner in managed.owners(item) if owner.get("controller") is True), {})
+    is_marked = item.annotations.get(DECORATOR) == CONTROLLER
+    is_labelled = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
+    try:
+        typed = msgspec.convert(item.object, type_)
+    except msgspec.ValidationError as error:
+        return invalid(item, item.kind, str(error)) if is_marked or is_labelled else None
+    return ObjectView(kind, item, typed, owner, is_marked, is_labelled)
+
+
+def is_being_deleted(item: Item) -> bool:
+    """Return whether an object is being deleted: what is still there then is held by finalizers."""
+    return bool(item.metadata.get("deletionTimestamp"))
+
+
+def finalizers_of(item: Item) -> list[str]:
+    """Return the finalizers of an object."""
+    found = item.metadata.get("finalizers")
+    return [str(name) for name in found] if isinstance(found, list) else []
