@@ -6,7 +6,6 @@ SETTINGS ?=
 ENGINE ?= auto
 PYTEST ?=
 THOROUGH ?=
-SECONDS ?= 300
 HISTORIES ?= 400
 SEED ?= 1
 VERSION ?=
@@ -25,7 +24,7 @@ all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup --cov --co
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster test test-all test-fast fuzz histories lint format docs pages cases screenshot lock \
+.PHONY: help run not-found demo cluster test test-all test-fast histories lint format docs pages cases screenshot lock \
 	bench soak \
 	image image-test install uninstall version dist clean
 
@@ -80,10 +79,6 @@ test-all: $(bin)/.complete  ## every test, and trying more in each; first gets w
 
 test-fast: $(bin)/.complete  ## only the tests that need no cluster
 	@$(if $(PYTEST),$(bin)/python -m pytest -m 'not e2e' $(PYTEST),$(all_tests) -m 'not e2e')
-
-fuzz: $(bin)/.complete  ## let the fuzzer search for SECONDS=300, and Kubernetes' own validation for a fifth of that
-	@$(bin)/python -m tests.core.fuzz --seconds $(SECONDS)
-	@$(bin)/python -m tests.core.validation --seconds $$((($(SECONDS) + 4) / 5))
 
 histories: $(bin)/.complete  ## play HISTORIES=400 random histories with faults on a real control plane, from SEED=1
 	@$(bin)/python -m devcluster build

@@ -14,7 +14,7 @@ from devcluster.console import Commands, end_on_signals, engine_option, progress
 from devcluster.demo import tell
 from devcluster.errors import MissingProgram
 from devcluster.gateway import Gateway, lacking
-from devcluster.programs import STEADYLOAD, VALIDATOR, find_metacontroller, find_own, find_programs, find_traefik
+from devcluster.programs import STEADYLOAD, find_metacontroller, find_own, find_programs, find_traefik
 
 
 def console() -> Console:
@@ -140,8 +140,8 @@ def build(if_possible: bool) -> None:
     """Find the programs of the control plane, build those that are missing, and list them all.
 
     Each is taken from $KUBEBUILDER_ASSETS, else from PATH if it is new enough, else built with Go into .build/.
-    The programs with which the tests validate Ingresses and send requests are always built. The CRDs of the Gateway API
-    are downloaded with Go, too.
+    The program with which the tests send requests is always built. The CRDs of the Gateway API are downloaded with Go,
+    too.
 
     \b
     Examples:
@@ -151,7 +151,7 @@ def build(if_possible: bool) -> None:
     try:
         with progress() as report:
             programs = [*find_programs(report)]
-            programs += [find_own(VALIDATOR, report), find_own(STEADYLOAD, report), find_traefik()]
+            programs += [find_own(STEADYLOAD, report), find_traefik()]
             gateway_api.crds(report)
     except MissingProgram as error:
         if not if_possible:

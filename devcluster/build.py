@@ -30,14 +30,13 @@ PACKAGES = {
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     "loadgen": "./cmd/loadgen",
-    "ingressvalidator": "./cmd/ingressvalidator",
     "steadyload": "./cmd/steadyload",
     "actionlint": "github.com/rhysd/actionlint/cmd/actionlint",
     "helm": "helm.sh/helm/v4/cmd/helm",
     "prometheus": "github.com/prometheus/prometheus/cmd/prometheus",
     "promtool": "github.com/prometheus/prometheus/cmd/promtool",
 }
-"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and three of our own."""
+"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and two of our own."""
 
 TAGS = {"prometheus": "remove_all_sd", "promtool": "remove_all_sd"}
 """Build tags. The tests list what is scraped: to find it out, Prometheus would need a thousand packages more."""

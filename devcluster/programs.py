@@ -19,9 +19,6 @@ MODULES = {
 }
 """The programs of the control plane, and the Go module whose pinned version says which one is tested."""
 
-VALIDATOR = "ingressvalidator"
-"""The program that validates Ingresses as the API server does: tests/core/validation.py runs it, no cluster does."""
-
 STEADYLOAD = "steadyload"
 """The program that visits hosts at a steady rate. A cluster doesn't need it; tests/e2e/test_no_request_lost.py does."""
 
@@ -83,7 +80,7 @@ def find(name: str, progress: build.Progress) -> Program | None:
 
 
 def find_own(name: str, progress: build.Progress) -> Program:
-    """Return one of our own programs, VALIDATOR or STEADYLOAD, and build it when it isn't there.
+    """Return one of our own programs, as STEADYLOAD, and build it when it isn't there.
 
     Raises MissingProgram when it can't be built here, and BuildFailed.
     """

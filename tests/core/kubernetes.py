@@ -15,6 +15,7 @@ import msgspec
 
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 QUALIFIED = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+BAD_PATH = re.compile(r"//|/\.\.?(/|$)|%2[fF]")
 MOST_ANNOTATION_BYTES = 256 * 1024
 
 
@@ -68,9 +69,8 @@ class Metadata(Strict):
     annotations: dict[str, str] = {}
 
 
-class Ingress(Strict):
+class Ingress(Strict, tag_field="kind", tag="Ingress"):
     api_version: Literal["networking.k8s.io/v1"]
-    kind: Literal["Ingress"]
     metadata: Metadata
     spec: Spec
 
@@ -111,75 +111,40 @@ class RouteSpec(Strict):
     rules: list[RouteRule]
 
 
-class HTTPRoute(Strict):
+class HTTPRoute(Strict, tag_field="kind", tag="HTTPRoute"):
     api_version: Literal["gateway.networking.k8s.io/v1"]
-    kind: Literal["HTTPRoute"]
     metadata: Metadata
     spec: RouteSpec
 
 
-def route_rules_broken(route: HTTPRoute) -> Iterator[str]:
-    """Yield what the API server would complain of in an HTTPRoute."""
-    names = [route.metadata.name, *[parent.name for parent in route.spec.parent_refs]]
-    names += [parent.section_name for parent in route.spec.parent_refs]
-    yield from (f"name {name!r}" for name in names if not is_subdomain(name))
-    counts = [
-        (len(route.spec.parent_refs), 32),
-        (len(route.spec.hostnames), 16),
-        (len(route.spec.rules), 16),
-        *[(len(rule.matches), 64) for rule in route.spec.rules],
-        *[(len(rule.backend_refs), 16) for rule in route.spec.rules],
-        (sum(len(rule.matches) for rule in route.spec.rules), 128),
-    ]
-    yield from (f"{count} items, not 1 to {most}" for count, most in counts if not 1 <= count <= most)
-    yield from (f"host {host!r}" for host in route.spec.hostnames if not is_host(host))
-    for rule in route.spec.rules:
-        for backend in rule.backend_refs:
-            if not 1 <= backend.port <= 65535:
-                yield f"port {backend.port}"
-        for match in rule.matches:
-            yield from path_text_broken(match.path.value)
-            if len(match.path.value) > 1024 or "#" in match.path.value:
-                yield f"path {match.path.value!r}"
-
-
-def rules_broken(ingress: Ingress) -> Iterator[str]:
+def rules_broken(made: Ingress | HTTPRoute) -> Iterator[str]:
     """Yield what the API server would complain of."""
-    names = [ingress.metadata.name, *(tls.secret_name for tls in ingress.spec.tls if tls.secret_name is not None)]
-    if ingress.spec.ingress_class_name is not None:
-        names.append(ingress.spec.ingress_class_name)
-    yield from (f"name {name!r}" for name in names if not is_subdomain(name))
-    for key in ingress.metadata.annotations:
+    for key in made.metadata.annotations:
         if not QUALIFIED.fullmatch(key.lower()):
             yield f"annotation {key!r}"
-    if sum(len(k.encode()) + len(v.encode()) for k, v in ingress.metadata.annotations.items()) > MOST_ANNOTATION_BYTES:
-        yield "annotations too long"
-    if not ingress.spec.rules:
-        yield "no rules and no default backend"
-    for host in [rule.host for rule in ingress.spec.rules] + [host for tls in ingress.spec.tls for host in tls.hosts]:
-        if not is_host(host):
-            yield f"host {host!r}"
-    yield from (f"no paths for {rule.host}" for rule in ingress.spec.rules if not rule.http.paths)
-    for path in (path for rule in ingress.spec.rules for path in rule.http.paths):
-        yield from path_rules_broken(path)
-
-
-def path_rules_broken(path: Path) -> Iterator[str]:
-    """Yield what the API server would complain of in one path."""
-    yield from path_text_broken(path.path)
-    if not 1 <= path.backend.service.port.number <= 65535:
-        yield f"port {path.backend.service.port.number}"
-
-
-def path_text_broken(path: str) -> Iterator[str]:
-    """Yield what the API server would complain of in the text of a path, of an Ingress or of an HTTPRoute."""
-    if not path.startswith("/"):
-        yield f"path {path!r} is not absolute"
-    for sequence in ("//", "/./", "/../", "%2f", "%2F"):
-        if sequence in path:
-            yield f"path {path!r} holds {sequence}"
-    if path.endswith(("/..", "/.")):
-        yield f"path {path!r} ends with dots"
+    spec = made.spec
+    if isinstance(spec, Spec):
+        names = [spec.ingress_class_name, *(tls.secret_name for tls in spec.tls)]
+        hosts = [rule.host for rule in spec.rules] + [host for tls in spec.tls for host in tls.hosts]
+        paths = [path.path for rule in spec.rules for path in rule.http.paths]
+        ports = [path.backend.service.port.number for rule in spec.rules for path in rule.http.paths]
+        counts = [(min(1, count), 1) for count in (len(spec.rules), *(len(rule.http.paths) for rule in spec.rules))]
+    else:
+        names = [name for parent in spec.parent_refs for name in (parent.name, parent.section_name)]
+        hosts = spec.hostnames
+        paths = [match.path.value for rule in spec.rules for match in rule.matches]
+        ports = [backend.port for rule in spec.rules for backend in rule.backend_refs]
+        counts = [(len(spec.parent_refs), 32), (len(hosts), 16), (len(spec.rules), 16), (len(paths), 128)]
+        counts += [(len(rule.matches), 64) for rule in spec.rules]
+        counts += [(len(rule.backend_refs), 16) for rule in spec.rules]
+        yield from (f"path {path!r}" for path in paths if len(path) > 1024 or "#" in path)
+    yield from (
+        f"name {name!r}" for name in (made.metadata.name, *names) if name is not None and not is_subdomain(name)
+    )
+    yield from (f"{count} items, not 1 to {most}" for count, most in counts if not 1 <= count <= most)
+    yield from (f"host {host!r}" for host in hosts if not is_host(host))
+    yield from (f"path {path!r}" for path in paths if not path.startswith("/") or BAD_PATH.search(path))
+    yield from (f"port {port}" for port in ports if not 1 <= port <= 65535)
 
 
 def is_subdomain(name: str) -> bool:

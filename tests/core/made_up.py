@@ -14,13 +14,14 @@ from ingress_manager.core.settings import find_contradictions, find_problems
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 NASTY = st.text(alphabet=st.sampled_from(list("aA0.-*/%:;{}$'\"\\\n\0 ü,[]&!?_@")), max_size=12)
 LABELS = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?", fullmatch=True)
+LONGEST_HOST = f"{'a' * 63}.{'0-' * 31}0.{'c' * 63}.{'d' * 53}.example"
 HOSTS = st.builds(
     lambda star, labels: star + ".".join([*labels, "example"]),
     st.sampled_from(["", "", "", "*."]),
     st.lists(LABELS, min_size=1, max_size=4),
-)
+) | st.sampled_from([LONGEST_HOST, f"*.{LONGEST_HOST[2:]}"])
 PATHS = st.one_of(
-    st.sampled_from(["/", "/api", "/a%20b", "/a/"]),
+    st.sampled_from(["/", "/api", "/a%20b", "/a/", f"/{'a' * 1023}", "/...", "/.a/a./%7B%c3%BC"]),
     st.from_regex(r"(/[A-Za-z0-9._~!&,=:@-]{1,8}){1,3}/?", fullmatch=True).filter(
         lambda path: not {".", ".."} & set(path.split("/"))
     ),
@@ -75,7 +76,8 @@ ANNOTATIONS = st.fixed_dictionaries(
         "ingress/routes": mostly(ROUTES),
     },
 )
-OTHERS = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=20), max_size=3)
+LARGE = st.sampled_from(["&" * 15_000, "\u2028" * 15_000, "x" * 90_000, "\0" * 15_000])
+OTHERS = st.dictionaries(CONTROLLER_KEYS, st.one_of(st.text(max_size=20), st.text(max_size=20), LARGE), max_size=3)
 RIGHT_VALUES = {
     key: st.from_regex(f"(?:{known.pattern})", fullmatch=True, alphabet=ASCII) for key, known in KNOWN.items()
 }
@@ -119,6 +121,31 @@ def named(made: Object, name: str) -> Object:
     """Return the Service under another name."""
     made["metadata"]["name"] = name
     return made
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+YAML = st.lists(
+    st.sampled_from(["\n", "\n  ", ": ", "- ", "[", "]", "{", "}", "# ", "&a ", "*a", "!!str ", "<<", "'", "~", "0x1"])
+    | st.sampled_from([field.encode_name for field in msgspec.structs.fields(Policy)])
+    | NASTY,
+    max_size=20,
+).map("".join)
+
+
+@st.composite
+def spoiled(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> Any:
+    """Draw a value as JSON, in which one thing, anywhere, is anything."""
+    made = draw(values)
+    if made and isinstance(made, dict | list) and draw(st.integers(0, 4)):
+        made = made.copy()
+        at = draw(st.sampled_from(sorted(made) if isinstance(made, dict) else range(len(made))))
+        made[at] = draw(spoiled(st.just(made[at])))
+        return made
+    return draw(ANYTHING)
 
 
 PATTERNS = st.one_of(

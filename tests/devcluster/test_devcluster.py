@@ -187,17 +187,15 @@ def test_what_the_tests_alone_need_is_built_for_them_and_not_for_a_cluster(
     bare_machine(CRD_FOLDER, "crd.yaml", "kind: CustomResourceDefinition")
 
     programs.find_programs(ignore)
-    assert not build.built("ingressvalidator")
     assert not build.built("steadyload")
 
     result = CliRunner().invoke(main, ["build"])
-    assert f"(built: {build.built('ingressvalidator')})" in result.stdout
     assert f"(built: {build.built('steadyload')})" in result.stdout
     go.unlink()
     assert CliRunner().invoke(main, ["build"]).exit_code == 0, "what is there already needs no Go"
 
 
-def test_without_go_the_message_names_the_validator_and_no_way_to_get_it_from_elsewhere(
+def test_without_go_the_message_names_our_program_and_no_way_to_get_it_from_elsewhere(
     bare_machine: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in programs.MODULES:
@@ -207,7 +205,7 @@ def test_without_go_the_message_names_the_validator_and_no_way_to_get_it_from_el
     result = CliRunner().invoke(main, ["build"])
 
     assert result.exit_code == 2
-    assert "is needed to build ingressvalidator" in result.stderr
+    assert "is needed to build steadyload" in result.stderr
     assert "KUBEBUILDER_ASSETS" not in result.stderr
 
 
@@ -242,7 +240,6 @@ def test_what_a_killed_build_left_is_never_used_and_is_removed_by_the_next(
         ("go.mod", set(build.PACKAGES) - set(build.TOOLS)),
         ("go.sum", set(build.PACKAGES) - set(build.TOOLS)),
         ("cmd/loadgen/main.go", {"loadgen"}),
-        ("cmd/ingressvalidator/main.go", {"ingressvalidator"}),
         ("cmd/steadyload/main.go", {"steadyload"}),
     ],
 )
