@@ -119,8 +119,9 @@ bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may ru
 soak: $(bin)/.complete  ## 10,000 Services that change all the time, and a hook under abuse, 35 minutes; IMAGE=…, SOAK='--rate 50'
 	@exec $(bin)/python -m bench.soak --image '$(IMAGE)' $(SOAK)
 
-version: $(bin)/.complete  ## write VERSION=… into every file that states the version
-	@$(bin)/python -m tools.version '$(VERSION)'
+version: $(bin)/.complete  ## write VERSION=… into every file that states the version, and date the changelog
+	@echo '$(VERSION)' | grep -Eqx '((0|[1-9][0-9]*)\.){2}(0|[1-9][0-9]*)' || { echo 'VERSION=0.2.0 looks like one' >&2; exit 2; }
+	@exec $(bin)/bump-my-version bump --new-version '$(VERSION)'
 
 dist: $(bin)/.complete  ## the files of a release in dist/; VERSION=… has to be the present one, IMAGE=… is what they run
 	@$(bin)/python -m tools.dist $(if $(VERSION),--version '$(VERSION)') $(if $(IMAGE),--image '$(IMAGE)')

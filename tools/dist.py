@@ -20,7 +20,7 @@ from devcluster.build import REPOSITORY, Progress
 from devcluster.console import Command, progress
 from devcluster.errors import CommandFailed, DevClusterError
 from devcluster.programs import find_kubectl, find_own
-from tools import version
+from ingress_manager import __version__
 
 HOOK_IMAGE = "ghcr.io/ingress-manager/ingress-manager"
 """The name of the hook's image in the manifests, without a tag."""
@@ -59,7 +59,7 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
         report("building the wheel")
         wheel(folder, copy(PACKAGED, Path(temporary) / "source"))
         report("listing what the wheel needs")
-        name = f"ingress-manager-{version.stated()}.cdx.json"
+        name = f"ingress-manager-{__version__}.cdx.json"
         (folder / name).write_text(bill_of_materials(), encoding="utf-8")
         if (REPOSITORY / CHART).exists():
             report("packaging the chart")
@@ -81,14 +81,14 @@ def replacement(image: str) -> dict[str, str]:
     if not repository or "/" in tag:  # the colon is that of a registry's port
         repository, tag = name, ""
     if not tag and not digest:
-        raise DevClusterError(f"the image {image!r} needs a tag or a digest, such as {image}:{version.stated()}")
+        raise DevClusterError(f"the image {image!r} needs a tag or a digest, such as {image}:{__version__}")
     found = {"name": HOOK_IMAGE, "newName": repository, "newTag": tag, "digest": digest}
     return {key: value for key, value in found.items() if value}
 
 
 def manifests(folders: tuple[str, ...], images: list[dict[str, str]], temporary: Path) -> str:
     """Return the objects of folders of the repository as one YAML text, in their order."""
-    documents = [f"# ingress-manager {version.stated()}: {', '.join(folders)}\n"]
+    documents = [f"# ingress-manager {__version__}: {', '.join(folders)}\n"]
     for folder in folders:
         own = Path(tempfile.mkdtemp(dir=temporary))
         base = os.path.relpath(REPOSITORY / folder, own.resolve())  # kustomize takes no absolute path for a base
@@ -114,7 +114,7 @@ def bill_of_materials() -> str:
         "type": "application",
         "bom-ref": "ingress-manager",
         "name": "ingress-manager",
-        "version": version.stated(),
+        "version": __version__,
         "licenses": [{"license": {"id": "Apache-2.0"}}],
     }
     return json.dumps(document, indent=2) + "\n"
@@ -189,14 +189,14 @@ def run(*command: str | Path) -> str:
 @click.option("--to", type=click.Path(path_type=Path, file_okay=False), default=REPOSITORY / "dist", help="The folder.")
 def main(wanted: str | None, image: str | None, to: Path) -> None:
     """Write the files of a release into the folder dist/."""
-    if wanted and wanted != version.stated():
-        raise DevClusterError(f"this is version {version.stated()}; `make version VERSION={wanted}` changes it")
+    if wanted and wanted != __version__:
+        raise DevClusterError(f"this is version {__version__}; `make version VERSION={wanted}` changes it")
     with progress() as report:
         files = write(to, image=image, report=report)
     for path in files:
         click.echo(path)
     if not image:
-        click.echo(f"Without IMAGE, they run {HOOK_IMAGE}:{version.stated()}, which is not published.", err=True)
+        click.echo(f"Without IMAGE, they run {HOOK_IMAGE}:{__version__}, which is not published.", err=True)
     if changed := changes():
         click.echo(f"These files differ from the commit, so nobody else can make the same:\n{changed}", err=True)
 

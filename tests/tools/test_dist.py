@@ -20,7 +20,8 @@ from cyclonedx.validation.json import JsonStrictValidator
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
 from devcluster.manifests import rendered
-from tools import dist, golang, version
+from ingress_manager import __version__
+from tools import dist, golang
 
 IMAGE = "registry.example.com:5000/team/hook:1.2.3"
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
@@ -86,7 +87,7 @@ def test_the_sums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
 def test_another_version_than_the_present_one_is_refused() -> None:
     ended = CliRunner().invoke(dist.main, ["--version", "98.0.0"])
     assert ended.exit_code == 1
-    assert f"this is version {version.stated()}; `make version VERSION=98.0.0` changes it" in ended.output
+    assert f"this is version {__version__}; `make version VERSION=98.0.0` changes it" in ended.output
 
 
 def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_the_bill_of_materials_lists_every_pin_with_its_hashes(release: Path) ->
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
     assert (document["metadata"]["component"]["name"], document["metadata"]["component"]["version"]) == (
         "ingress-manager",
-        version.stated(),
+        __version__,
     )
     locked = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
     pins = dict(re.findall(r"^([\w.-]+)==(\S+)", locked, re.MULTILINE))
@@ -158,7 +159,7 @@ def test_the_bill_of_materials_lists_every_pin_with_its_hashes(release: Path) ->
 @pytest.mark.thorough
 def test_the_wheel_brings_the_commands_into_a_clean_environment_and_no_hook(release: Path, tmp_path: Path) -> None:
     [wheel] = release.glob("*.whl")
-    assert wheel.name == f"ingress_manager-{version.stated()}-py3-none-any.whl"
+    assert wheel.name == f"ingress_manager-{__version__}-py3-none-any.whl"
     venv.create(tmp_path / "venv", with_pip=True)
     programs = tmp_path / "venv/bin"
     pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
