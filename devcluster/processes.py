@@ -148,7 +148,7 @@ class Process:
         return "\n".join(f"  {line[:300]}" for line in text.splitlines()[-lines:]) or "  (the log is empty)"
 
     def cpu_seconds(self) -> float:
-        """Return the processor time used so far, descendants included. Linux only."""
+        """Return the processor time used so far, descendants included."""
         return usage.cpu_seconds(self.pid)
 
     def pss_bytes(self) -> int:

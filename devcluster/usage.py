@@ -1,50 +1,33 @@
-"""What a process and all its descendants use, read from /proc (so on Linux only)."""
+"""What a process and all its descendants use."""
 
-import os
-from pathlib import Path
+import contextlib
+from collections.abc import Callable
 
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+from psutil import NoSuchProcess, Process
 
 
 def cpu_seconds(pid: int) -> float:
     """Return the processor time, user and system, used so far by `pid` and its descendants.
 
-    Raises ProcessLookupError when `pid` is gone, and NotImplementedError where there is no /proc.
+    Raises psutil.NoSuchProcess when `pid` is gone.
     """
-    # utime, stime, and those of the children that have ended and been waited for.
-    return sum(sum(map(int, stat[11:15])) for stat in family(pid).values()) / TICKS_PER_SECOND
+    # user, system, and those two of the children that have ended and been waited for.
+    return total(pid, lambda process: sum(process.cpu_times()[:4]))
 
 
 def pss_bytes(pid: int) -> int:
     """Return the memory of `pid` and its descendants with each shared page counted once, as a container's limit does.
 
-    Raises as cpu_seconds does.
+    Linux only. Raises psutil.NoSuchProcess when `pid` is gone.
     """
-    found = (line for member in family(pid) for line in read(member, "smaps_rollup").splitlines())
-    return sum(int(line.split()[1]) * 1024 for line in found if line.startswith("Pss:"))
+    return int(total(pid, lambda process: process.memory_full_info().pss))
 
 
-def family(pid: int) -> dict[int, list[str]]:
-    """Return the fields of /proc/PID/stat after the command's name, for `pid` and its descendants."""
-    if not Path("/proc/self/stat").exists():
-        raise NotImplementedError("the use of processor and memory is read from /proc, which only Linux has")
-    stats = {int(path.name): fields for path in Path("/proc").glob("[0-9]*") if (fields := stat(int(path.name)))}
-    if pid not in stats:
-        raise ProcessLookupError(f"no process {pid}")
-    members = {pid: stats[pid]}
-    while children := {child: f for child, f in stats.items() if child not in members and int(f[1]) in members}:
-        members |= children
-    return members
-
-
-def stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the third on: the name before them may hold spaces and parentheses."""
-    return read(pid, "stat").rpartition(")")[2].split()
-
-
-def read(pid: int, name: str) -> str:
-    """Return a file of /proc/PID, empty when the process has just gone."""
-    try:
-        return Path(f"/proc/{pid}/{name}").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+def total(pid: int, measure: Callable[[Process], float]) -> float:
+    """Return the sum over `pid` and its descendants; one of these that has just gone counts nothing."""
+    process = Process(pid)
+    found = measure(process)
+    for child in process.children(recursive=True):
+        with contextlib.suppress(NoSuchProcess):
+            found += measure(child)
+    return found

@@ -1,26 +1,34 @@
 """The files of a release: `make dist` writes them to dist/.
 
-With the same tools (kubectl, Helm, setuptools, cyclonedx-bom), the same commit becomes the same bytes each time.
+With the same tools (kubectl, Helm, setuptools, cyclonedx-python-lib), the same commit becomes the same bytes each time.
 """
 
 import hashlib
-import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import click
 import yaml
+from cyclonedx.contrib.license.factories import LicenseFactory
+from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
+from cyclonedx.model.bom import Bom, BomMetaData
+from cyclonedx.model.component import ComponentType
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
 
 from devcluster.build import REPOSITORY, Progress
 from devcluster.console import Command, progress
 from devcluster.errors import CommandFailed, DevClusterError
 from devcluster.programs import find_kubectl, find_own
 from ingress_manager import __version__
+from tools.image import component
 
 HOOK_IMAGE = "ghcr.io/ingress-manager/ingress-manager"
 """The name of the hook's image in the manifests, without a tag."""
@@ -104,20 +112,22 @@ def wheel(folder: Path, source: Path) -> None:
 
 
 def bill_of_materials() -> str:
-    """Return the CycloneDX document of what requirements.txt pins: what the wheel needs, and the image holds."""
-    made = run(
-        *(sys.executable, "-m", "cyclonedx_py", "requirements", REPOSITORY / "requirements.txt"),
-        *("--output-reproducible", "--output-format", "JSON", "--spec-version", "1.6"),
-    )
-    document: dict[str, Any] = json.loads(made)
-    document["metadata"]["component"] = {
-        "type": "application",
-        "bom-ref": "ingress-manager",
-        "name": "ingress-manager",
-        "version": __version__,
-        "licenses": [{"license": {"id": "Apache-2.0"}}],
-    }
-    return json.dumps(document, indent=2) + "\n"
+    """Return the CycloneDX JSON of what requirements.txt pins: what the wheel needs, and the image holds."""
+    purl = PackageURL("pypi", None, "ingress-manager", __version__)
+    root = component("ingress-manager", purl, type=ComponentType.APPLICATION)
+    root.licenses.add(LicenseFactory().make_from_string("Apache-2.0"))
+    metadata = BomMetaData(component=root, timestamp=datetime.fromtimestamp(epoch(), UTC))
+    pinned = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
+    bom = Bom(metadata=metadata, serial_number=uuid5(NAMESPACE_URL, f"{__version__} {pinned}"))
+    for name, version, hashes in re.findall(r"^([\w.-]+)==(\S+)((?: \\\n +--hash=\S+)+)", pinned, re.MULTILINE):
+        files = ExternalReference(
+            type=ExternalReferenceType.DISTRIBUTION,
+            url=XsUri(f"https://pypi.org/simple/{name}/"),
+            hashes=[HashType(alg=HashAlgorithm.SHA_256, content=each) for each in re.findall(r"sha256:(\w+)", hashes)],
+        )
+        bom.components.add(component(name, PackageURL("pypi", None, name, version), external_references=[files]))
+    bom.register_dependency(root, bom.components)
+    return JsonV1Dot6(bom).output_as_string(indent=2) + "\n"
 
 
 def chart(folder: Path, source: Path, report: Progress) -> None:

@@ -404,9 +404,6 @@ def test_use_of_processor_and_memory_counts_descendants(processes: Processes) ->
 
     assert 0.1 < process.cpu_seconds() < 5
     assert 16 << 20 < process.pss_bytes() < 1 << 30
-    process.stop()
-    with pytest.raises(ProcessLookupError):
-        process.cpu_seconds()
 
 
 @pytest.mark.parametrize("keep", [False, True])
