@@ -3,7 +3,7 @@
 | status | when                                           | what Metacontroller does                         |
 |--------|------------------------------------------------|--------------------------------------------------|
 | 200    | the desired state                              | makes it so                                      |
-|        | the policy forbids what stands                 | removes that, and asks again                     |
+|        | the policy forbids something that is observed  | removes that, and asks again                     |
 | 400    | the body is not the contract                   | changes nothing, Event on the Service, retries   |
 | 422    | the Service's annotations or ports are refused | the same                                         |
 | 429    | paused; or refused, and not told now           | changes nothing, no Event, retries after a while |
@@ -38,7 +38,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Why the status is not 200."""
 
     forbidden: Problem | None = None
-    """Why something that stands is removed."""
+    """Why something that is observed is removed."""
 
     service: Service | None = None
     """The Service that is refused, or of which something is forbidden; None when the request holds none."""

@@ -90,7 +90,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
     if problems.kept:
         if NOT_COPIED in annotations:
             # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
-            # more is forbidden in an Ingress that stands.
+            # more is forbidden in an Ingress that is observed.
             problems.add(refusals.annotation_not_copied(annotations[NOT_COPIED]))
         raise Refused(422, problems.kept, more=problems.more)
     return Exposure(

@@ -174,9 +174,9 @@ Key = tuple[str, str]
 """The kind and namespace/name of an Ingress or an HTTPRoute."""
 
 
-def key_of(made: Object) -> Key:
+def key_of(desired: Object) -> Key:
     """Return the kind and namespace/name of an object that the hook answers with."""
-    return made["kind"], f"{made['metadata']['namespace']}/{made['metadata']['name']}"
+    return desired["kind"], f"{desired['metadata']['namespace']}/{desired['metadata']['name']}"
 
 
 class Observed(msgspec.Struct, frozen=True, gc=False):

@@ -39,10 +39,10 @@ def duplicate_route(first: str, second: str) -> Problem:
     return Problem(f"ingress/routes: {second} {same}", Reason.DUPLICATE_ROUTE, "ingress/routes")
 
 
-def unknown_port(origin: str, annotation: str, wished: str, ports: Sequence[ServicePort]) -> Problem:
+def unknown_port(origin: str, annotation: str, port: str, ports: Sequence[ServicePort]) -> Problem:
     """The Service has no such port; `origin` says where it is asked for."""
     return Problem(
-        f"{origin} {quoted(wished)} is not a TCP port of this Service; it has {described(ports)}",
+        f"{origin} {quoted(port)} is not a TCP port of this Service; it has {described(ports)}",
         Reason.UNKNOWN_PORT,
         annotation,
     )
