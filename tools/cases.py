@@ -131,7 +131,7 @@ def migrated(case: Path) -> dict[str, str]:
     """Return the files that hold the steps of a case of `migrate`, and what has no counterpart."""
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
     migration = migrate(manifests, settings_in(case / "settings.yaml"))
-    found = "".join(f"{finding}\n" for finding in migration.findings)
+    found = "".join(f"{finding}\n" for finding in migration.messages)
     return {"steps.sh": migration.script(), **({"findings.txt": found} if found else {})}
 
 
@@ -139,7 +139,7 @@ def adopted(case: Path) -> dict[str, str]:
     """Return the files of a case of `adopt`: how its Ingress is adopted, or why it isn't, and the notes."""
     [adoption] = adopt(*adoptable(case))
     script = "".join(f"{line}\n" for line in lines(adoption))
-    findings = "".join(f"{finding}\n" for finding in adoption.findings)
+    findings = "".join(f"{finding}\n" for finding in adoption.messages)
     notes = "".join(f"{sentence}\n" for sentence in adoption.notes)
     found = {"steps.sh": script, "refusal.txt": findings, "notes.txt": notes}
     return {name: text for name, text in found.items() if text}

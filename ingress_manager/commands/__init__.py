@@ -1,10 +1,10 @@
 """The commands: `ingress-manager render` and the others, for people and for CI. They decide as the hook does.
 
 main.py lists them. Each has a folder of its name: command.py there reads files or runs kubectl, asks the modules beside
-it, and prints. Those are pure: objects in, objects and findings out. Nothing here holds credentials: kubectl has the
+it, and prints. Those are pure: objects in, objects and messages out. Nothing here holds credentials: kubectl has the
 user's. What several commands share, each of which knows only those above it:
 
-    printing     findings, objects as YAML or JSON, words of a shell, standard error
+    printing     messages, objects as YAML or JSON, words of a shell, standard error
     reading      text of YAML or JSON → items: objects that know their file and line; kubectl; options; settings
     view         what of these belongs together, what makes an object ingress-manager's, what has drifted
     plans        kubectl commands, one after the other, as a script or taken by `--apply`

@@ -80,8 +80,8 @@ def test_nothing_is_done_while_one_of_the_changes_is_not_accepted(case: Path) ->
     for left_out in accepted:
         [adoption] = adopt(manifests, wanted, policy, {*accepted} - {left_out})
         assert (adoption.steps, adoption.spec) == ([], None)
-        assert {finding.sentence.partition(": ")[0] for finding in adoption.findings} == {left_out}
-        assert all(f"--accept-changes {left_out}" in finding.sentence for finding in adoption.findings)
+        assert {finding.sentence.partition(": ")[0] for finding in adoption.messages} == {left_out}
+        assert all(f"--accept-changes {left_out}" in finding.sentence for finding in adoption.messages)
 
 
 @pytest.mark.parametrize("case", ADOPTIONS, ids=lambda path: path.name)
@@ -109,7 +109,7 @@ def test_what_ingress_manager_makes_it_can_adopt(case: Path) -> None:
     policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
     ingress = Item(made, Origin("", "default"))
     [adoption] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
-    assert adoption.findings == ()
+    assert adoption.messages == ()
     assert (adoption.spec, adoption.changes) == (made["spec"], [])
     shop["metadata"]["annotations"] = stated
     [again] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)

@@ -19,7 +19,7 @@ from hypothesis import given
 
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit import audit as audit_module
-from ingress_manager.commands.audit.kinds import KINDS, Effect, Kind
+from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item, Origin, read
@@ -35,7 +35,7 @@ from tests.core.test_properties import wanted
 from tools import cases
 
 AUDITS = cases.cases_in(cases.AUDITS)
-WARNINGS = {Kind.NOT_COPIED, Kind.PLACEHOLDER_HOST}
+WARNINGS = {FindingKind.NOT_COPIED, FindingKind.PLACEHOLDER_HOST}
 
 
 @pytest.fixture(autouse=True)
@@ -54,14 +54,14 @@ def test_what_is_found_is_what_the_case_says(case: Path) -> None:
 def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found() -> None:
     texts = [(case / "audit.txt").read_text(encoding="utf-8") for case in AUDITS]
     found = {line.split()[0] for text in texts for line in text.splitlines() if line}
-    assert found >= {*Kind, "Nothing"}
-    assert set(KINDS) == set(Kind)
+    assert found >= {*FindingKind, "Nothing"}
+    assert set(KINDS) == set(FindingKind)
 
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda path: path.name)
 def test_the_patches_are_json(case: Path) -> None:
     audited = audit(case)
-    for found in audited.found:
+    for found in audited.findings:
         assert found.command or audited.paused
         for word in found.command:
             if word.startswith("--patch="):
@@ -82,7 +82,7 @@ def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Obj
     made = [as_created(each, parent) for each in wanted(parent, policy)]
     if not made:
         return
-    assert {found.kind for found in audit_module.audit(items_of(parent, *made), policy).found} <= WARNINGS
+    assert {found.kind for found in audit_module.audit(items_of(parent, *made), policy).findings} <= WARNINGS
     assert preview(items_of(parent, *made), policy).affected == []
 
 
@@ -95,10 +95,10 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
         return
     items = items_of(parent, *made.values())
     would = {each.effect for each in preview(items, after).affected}
-    found = {each.kind for each in audit_module.audit(items, after).found} - WARNINGS
-    assert (Effect.CREATED in would) == (Kind.MISSING in found)
-    assert (Effect.REFUSED in would) == (Kind.REFUSED in found)
-    assert (Effect.CHANGED in would) <= bool({Kind.DRIFTED, Kind.FORBIDDEN} & found)
+    found = {each.kind for each in audit_module.audit(items, after).findings} - WARNINGS
+    assert (Effect.CREATED in would) == (FindingKind.MISSING in found)
+    assert (Effect.REFUSED in would) == (FindingKind.REFUSED in found)
+    assert (Effect.CHANGED in would) <= bool({FindingKind.DRIFTED, FindingKind.FORBIDDEN} & found)
     for each in wanted(parent, after):
         if standing := made.get(each["kind"] + each["metadata"]["name"]):
             signed = with_annotation(each, DECORATOR, CONTROLLER)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import service
-from ingress_manager.commands.audit.kinds import Kind
+from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.explain import examples
 from ingress_manager.commands.explain.entries import COPIED, SETTING, entries, find
 from ingress_manager.commands.printing.objects import as_yaml
@@ -24,7 +24,7 @@ WITHOUT_EXAMPLE = {Reason.INVALID_REQUEST, Reason.LISTENER_NOT_ALLOWED, Reason.N
 
 def test_everything_in_the_tables_can_be_explained() -> None:
     known = {entry.key for entry in entries()}
-    assert known >= {*KEYS, *KNOWN, *Reason, *Kind, "ingress/not-copied", "ingress/added-by-settings"}
+    assert known >= {*KEYS, *KNOWN, *Reason, *FindingKind, "ingress/not-copied", "ingress/added-by-settings"}
     for field in msgspec.structs.fields(Policy):
         assert field.encode_name in known
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from devcluster.programs import find_kubectl
-from ingress_manager.commands.reading.manifests import DEEPEST, DEEPEST_YAML, Manifests, Unreadable, read
+from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.reading.manifests import DEEPEST, DEEPEST_YAML, Manifests, read
 
 SERVICE = """\
 apiVersion: v1
@@ -167,7 +168,7 @@ def test_a_character_that_json_writes_in_two_halves_is_read() -> None:
 def test_a_document_that_cannot_be_read_keeps_no_other_from_being_read() -> None:
     found = read("a: 1\n---\nb: [\n---\nc: 1\n", "f")
     assert objects(found) == [{"a": 1}, {"c": 1}]
-    assert found.unreadable == [Unreadable("f", 3, "is not YAML: did not find expected node content")]
+    assert found.unreadable == [Message("is not YAML: did not find expected node content", "f", 3)]
 
 
 def test_as_many_levels_as_commands_can_go_through_are_read() -> None:

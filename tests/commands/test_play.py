@@ -63,7 +63,7 @@ def test_what_is_shown_is_what_render_prints(case: Path) -> None:
     rendered = render(read(typed, "service").items, unpaused(settings))
     assert "---\n".join(made.text for made in result.objects) == "".join(printed(rendered.objects, "yaml"))
     told = [f"service:{shown.line}: {shown.about}: {shown.sentence}" for shown in result.mistakes]
-    assert told == [str(finding) for finding in rendered.findings]
+    assert told == [str(finding) for finding in rendered.messages]
     states = {(False, False): State.NOTHING, (True, False): State.FINE}
     assert result.state == states.get((bool(result.objects), bool(told)), State.REFUSED)
 

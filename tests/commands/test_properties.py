@@ -18,7 +18,6 @@ from ingress_manager.commands.migrate.migration import migrate
 from ingress_manager.commands.plans.steps import script
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
 from ingress_manager.commands.printing.words import comment, shown
-from ingress_manager.commands.reading.about import about_file
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.render.rendering import render
@@ -75,8 +74,8 @@ def told(text: str) -> None:
     found = read(text, "f")
     rendered, migration = render(found.items, Policy()), migrate(found, Policy())
     audited, changed = audit(found.items, Policy()), preview(found.items, Policy(paused=True))
-    findings = [*rendered.findings, *migration.findings, *audited.invalid, *changed.invalid]
-    for finding in [*map(about_file, found.unreadable), *findings]:
+    findings = [*rendered.messages, *migration.messages, *audited.invalid, *changed.invalid]
+    for finding in [*found.unreadable, *findings]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()
         assert 1 <= finding.line <= text.count("\n") + 1
@@ -93,7 +92,7 @@ def told(text: str) -> None:
 def scripts_of(found: Manifests) -> None:
     """Do what `adopt`, `release` and `uninstall-plan` do with the objects."""
     for adoption in adopt(found, found.of_kind(INGRESS), Policy(), {"spec.defaultBackend", "spec.ingressClassName"}):
-        assert all(str(finding).isprintable() for finding in adoption.findings)
+        assert all(str(finding).isprintable() for finding in adoption.messages)
         assert all(line.isprintable() for line in lines(adoption) if line.startswith("#"))
         obeyed_by_no_terminal(lines(adoption))
     for made in release(found, found.of_kind(SERVICE)):

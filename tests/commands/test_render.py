@@ -38,7 +38,7 @@ def test_a_service_becomes_what_the_hook_answers(case: Path) -> None:
     policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
     rendered = render(read((case / "service.yaml").read_text(encoding="utf-8"), "f").items, policy)
     if cases.REFUSAL in wanted:
-        assert rendered.findings
+        assert rendered.messages
         assert not rendered.objects
     else:
         ingress = wanted.get(cases.INGRESS)

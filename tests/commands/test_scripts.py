@@ -151,7 +151,7 @@ def of_plan(manifests: Manifests, *, keep: bool, options: Sequence[str] = ()) ->
 
 
 def of_audit(items: Iterable[Item], policy: Policy) -> Script:
-    commands = [found.command for found in audit(items, policy).found if found.command]
+    commands = [found.command for found in audit(items, policy).findings if found.command]
     return Script("".join(f"{shown(each)}\n" for each in commands), [("kubectl", *each) for each in commands])
 
 

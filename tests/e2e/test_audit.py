@@ -20,7 +20,7 @@ from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, 
 from devcluster.cluster import DevCluster
 from devcluster.errors import NotReady
 from devcluster.story import Stage
-from ingress_manager.commands.audit.kinds import Kind
+from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.audit.remedies import SYNC_ALL
 from ingress_manager.commands.printing.words import shown
 from ingress_manager.core.observed import LAST_APPLIED
@@ -128,12 +128,12 @@ class Scene:
 class Finding:
     """A finding: how it comes about, and what is filled in in its command."""
 
-    kind: Kind
+    kind: FindingKind
     reason: str
     happens: Callable[[Scene], object]
     words: dict[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
-    beside: tuple[Kind, ...] = ()
+    beside: tuple[FindingKind, ...] = ()
     """Kinds that are found as well."""
     keeps: str = ""
     """The name of an Ingress that stays the same object."""
@@ -309,33 +309,35 @@ def placeholder(scene: Scene) -> None:
 
 EVERYWHERE = ("--all-namespaces",)
 FINDINGS = [
-    Finding(Kind.REFUSED, "an annotation that is like one", refused_annotation),
-    Finding(Kind.REFUSED, "a value", refused_value, {"VALUE": "shop.example.com"}),
-    Finding(Kind.REFUSED, "a contradiction", refused_copied),
-    Finding(Kind.REFUSED, "an ExternalName", refused_port),
-    Finding(Kind.NAME_TAKEN, "an Ingress that somebody else made", name_taken),
-    Finding(Kind.FORBIDDEN, "while Metacontroller doesn't run", forbidden, beside=(Kind.REFUSED,)),
-    Finding(Kind.FORBIDDEN, "of a Service that is being deleted", forbidden_and_held, beside=(Kind.HELD,)),
-    Finding(Kind.MISSING, "while Metacontroller doesn't run", missing),
-    Finding(Kind.DRIFTED, "edited by hand", drifted, keeps="shop"),
-    Finding(Kind.DRIFTED, "without our label", drifted_label, keeps="shop"),
-    Finding(Kind.DRIFTED, "without a record that can be read", drifted_record, keeps="shop"),
-    Finding(Kind.UNWANTED, "while Metacontroller doesn't run", unwanted),
-    Finding(Kind.DETACHED, "as render prints it", detached_as_rendered, keeps="shop"),
-    Finding(Kind.DETACHED, "without Metacontroller's annotation", detached_without_mark, keeps="shop"),
-    Finding(Kind.DETACHED, "without an owner", detached_without_owner, keeps="shop"),
-    Finding(Kind.DETACHED, "its Service is gone", detached_from_nothing),
-    Finding(Kind.DETACHED, "its Service asks for nothing", detached_and_not_asked_for),
-    Finding(Kind.DETACHED, "it belongs to something else", detached_of_another_owner, keeps="shop"),
-    Finding(Kind.HELD, "a Service", held_service),
-    Finding(Kind.HELD, "an Ingress", held_ingress),
-    Finding(Kind.HELD, "an Ingress in the way", held_in_the_way),
-    Finding(Kind.CLAIMED_TWICE, "a prefix and its other spelling", claimed_twice, {"HOST": "b.example.com"}),
-    Finding(Kind.CLAIMED_TWICE, "in two namespaces", claimed_across_namespaces, options=EVERYWHERE),
-    Finding(Kind.CLAIMED_TWICE, "by a stranger's Ingress", claimed_by_a_stranger, {"HOST": "a.example.com"}),
-    Finding(Kind.UPSTREAM_COLLISION, "of two namespaces", upstream_collision, options=EVERYWHERE),
-    Finding(Kind.NOT_COPIED, "two annotations", not_copied),
-    Finding(Kind.PLACEHOLDER_HOST, "a Service that states none", placeholder, {"HOST": "shop.example.org"}),
+    Finding(FindingKind.REFUSED, "an annotation that is like one", refused_annotation),
+    Finding(FindingKind.REFUSED, "a value", refused_value, {"VALUE": "shop.example.com"}),
+    Finding(FindingKind.REFUSED, "a contradiction", refused_copied),
+    Finding(FindingKind.REFUSED, "an ExternalName", refused_port),
+    Finding(FindingKind.NAME_TAKEN, "an Ingress that somebody else made", name_taken),
+    Finding(FindingKind.FORBIDDEN, "while Metacontroller doesn't run", forbidden, beside=(FindingKind.REFUSED,)),
+    Finding(
+        FindingKind.FORBIDDEN, "of a Service that is being deleted", forbidden_and_held, beside=(FindingKind.HELD,)
+    ),
+    Finding(FindingKind.MISSING, "while Metacontroller doesn't run", missing),
+    Finding(FindingKind.DRIFTED, "edited by hand", drifted, keeps="shop"),
+    Finding(FindingKind.DRIFTED, "without our label", drifted_label, keeps="shop"),
+    Finding(FindingKind.DRIFTED, "without a record that can be read", drifted_record, keeps="shop"),
+    Finding(FindingKind.UNWANTED, "while Metacontroller doesn't run", unwanted),
+    Finding(FindingKind.DETACHED, "as render prints it", detached_as_rendered, keeps="shop"),
+    Finding(FindingKind.DETACHED, "without Metacontroller's annotation", detached_without_mark, keeps="shop"),
+    Finding(FindingKind.DETACHED, "without an owner", detached_without_owner, keeps="shop"),
+    Finding(FindingKind.DETACHED, "its Service is gone", detached_from_nothing),
+    Finding(FindingKind.DETACHED, "its Service asks for nothing", detached_and_not_asked_for),
+    Finding(FindingKind.DETACHED, "it belongs to something else", detached_of_another_owner, keeps="shop"),
+    Finding(FindingKind.HELD, "a Service", held_service),
+    Finding(FindingKind.HELD, "an Ingress", held_ingress),
+    Finding(FindingKind.HELD, "an Ingress in the way", held_in_the_way),
+    Finding(FindingKind.CLAIMED_TWICE, "a prefix and its other spelling", claimed_twice, {"HOST": "b.example.com"}),
+    Finding(FindingKind.CLAIMED_TWICE, "in two namespaces", claimed_across_namespaces, options=EVERYWHERE),
+    Finding(FindingKind.CLAIMED_TWICE, "by a stranger's Ingress", claimed_by_a_stranger, {"HOST": "a.example.com"}),
+    Finding(FindingKind.UPSTREAM_COLLISION, "of two namespaces", upstream_collision, options=EVERYWHERE),
+    Finding(FindingKind.NOT_COPIED, "two annotations", not_copied),
+    Finding(FindingKind.PLACEHOLDER_HOST, "a Service that states none", placeholder, {"HOST": "shop.example.org"}),
 ]
 
 
@@ -348,7 +350,7 @@ def scene(cluster: DevCluster, stage: Stage) -> Iterator[Scene]:
 
 
 def test_every_kind_is_found_on_a_cluster() -> None:
-    assert {finding.kind for finding in FINDINGS} == set(Kind)
+    assert {finding.kind for finding in FINDINGS} == set(FindingKind)
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: f"{finding.kind}: {finding.reason}")
@@ -421,7 +423,7 @@ def test_httproutes_are_audited_as_ingresses_are(serving: DevCluster) -> None:
     serving.api.create(HTTPROUTES, stranger)
     scene.service("audited", ingress=False)
     try:
-        for kind in (Kind.NAME_TAKEN, Kind.DETACHED):
+        for kind in (FindingKind.NAME_TAKEN, FindingKind.DETACHED):
             [found] = scene.until_found([kind])
             scene.mend(found["command"], {})
             scene.until_found([])

@@ -14,7 +14,7 @@ from ingress_manager.commands.adopt.splitting import split
 from ingress_manager.commands.annotating.asking import Asked, ask, left_behind
 from ingress_manager.commands.plans.deployers import about_ingress, about_service
 from ingress_manager.commands.plans.steps import Event, Line, Step, annotate, chained, patch, script, touch, unseen
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.manifests import Item, Manifests
@@ -41,7 +41,7 @@ class Adoption:
     spec: Object | None = None
     """The spec that it has afterwards; None when it can't be adopted, or is ingress-manager's already."""
 
-    findings: Sequence[Finding] = ()
+    messages: Sequence[Message] = ()
     """Why it can't be adopted."""
 
     advice: Sequence[Line] = ()
@@ -57,9 +57,9 @@ class Adoption:
 class _NotAdopted(Exception):  # noqa: N818 - it is caught where it is raised for
     """Why an Ingress can't be adopted, and what can be done instead."""
 
-    def __init__(self, findings: Iterable[Finding], advice: Iterable[Line] = (), changes: Iterable[str] = ()) -> None:
+    def __init__(self, messages: Iterable[Message], advice: Iterable[Line] = (), changes: Iterable[str] = ()) -> None:
         super().__init__()
-        self.findings, self.advice, self.changes = tuple(findings), tuple(advice), tuple(changes)
+        self.messages, self.advice, self.changes = tuple(messages), tuple(advice), tuple(changes)
 
 
 def adopt(
@@ -78,7 +78,7 @@ def adopt(
         try:
             yield adoption_of(item, service, services, policy, accepted)
         except _NotAdopted as reason:
-            yield Adoption(item, findings=reason.findings, advice=reason.advice, changes=reason.changes)
+            yield Adoption(item, messages=reason.messages, advice=reason.advice, changes=reason.changes)
 
 
 def adoption_of(
@@ -109,8 +109,8 @@ def adoption_of(
     )
 
 
-def _typed(found: T | Finding) -> T:
-    if isinstance(found, Finding):
+def _typed(found: T | Message) -> T:
+    if isinstance(found, Message):
         raise _NotAdopted([found])
     return found
 
@@ -245,7 +245,7 @@ def lines(adoption: Adoption, options: Sequence[str] = (), pause: int | None = N
         yield f"ingress-manager adopt {word(adoption.ingress.label)} --apply"
 
 
-def differs(adoption: Adoption, now: Item) -> Finding | None:
+def differs(adoption: Adoption, now: Item) -> Message | None:
     """Return what is wrong with an adopted Ingress as it is `now`, None when all is as it was planned."""
     if now.metadata.get("uid") != adoption.ingress.metadata.get("uid"):
         return about(now, "was deleted and made again meanwhile")

@@ -8,8 +8,7 @@ from ingress_manager.commands.adopt.adoption import Adoption, differs, lines
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.plans.taking import PAUSE, apply_option, take, without_event_option
 from ingress_manager.commands.printing.console import note, show
-from ingress_manager.commands.printing.findings import Finding
-from ingress_manager.commands.reading.about import about_file
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.names import named, read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, SETTINGS, Source, with_source
 from ingress_manager.commands.view.ingresses import INGRESS
@@ -60,12 +59,12 @@ def adopt(  # noqa: PLR0913 - each is an option
     policy = source.policy(guess=not apply)
     if policy.paused and not without_event:
         refuse_pause(apply=apply)
-    wrong = show(map(about_file, manifests.unreadable))
+    wrong = show(manifests.unreadable)
     adoptions = list(adoptions_of(manifests, wanted, policy, accepted))
     for field in sorted({*accepted}.difference(*(adoption.changes for adoption in adoptions))):
         note(f"--accept-changes {field} has no effect: this field would stay as it is.")
     for adoption in adoptions:
-        wrong += show(adoption.findings)
+        wrong += show(adoption.messages)
         for sentence in adoption.notes:
             note(sentence)
         if not apply or adoption.advice:
@@ -86,7 +85,7 @@ def refuse_pause(*, apply: bool) -> None:
     note(sentence)
 
 
-def check(source: Source, adopted: Sequence[Adoption]) -> Iterator[Finding]:
+def check(source: Source, adopted: Sequence[Adoption]) -> Iterator[Message]:
     """Look at the Ingresses again. Yield what is wrong with one; print the names of the others."""
     namespaces = {adoption.ingress.namespace for adoption in adopted}
     now = {name: source.kubectl.get("ingresses", f"--namespace={name}") for name in namespaces}

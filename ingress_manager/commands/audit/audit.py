@@ -12,8 +12,8 @@ import msgspec
 
 from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.audit.claims import Collision, clashes, collisions
-from ingress_manager.commands.audit.kinds import Kind
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.audit.kinds import FindingKind
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import differences
@@ -41,10 +41,10 @@ PLACEHOLDER = Policy().host
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     """Something that needs a person."""
 
-    kind: Kind
+    kind: FindingKind
     item: Item
     """The object that it is about."""
 
@@ -70,8 +70,8 @@ class Count(msgspec.Struct, frozen=True):
 class Audit:
     """What was found, by kind and then by namespace and name, and in how much."""
 
-    found: list[Found] = field(default_factory=list)
-    invalid: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    invalid: list[Message] = field(default_factory=list)
     """Why an object can't be judged at all."""
 
     counts: dict[str, Count] = field(default_factory=dict)
@@ -106,11 +106,11 @@ class Auditor:
 
     def audit(self) -> Audit:
         """Return all that is found."""
-        order = {kind: number for number, kind in enumerate(Kind)}
+        order = {kind: number for number, kind in enumerate(FindingKind)}
         found = sorted(self._all(), key=lambda each: (order[each.kind], each.item.label, each.about))
         return Audit(found, self._view.invalid, self._counts(), self._paused)
 
-    def _all(self) -> Iterator[Found]:
+    def _all(self) -> Iterator[Finding]:
         for service in self._view.services.values():
             if service.is_exposed or service.observed:
                 yield from self._of_service(service)
@@ -130,21 +130,21 @@ class Auditor:
 
     # Services, and what was made for them.
 
-    def _of_service(self, service: ServiceView) -> Iterator[Found]:
+    def _of_service(self, service: ServiceView) -> Iterator[Finding]:
         if is_being_deleted(service.item):
             yield held(service.item)
         elif is_held(service.item):
             sentence = f"Metacontroller does nothing for it while it has the finalizer {FINALIZER}"
             keep = [name for name in finalizers_of(service.item) if name != FINALIZER]
-            yield Found(Kind.HELD, service.item, sentence, remedies.let_go(service.item, keep))
+            yield Finding(FindingKind.HELD, service.item, sentence, remedies.let_go(service.item, keep))
         elif service.refused:
             command = remedies.correct(service.item, service.refused)
-            yield Found(Kind.REFUSED, service.item, service.refused.line(), command)
+            yield Finding(FindingKind.REFUSED, service.item, service.refused.line(), command)
         elif service.desired:
             yield from self._of_desired(service)
         yield from self._of_observed(service)
 
-    def _of_desired(self, service: ServiceView) -> Iterator[Found]:
+    def _of_desired(self, service: ServiceView) -> Iterator[Finding]:
         """Yield what is found of a Service that is given something, but for what was made for it."""
         for key in service.desired:
             if key not in service.observed:
@@ -154,58 +154,63 @@ class Auditor:
             ours |= each["metadata"].get("annotations", {})
         if left := keys_not_copied(service.item.annotations, ours):
             sentence = f"{listed(left)} {'is' if len(left) == 1 else 'are'} not copied"
-            yield Found(
-                Kind.NOT_COPIED, service.item, sentence, remedies.annotate(service.item, [f"{key}-" for key in left])
+            yield Finding(
+                FindingKind.NOT_COPIED,
+                service.item,
+                sentence,
+                remedies.annotate(service.item, [f"{key}-" for key in left]),
             )
         if any(PLACEHOLDER in hosts_of(each) for each in service.desired.values()):
             sentence = f"its host is {PLACEHOLDER}, which is a placeholder"
-            yield Found(Kind.PLACEHOLDER_HOST, service.item, sentence, remedies.other_host(service.item))
+            yield Finding(FindingKind.PLACEHOLDER_HOST, service.item, sentence, remedies.other_host(service.item))
 
-    def _of_absent(self, service: ServiceView, key: Key) -> Iterator[Found]:
+    def _of_absent(self, service: ServiceView, key: Key) -> Iterator[Finding]:
         """Yield what is found of an object that a Service asks for, and that Metacontroller doesn't have."""
         other = self._view.object(key)
         if other is UNKNOWN:
             return
         if other is None:
             sentence = f"its {key[0]} {key[1]} isn't there"
-            yield Found(Kind.MISSING, service.item, *self._undone(sentence))
+            yield Finding(FindingKind.MISSING, service.item, *self._undone(sentence))
         elif other.looks_ours and not self._belongs_to_a_service(other):
             return  # it is told of as detached
         elif is_being_deleted(other.item):
             yield held(other.item)
         else:
             sentence = f"{other} is in the way: it was not made for this Service"
-            yield Found(Kind.NAME_TAKEN, service.item, sentence, remedies.delete(other.item))
+            yield Finding(FindingKind.NAME_TAKEN, service.item, sentence, remedies.delete(other.item))
 
-    def _of_observed(self, service: ServiceView) -> Iterator[Found]:
+    def _of_observed(self, service: ServiceView) -> Iterator[Finding]:
         """Yield what is found of the objects that were made for a Service."""
         forbidden = self._view.forbidden(service)
         for key, each in service.observed.items():
             if is_being_deleted(each.item):
                 yield held(each.item)
             elif key in forbidden:
-                yield Found(Kind.FORBIDDEN, each.item, forbidden[key].sentence, remedies.delete(each.item))
+                yield Finding(FindingKind.FORBIDDEN, each.item, forbidden[key].sentence, remedies.delete(each.item))
             elif service.refused or is_being_deleted(service.item):
                 continue
             elif key in service.desired:
                 yield from self._of_drift(each, service.desired[key])
             else:
                 sentence = f"Service {service.item.label} doesn't ask for it"
-                yield Found(Kind.UNWANTED, each.item, sentence, remedies.delete(each.item))
+                yield Finding(FindingKind.UNWANTED, each.item, sentence, remedies.delete(each.item))
 
-    def _of_drift(self, observed: ObjectView, desired: Object) -> Iterator[Found]:
+    def _of_drift(self, observed: ObjectView, desired: Object) -> Iterator[Finding]:
         try:
             found = differences(observed.item, desired)
         except ValueError:
             sentence = f"its annotation {LAST_APPLIED} can't be read, so that Metacontroller doesn't change it"
-            yield Found(Kind.DRIFTED, observed.item, sentence, remedies.annotate(observed.item, [f"{LAST_APPLIED}-"]))
+            yield Finding(
+                FindingKind.DRIFTED, observed.item, sentence, remedies.annotate(observed.item, [f"{LAST_APPLIED}-"])
+            )
         else:
             if found:
-                yield Found(Kind.DRIFTED, observed.item, *self._undone(listed(found)))
+                yield Finding(FindingKind.DRIFTED, observed.item, *self._undone(listed(found)))
 
     # What nobody looks after.
 
-    def _of_object(self, each: ObjectView) -> Iterator[Found]:
+    def _of_object(self, each: ObjectView) -> Iterator[Finding]:
         """Yield what is found of an object that says it is ours, if Metacontroller takes it for no Service's."""
         owner = self._view.owner_of(each)
         if owner is UNKNOWN or (owner and each.is_marked):
@@ -213,7 +218,7 @@ class Auditor:
         if is_being_deleted(each.item):
             yield held(each.item)
         else:
-            yield Found(Kind.DETACHED, each.item, *self._lacks(each, owner))
+            yield Finding(FindingKind.DETACHED, each.item, *self._lacks(each, owner))
 
     def _lacks(self, each: ObjectView, owner: ServiceView | None) -> tuple[str, Command]:
         """Return what an object lacks that Metacontroller doesn't take for ours, and the command that mends it."""
@@ -243,17 +248,19 @@ class Auditor:
 
     # What two have.
 
-    def _of_claims(self) -> Iterator[Found]:
+    def _of_claims(self) -> Iterator[Finding]:
         objects = self._view.objects.values()
         for clash in clashes(objects):
             claims = [str(claim) for claim in clash.claims if claim.host != PLACEHOLDER]
             if claims and (clash.younger.looks_ours or clash.older.looks_ours):
                 age = "is older" if clash.older.born[0] < clash.younger.born[0] else "is as old"
                 sentence = f"{clash.older} {age}, and claims {listed(claims)}, too"
-                yield Found(Kind.CLAIMED_TWICE, clash.younger.item, sentence, self._of_another_host(clash.younger))
+                yield Finding(
+                    FindingKind.CLAIMED_TWICE, clash.younger.item, sentence, self._of_another_host(clash.younger)
+                )
         yield from filter(None, map(self._of_one_name, collisions(objects)))
 
-    def _of_one_name(self, collision: Collision) -> Found | None:
+    def _of_one_name(self, collision: Collision) -> Finding | None:
         made, other, what = collision.younger, collision.other, collision.kind
         item, command = made.item, self._of_another_host(made)
         if collision.kind == SERVICE:
@@ -268,7 +275,7 @@ class Auditor:
             command = remedies.edit(self._mended_in(made))
         where = " and ".join(collision.controllers)
         sentence = f"{collision.name} is the name of {what} {other}, too, in {where}"
-        return Found(Kind.UPSTREAM_COLLISION, item, sentence, command)
+        return Finding(FindingKind.UPSTREAM_COLLISION, item, sentence, command)
 
     def _of_another_host(self, each: ObjectView) -> Command:
         item = self._mended_in(each)
@@ -291,10 +298,12 @@ def is_held(item: Item) -> bool:
     return is_being_deleted(item) or FINALIZER in finalizers_of(item)
 
 
-def held(item: Item) -> Found:
+def held(item: Item) -> Finding:
     """Return the finding about an object that is being deleted."""
     since, names = item.metadata["deletionTimestamp"], listed(finalizers_of(item))
-    return Found(Kind.HELD, item, f"its deletion began at {since}; held by {names or 'nothing'}", remedies.let_go(item))
+    return Finding(
+        FindingKind.HELD, item, f"its deletion began at {since}; held by {names or 'nothing'}", remedies.let_go(item)
+    )
 
 
 def hosts_of(wanted: Object) -> list[Any]:

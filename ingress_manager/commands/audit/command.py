@@ -7,11 +7,10 @@ from typing import Any
 import click
 
 from ingress_manager.commands.audit.audit import audit as audit_of
-from ingress_manager.commands.audit.kinds import Effect, Kind, Severity
+from ingress_manager.commands.audit.kinds import Effect, FindingKind, Severity
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import FORMATS, effects, findings
 from ingress_manager.commands.printing.console import note, show, waiting
-from ingress_manager.commands.reading.about import about_file
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import Options, Source, settings_of, settings_option, source_options
@@ -53,7 +52,7 @@ CURRENT_SETTINGS: Options = (settings_option("those of the cluster, else the def
     "--only",
     metavar="KIND",
     multiple=True,
-    type=click.Choice(list(dict.fromkeys(each.value for each in (*Kind, *Effect)))),
+    type=click.Choice(list(dict.fromkeys(each.value for each in (*FindingKind, *Effect)))),
     help="Findings of this kind alone; may be repeated. `ingress-manager explain` lists the kinds. With --settings: "
     f"{', '.join(Effect)}.",
 )
@@ -76,7 +75,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    kinds = {each.value for each in (Kind if new is None else Effect)}
+    kinds = {each.value for each in (FindingKind if new is None else Effect)}
     for kind in only:
         if kind not in kinds:
             raise click.UsageError(f"--only {kind} is for an audit {'with' if new is None else 'without'} --settings")
@@ -87,7 +86,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
             wrong = print_findings(source, manifests, known, output, only)
         else:
             wrong = print_plan(manifests, known, proposed, output, only)
-    wrong += show(map(about_file, manifests.unreadable))
+    wrong += show(manifests.unreadable)
     for sentence in known.unknown.values():
         click.secho(sentence, fg="red", err=True)
     context.exit(COULD_NOT_LOOK if known.unknown else 1 if wrong else 0)
@@ -125,10 +124,10 @@ def print_findings(source: Source, manifests: Manifests, known: Known, output: s
     audited = audit_of(manifests.items, policy, known)
     audited.options = source.kubectl.options
     if only:
-        audited.found = [found for found in audited.found if found.kind in only]
+        audited.findings = [found for found in audited.findings if found.kind in only]
     for text in findings(audited, output, known.unknown.values(), paint):
         click.echo(text, nl=False)
-    return len(audited.found) + show(audited.invalid)
+    return len(audited.findings) + show(audited.invalid)
 
 
 def print_plan(manifests: Manifests, known: Known, policy: Policy, output: str, only: Collection[str]) -> int:

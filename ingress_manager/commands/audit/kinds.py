@@ -14,7 +14,7 @@ class Severity(StrEnum):
     """All is as they say, and somebody may not have meant it."""
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What a finding is about. KINDS says what each means."""
 
     REFUSED = "refused"
@@ -40,52 +40,52 @@ class Row(NamedTuple):
 
 
 KINDS = {
-    Kind.REFUSED: Row(
+    FindingKind.REFUSED: Row(
         Severity.ERROR,
         "The Service's annotations or ports are refused: nothing is made, and what stands stays as it is.",
         "Correct the annotation, as the sentence says; `ingress-manager explain` tells more of each reason.",
     ),
-    Kind.NAME_TAKEN: Row(
+    FindingKind.NAME_TAKEN: Row(
         Severity.ERROR,
         "The Service can't be given its Ingress or HTTPRoute, because somebody else's has the name.",
         "Delete the other one, make it ingress-manager's with `ingress-manager adopt`, or turn the Service off.",
     ),
-    Kind.FORBIDDEN: Row(
+    FindingKind.FORBIDDEN: Row(
         Severity.ERROR,
         "It stands, and holds what the settings don't allow.",
         "Delete it: it is made again only as the settings allow it. The hook removes it with the next sync of its "
         "Service; there is none while the Service is being deleted.",
     ),
-    Kind.MISSING: Row(
+    FindingKind.MISSING: Row(
         Severity.ERROR,
         "The Service asks for it, and it isn't there.",
         "Look at the Events of the Service: a quota or an admission webhook can be in the way. Where there are none, "
         "the hook or Metacontroller doesn't run, or a change is seconds old. Metacontroller syncs all when it starts.",
     ),
-    Kind.DRIFTED: Row(
+    FindingKind.DRIFTED: Row(
         Severity.ERROR,
         "It differs from what the Service and the settings ask for. What others have added to it doesn't count.",
         "As with `missing`. Changed settings take up to six minutes to reach it.",
     ),
-    Kind.UNWANTED: Row(
+    FindingKind.UNWANTED: Row(
         Severity.ERROR,
         "ingress-manager made it, and its Service doesn't ask for it any more.",
         "Delete it: it isn't made again. Metacontroller would have, if it and the hook ran.",
     ),
-    Kind.DETACHED: Row(
+    FindingKind.DETACHED: Row(
         Severity.ERROR,
         "It carries ingress-manager's label or annotation, and ingress-manager doesn't look after it: it lacks its "
         "owner or Metacontroller's annotation, or its Service is gone. It stays as it is, whatever the Service says.",
         "Attach it again, if its Service asks for it; or delete it. If it is somebody else's, take the label off.",
     ),
-    Kind.HELD: Row(
+    FindingKind.HELD: Row(
         Severity.ERROR,
         "It is being deleted, and finalizers hold it; or it has a finalizer of Metacontroller's, which nothing should "
         "have. Meanwhile nothing about it changes, and the Ingress of a Service that is held goes on serving.",
         "Let whoever has set the finalizers do its work and take them off. By hand, only if that one is gone for good, "
         "or if it is Metacontroller's.",
     ),
-    Kind.UPSTREAM_COLLISION: Row(
+    FindingKind.UPSTREAM_COLLISION: Row(
         Severity.ERROR,
         "Two Services, routes of Ingresses or Secrets have one name in an ingress controller. ingress-nginx calls a "
         "Service namespace-service-port, and Traefik, too, but it takes repeated - for one; it calls a route "
@@ -94,18 +94,18 @@ KINDS = {
         "class is compared as if either controller served it.",
         "Give one of the two another name, the Service's port another number, or the Ingress another host.",
     ),
-    Kind.CLAIMED_TWICE: Row(
+    FindingKind.CLAIMED_TWICE: Row(
         Severity.WARNING,
         "Two Ingresses of a class, or two HTTPRoutes of a listener, claim a host and a path. One of them gets no "
         "requests there: with ingress-nginx and in the Gateway API that is the younger one.",
         "Give one of the two another host or path.",
     ),
-    Kind.NOT_COPIED: Row(
+    FindingKind.NOT_COPIED: Row(
         Severity.WARNING,
         "Annotations of the Service look meant for an ingress controller, and are not copied.",
         "Take them off. Or the administrator allows them in the setting copyAnnotations.",
     ),
-    Kind.PLACEHOLDER_HOST: Row(
+    FindingKind.PLACEHOLDER_HOST: Row(
         Severity.WARNING,
         "The host is example.com, which the setting `host` has until somebody changes it: nobody reaches the Service.",
         "State ingress/host. Or the administrator states the setting host, for example with {service}.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from ingress_manager.commands.audit.kinds import Effect
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import becomes, stated
@@ -48,7 +48,7 @@ class Preview:
     """All that would happen, by what it is and then by namespace and name."""
 
     affected: list[Affected] = field(default_factory=list)
-    invalid: list[Finding] = field(default_factory=list)
+    invalid: list[Message] = field(default_factory=list)
     """Why an object can't be judged at all."""
 
     paused: bool = False

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ingress_manager.commands.audit.audit import Audit, Found
-from ingress_manager.commands.audit.kinds import KINDS, Effect, Kind, Severity
+from ingress_manager.commands.audit.audit import Audit, Finding
+from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind, Severity
 from ingress_manager.commands.audit.preview import Affected, Preview
 from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import shown
@@ -33,7 +33,7 @@ def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint =
     if form == "json":
         yield as_json(
             {
-                "findings": [_as_json(found, _command(found, audit)) for found in audit.found],
+                "findings": [_as_json(finding, _command(finding, audit)) for finding in audit.findings],
                 "kinds": _tally(audit),
                 "objects": audit.counts,
                 "paused": audit.paused,
@@ -42,11 +42,11 @@ def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint =
         )
     elif form == "markdown":
         yield f"{_summary(audit)}\n"
-        if audit.found:
+        if audit.findings:
             yield from ("\n| kind | object | what | what to do |\n", "|---|---|---|---|\n")
-        for found in audit.found:
-            cells = (found.kind, found.about, found.sentence)
-            yield f"| {' | '.join(map(_cell, cells))} | {_code(_command(found, audit))} |\n"
+        for finding in audit.findings:
+            cells = (finding.kind, finding.about, finding.sentence)
+            yield f"| {' | '.join(map(_cell, cells))} | {_code(_command(finding, audit))} |\n"
     else:
         yield from _table(audit, paint)
         yield f"{_summary(audit)}\n"
@@ -54,42 +54,42 @@ def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint =
 
 def _table(audit: Audit, paint: Paint) -> Iterator[str]:
     """Yield a line for each finding, and below it the command that mends it."""
-    width = max((len(found.kind) for found in audit.found), default=0)
-    long = max((len(one_line(found.about)) for found in audit.found), default=0)
-    for found in audit.found:
-        kind = paint(found.kind.ljust(width), KINDS[found.kind].severity)
-        yield f"{kind}  {one_line(found.about).ljust(min(long, 60))}  {one_line(found.sentence)}\n"
-        if command := _command(found, audit):
+    width = max((len(finding.kind) for finding in audit.findings), default=0)
+    long = max((len(one_line(finding.about)) for finding in audit.findings), default=0)
+    for finding in audit.findings:
+        kind = paint(finding.kind.ljust(width), KINDS[finding.kind].severity)
+        yield f"{kind}  {one_line(finding.about).ljust(min(long, 60))}  {one_line(finding.sentence)}\n"
+        if command := _command(finding, audit):
             yield f"{INDENT}{paint(one_line(command), 'command')}\n"
-    if audit.found:
+    if audit.findings:
         yield "\n"
 
 
-def _command(found: Found, audit: Audit) -> str:
+def _command(finding: Finding, audit: Audit) -> str:
     """Return what mends it as a line for a shell; empty where no command does."""
-    return shown(found.command, audit.options) if found.command else ""
+    return shown(finding.command, audit.options) if finding.command else ""
 
 
-def _as_json(found: Found, command: str) -> dict[str, Any]:
-    row = KINDS[found.kind]
-    place = {"file": found.item.origin.file, "line": found.item.line()} if found.item.origin.file else {}
+def _as_json(finding: Finding, command: str) -> dict[str, Any]:
+    row = KINDS[finding.kind]
+    place = {"file": finding.item.origin.file, "line": finding.item.line()} if finding.item.origin.file else {}
     return {
-        "kind": found.kind,
+        "kind": finding.kind,
         "severity": row.severity,
         "object": {
-            "kind": found.item.object.get("kind"),
-            "namespace": found.item.namespace,
-            "name": found.item.name,
+            "kind": finding.item.object.get("kind"),
+            "namespace": finding.item.namespace,
+            "name": finding.item.name,
         },
-        "sentence": found.sentence,
+        "sentence": finding.sentence,
         "command": command or None,
         **place,
     }
 
 
 def _tally(audit: Audit) -> dict[str, int]:
-    tally = Counter(found.kind for found in audit.found)
-    return {kind: tally[kind] for kind in Kind if tally[kind]}
+    tally = Counter(finding.kind for finding in audit.findings)
+    return {kind: tally[kind] for kind in FindingKind if tally[kind]}
 
 
 def _summary(audit: Audit) -> str:
@@ -101,7 +101,7 @@ def _summary(audit: Audit) -> str:
         if count.all or kind == "Service"
     ]
     found = ", ".join(f"{count:,} {kind}" for kind, count in _tally(audit).items())
-    total = f"{_many(len(audit.found), 'finding')} ({found})" if found else "Nothing was found"
+    total = f"{_many(len(audit.findings), 'finding')} ({found})" if found else "Nothing was found"
     return f"{total} in {', '.join(looked)}."
 
 

@@ -5,7 +5,6 @@ import click
 from ingress_manager.commands.migrate.migration import CONFIGMAPS
 from ingress_manager.commands.migrate.migration import migrate as migration_of
 from ingress_manager.commands.printing.console import note, show
-from ingress_manager.commands.reading.about import about_file
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import Source, source_options
@@ -32,7 +31,7 @@ def migrate(context: click.Context, source: Source) -> None:
         manifests.extend(configmaps(source))
     migration = migration_of(manifests, source.policy(), source.kubectl.options)
     click.echo(migration.script(), nl=False)
-    wrong = show(map(about_file, manifests.unreadable)) + show(migration.findings)
+    wrong = show(manifests.unreadable) + show(migration.messages)
     context.exit(1 if wrong else 0)
 
 

@@ -15,7 +15,7 @@ from ingress_manager.commands.annotating.wishes import wishes
 from ingress_manager.commands.migrate import exposecontroller, xposer
 from ingress_manager.commands.migrate.exposed import Controller, Exposed
 from ingress_manager.commands.plans.steps import Line, annotate, chained, unseen
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import comment, shown
 from ingress_manager.commands.reading.about import about, about_refusal
@@ -47,7 +47,7 @@ class Migration:
     steps: list[list[Line]] = field(default_factory=list)
     """Commands, and comments that say what they are for, by what belongs together."""
 
-    findings: list[Finding] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     options: Sequence[str] = ()
     """kubectl's options that say which cluster; every command has them."""
 
@@ -97,13 +97,13 @@ def tidying(controller: str, services: Iterable[tuple[Item, Exposed]], options: 
 
 def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, Item], migration: Migration) -> bool:
     """Add the steps for one Service, and what of it has no counterpart; return whether there are steps."""
-    migration.findings.extend(about(item, sentence, "metadata", "annotations", key) for key, sentence in made.lost)
+    migration.messages.extend(about(item, sentence, "metadata", "annotations", key) for key, sentence in made.lost)
     service = as_service(item)
-    if isinstance(service, Finding):
-        migration.findings.append(service)
+    if isinstance(service, Message):
+        migration.messages.append(service)
         return False
     if made.host is None:
-        migration.findings.append(about(item, UNKNOWN_HOST.format(made.controller.lower())))
+        migration.messages.append(about(item, UNKNOWN_HOST.format(made.controller.lower())))
         return False
     here = in_namespace(policy, item.namespace)
     wanted = wishes(
@@ -118,17 +118,17 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
         if key in here.copied:
             wanted[key] = value
         elif key not in here.added:
-            migration.findings.append(
+            migration.messages.append(
                 about(item, f"{key}: {value}: the settings don't let it be copied: see copyAnnotations and annotations")
             )
     metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **wanted})
     annotated = msgspec.structs.replace(service, metadata=metadata)
     refused = refusal_of(decide(annotated, NOTHING, policy))
     if refused:
-        migration.findings.extend(about_refusal(item, refused))
+        migration.messages.extend(about_refusal(item, refused))
         return False
     if wrong := list(unseen(item, wanted)):
-        migration.findings.extend(wrong)
+        migration.messages.extend(wrong)
         return False
     migration.steps.append([("kubectl", *annotate(item, wanted, version=False))])
     old = ingresses.get(f"{item.namespace}/{made.ingress}")
@@ -200,7 +200,7 @@ class Configs:
     def _add(self, controller: Controller, item: Item, migration: Migration) -> None:
         config = config_of(item, controller.config_key)
         self._found[controller.name, item.namespace] = config
-        migration.findings.extend(about(item, sentence, "data") for sentence in controller.lost_settings(config))
+        migration.messages.extend(about(item, sentence, "data") for sentence in controller.lost_settings(config))
         if stated := controller.our_settings(config):
             settings = as_yaml(stated).removesuffix("\n").split("\n")
             head = comment(f"Settings that say what the ConfigMap {item.label} says:")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command, shown, word
 from ingress_manager.commands.reading.about import about
 from ingress_manager.commands.reading.manifests import Item
@@ -100,8 +100,8 @@ def touch(service: Item, item: Item, event: Event | None) -> Step:
     return Step((*words, f"{MOVING}={value}"), ("kubectl", *annotate(service, {MOVING: None}, version=False)), event)
 
 
-def unseen(item: Item, annotations: Mapping[str, str | None]) -> Iterator[Finding]:
-    """Yield a finding for each value of an annotation that can't stand in a script."""
+def unseen(item: Item, annotations: Mapping[str, str | None]) -> Iterator[Message]:
+    """Yield a message for each value of an annotation that can't stand in a script."""
     for key, value in annotations.items():
         if value is not None and not is_seen(value):
             sentence = (

@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.about import about_file
 from ingress_manager.commands.reading.lines import YamlLines
 from ingress_manager.commands.reading.manifests import Item, read
 from ingress_manager.commands.render.rendering import render
@@ -113,12 +112,12 @@ def _decided(text: str, policy: Policy) -> Result:
     manifests = read(text, Field.SERVICE)
     services = [item for item in manifests.items if item.kind == SERVICE]
     rendered = render(services[:MOST_SERVICES], msgspec.structs.replace(policy, paused=False))
-    findings = [*map(about_file, manifests.unreadable), *rendered.findings]
-    mistakes = tuple(_mistakes(findings[:MOST_MISTAKES]))
+    messages = [*manifests.unreadable, *rendered.messages]
+    mistakes = tuple(_mistakes(messages[:MOST_MISTAKES]))
     objects = tuple(_made(made) for made in rendered.objects)
-    state, headline = _summary(len(services), len(findings), rendered.objects)
-    refused = any(finding.reason for finding in findings)
-    notes = (*_not_shown(len(findings)), *_notes(manifests.items, policy, refused=refused))
+    state, headline = _summary(len(services), len(messages), rendered.objects)
+    refused = any(message.reason for message in messages)
+    notes = (*_not_shown(len(messages)), *_notes(manifests.items, policy, refused=refused))
     return Result(state, headline, mistakes, notes, objects)
 
 
@@ -157,15 +156,15 @@ def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else plural}"
 
 
-def _mistakes(findings: Iterable[Finding]) -> Iterator[Mistake]:
+def _mistakes(messages: Iterable[Message]) -> Iterator[Mistake]:
     """Yield what is wrong with the Services. What helps against several mistakes is said once."""
     said = {""}
-    for finding in findings:
-        remedy = REASONS[Reason(finding.reason)].remedy if finding.reason else ""
+    for message in messages:
+        remedy = REASONS[Reason(message.reason)].remedy if message.reason else ""
         # What is about a text is the end of a sentence, before which other commands name the file.
-        sentence = one_line(finding.sentence if finding.about else f"The text {finding.sentence}")
-        about = one_line(finding.about)
-        yield Mistake(Field.SERVICE, finding.line, about, sentence, "" if remedy in said else remedy)
+        sentence = one_line(message.sentence if message.about else f"The text {message.sentence}")
+        about = one_line(message.about)
+        yield Mistake(Field.SERVICE, message.line, about, sentence, "" if remedy in said else remedy)
         said.add(remedy)
 
 

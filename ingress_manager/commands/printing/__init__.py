@@ -1,1 +1,1 @@
-"""Printing: objects, commands and findings, as text that a terminal and a shell obey nothing of."""
+"""Printing: objects, commands and messages, as text that a terminal and a shell obey nothing of."""

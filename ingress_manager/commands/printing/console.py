@@ -1,4 +1,4 @@
-"""What people see on standard error: findings, notes, and that something takes its time."""
+"""What people see on standard error: messages, notes, and that something takes its time."""
 
 import os
 import threading
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.core.text import one_line
 
 PATIENCE = 2.0
@@ -20,14 +20,14 @@ def use_colour(context: click.Context) -> None:
         context.color = False
 
 
-def show(findings: Iterable[Finding]) -> int:
-    """Print each finding in a line of its own; return how many there are."""
+def show(messages: Iterable[Message]) -> int:
+    """Print each message in a line of its own; return how many there are."""
     count = 0
-    for count, finding in enumerate(findings, start=1):  # noqa: B007 - the last number is how many there are
-        line = str(finding)
+    for count, message in enumerate(messages, start=1):  # noqa: B007 - the last number is how many there are
+        line = str(message)
         # The sentence is what has to be read; the place before it is for editors.
-        place = line.removesuffix(one_line(finding.sentence))
-        click.echo(f"{click.style(place, bold=True)}{one_line(finding.sentence)}", err=True)
+        place = line.removesuffix(one_line(message.sentence))
+        click.echo(f"{click.style(place, bold=True)}{one_line(message.sentence)}", err=True)
     return count
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ingress_manager.commands.printing.console import waiting
-from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
+from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.core.text import one_line
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -51,4 +52,4 @@ def _decoded(content: bytes, file: str, namespace: str) -> Manifests:
         return read(content.decode("utf-8-sig"), file, namespace)
     except UnicodeDecodeError as error:
         line = 1 + content.count(b"\n", 0, error.start)
-        return Manifests(unreadable=[Unreadable(file, line, "is not UTF-8 text")])
+        return Manifests(unreadable=[Message("is not UTF-8 text", file, line)])

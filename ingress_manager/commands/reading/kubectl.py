@@ -10,7 +10,6 @@ import click
 
 from ingress_manager.commands.printing.console import waiting
 from ingress_manager.commands.printing.words import with_options
-from ingress_manager.commands.reading.about import about_file
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.core.text import one_line, quoted
 
@@ -61,7 +60,7 @@ class Kubectl:
         if len(wrong) < len(found.unreadable) or not printed.lstrip().startswith("{"):
             raise KubectlFailed(f"kubectl get {resources} has printed no JSON: {quoted(printed)}")
         if wrong:
-            raise KubectlFailed(f"kubectl get {resources} has printed what no API server has: {about_file(wrong[0])}")
+            raise KubectlFailed(f"kubectl get {resources} has printed what no API server has: {wrong[0]}")
         return found
 
     def get_one(self, resource: str, *arguments: str) -> Item:

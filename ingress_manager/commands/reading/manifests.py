@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.lines import JsonLines, Path, YamlLines
 from ingress_manager.commands.reading.naming import misnamed
 from ingress_manager.core.kubernetes import Object
@@ -35,17 +36,6 @@ _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _DEEP_INDENT = re.compile(rf"^[ ?-]{{{DEEPEST_YAML}}}", re.MULTILINE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """Why a document or an object can't be read, or a file from there on."""
-
-    file: str
-    line: int
-    sentence: str
-    about: str = ""
-    """The object, as namespace/name; empty when it is about the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +109,15 @@ class Manifests:
     """What was read, in the order in which it was read."""
 
     items: list[Item] = field(default_factory=list)
-    unreadable: list[Unreadable] = field(default_factory=list)
+    unreadable: list[Message] = field(default_factory=list)
+    """Why a document or an object can't be read, or a file from there on."""
 
     def take(self, items: Iterable[Item]) -> None:
         """Add the items, but for those that can't have their names: nothing of them becomes a command."""
         for item in items:
             if wrong := misnamed(item.kind, item.metadata, item.namespace):
                 line = item.line(*wrong.path)
-                self.unreadable.append(Unreadable(item.origin.file, line, wrong.sentence, item.label))
+                self.unreadable.append(Message(wrong.sentence, item.origin.file, line, item.label))
             else:
                 self.items.append(item)
 
@@ -218,20 +209,20 @@ def _read_json(text: str, start: int, file: str, namespace: str, found: Manifest
             if _SURROGATE.search(text, start, end):
                 json.dumps(value, ensure_ascii=False).encode()
         except json.JSONDecodeError as error:
-            found.unreadable.append(Unreadable(file, error.lineno, f"is not JSON: {error.msg}"))
+            found.unreadable.append(Message(f"is not JSON: {error.msg}", file, error.lineno))
             return start > first or error.pos >= len(text.rstrip())
         except _NotReadable as error:
-            found.unreadable.append(Unreadable(file, 1 + text.count("\n", 0, start), error.sentence))
+            found.unreadable.append(Message(error.sentence, file, 1 + text.count("\n", 0, start)))
             return True
         except UnicodeEncodeError:
-            found.unreadable.append(Unreadable(file, 1 + text.count("\n", 0, start), "holds half of a character"))
+            found.unreadable.append(Message("holds half of a character", file, 1 + text.count("\n", 0, start)))
             return True
         except RecursionError:
-            found.unreadable.append(Unreadable(file, 1 + text.count("\n", 0, start), "is nested too deeply"))
+            found.unreadable.append(Message("is nested too deeply", file, 1 + text.count("\n", 0, start)))
             return True
         except ValueError:  # a number of more than 4,300 digits
             line = 1 + text.count("\n", 0, start)
-            found.unreadable.append(Unreadable(file, line, "holds a value that can't be read"))
+            found.unreadable.append(Message("holds a value that can't be read", file, line))
             return True
         found.take(_opened(value, Origin(file, namespace, 1, JsonLines(text, start, ends)), set()))
         start = _skip(text, end)
@@ -321,7 +312,7 @@ def _read_yaml(text: str, file: str, namespace: str, found: Manifests) -> None:
             origin = Origin(file, namespace, line, YamlLines(document))
             found.take([*_opened(_load(document), origin, set())])
         except _NotReadable as error:
-            found.unreadable.append(Unreadable(file, line + error.line, error.sentence))
+            found.unreadable.append(Message(error.sentence, file, line + error.line))
         line += document.count("\n")
 
 

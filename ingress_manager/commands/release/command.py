@@ -6,7 +6,6 @@ from ingress_manager.commands.plans.steps import script
 from ingress_manager.commands.plans.taking import PAUSE, apply_option, take, without_event_option
 from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.printing.words import comment
-from ingress_manager.commands.reading.about import about_file
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, Source, with_source
@@ -44,9 +43,9 @@ def release(
         for namespace in sorted({item.namespace for item in wanted}):
             # Whoever can't see them must not release their Service: they would be deleted.
             manifests.extend(source.kubectl.get_if_known(HTTPROUTES, f"--namespace={namespace}") or Manifests())
-    wrong = show(map(about_file, manifests.unreadable))
+    wrong = show(manifests.unreadable)
     for made in releases_of(manifests, wanted):
-        wrong += show(made.findings)
+        wrong += show(made.messages)
         for sentence in made.notes:
             note(sentence)
         if apply and made.steps:

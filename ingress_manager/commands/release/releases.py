@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ingress_manager.commands.plans.deployers import about_service
 from ingress_manager.commands.plans.steps import MOVING, Event, Step, annotate, patch, touch, unseen
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import INGRESS
 from ingress_manager.commands.view.managed import HTTPROUTE, is_made_for, without_marks
@@ -24,7 +24,7 @@ class Release:
     steps: list[Step] = field(default_factory=list)
     """Empty when it can't be released, or nothing of it is ingress-manager's."""
 
-    findings: list[Finding] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     """Why it can't be released."""
 
     notes: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ def release(manifests: Manifests, wanted: Iterable[Item]) -> Iterator[Release]:
         # What is there before gets into the command that takes the step back.
         back = {key: service.annotations.get(key) for key in off}
         if wrong := list(unseen(service, back)):
-            yield Release(service, findings=wrong)
+            yield Release(service, messages=wrong)
             continue
         made = Release(service, kept=[item for item in objects if is_made_for(item, service)])
         asks = service.annotations.get(HTTP.key, "false") != "false"

@@ -5,7 +5,6 @@ import msgspec
 
 from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.objects import printed
-from ingress_manager.commands.reading.about import about_file
 from ingress_manager.commands.reading.options import Source, output_option, source_options
 from ingress_manager.commands.render.rendering import render as rendered_of
 
@@ -40,5 +39,5 @@ def render(context: click.Context, source: Source, output: str, *, check: bool) 
     if not check:
         for text in printed(rendered.objects, output):
             click.echo(text, nl=False)
-    wrong = show(map(about_file, manifests.unreadable)) + show(rendered.findings)
+    wrong = show(manifests.unreadable) + show(rendered.messages)
     context.exit(1 if wrong else 0)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.about import about_refusal
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.services import SERVICE, as_service
@@ -17,7 +17,7 @@ class Rendered:
     """What became of all the Services, in their order."""
 
     objects: list[Object] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
 
 
 def render(items: Iterable[Item], policy: Policy) -> Rendered:
@@ -30,12 +30,12 @@ def render(items: Iterable[Item], policy: Policy) -> Rendered:
         if item.kind != SERVICE:
             continue
         service = as_service(item)
-        if isinstance(service, Finding):
-            rendered.findings.append(service)
+        if isinstance(service, Message):
+            rendered.messages.append(service)
             continue
         decision = decide(service, NOTHING, policy)
         if isinstance(decision, Desired):
             rendered.objects.extend(decision.objects)
         if refused := refusal_of(decision):
-            rendered.findings.extend(about_refusal(item, refused))
+            rendered.messages.extend(about_refusal(item, refused))
     return rendered

@@ -4,7 +4,6 @@ import click
 
 from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import comment, shown
-from ingress_manager.commands.reading.about import about_file
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import CLUSTER, FILES, Source, with_source
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan as plan_of
@@ -49,7 +48,7 @@ def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None,
     plan = plan_of(manifests, keep=keep, keep_metacontroller=keep_metacontroller, has_controllers=has_controllers)
     for line in plan:
         click.echo(f"\n{comment(line)}" if isinstance(line, str) else shown(line, source.kubectl.options))
-    context.exit(1 if show(map(about_file, manifests.unreadable)) else 0)
+    context.exit(1 if show(manifests.unreadable) else 0)
 
 
 def whole_cluster(source: Source) -> tuple[Manifests, bool]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.services import invalid
 from ingress_manager.core.annotations import Route
@@ -36,8 +36,8 @@ def tls_of(hosts: Iterable[str], spec: IngressSpec) -> tuple[bool, str | None]:
     return bool(entries), next((entry.secret_name for entry in entries if entry.secret_name), None)
 
 
-def as_spec(item: Item) -> IngressSpec | Finding:
-    """Return the typed spec of an Ingress, or the finding that says why the API server would not take it either."""
+def as_spec(item: Item) -> IngressSpec | Message:
+    """Return the typed spec of an Ingress, or the message that says why the API server would not take it either."""
     try:
         return msgspec.convert({"spec": item.object.get("spec")}, _Ingress).spec
     except msgspec.ValidationError as error:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import ingresses, managed, services
 from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR
@@ -135,7 +135,7 @@ class View:
     """By namespace/name."""
 
     objects: dict[Key, ObjectView] = field(default_factory=dict)
-    invalid: list[Finding] = field(default_factory=list)
+    invalid: list[Message] = field(default_factory=list)
     """Why a Service is none, or an Ingress that says it is ours."""
 
     def object(self, key: Key) -> ObjectView | Unknown | None:
@@ -163,7 +163,7 @@ def look(items: Iterable[Item], policy: Policy, known: Known | None = None) -> V
         kind = item.kind
         if kind == services.SERVICE:
             service = as_service(item)
-            if isinstance(service, Finding):
+            if isinstance(service, Message):
                 view.invalid.append(service)
             else:
                 typed[item.label] = item, service
@@ -192,8 +192,8 @@ def as_observed(objects: Mapping[Key, ObjectView], *, httproutes: bool) -> Obser
     return Observed(found[INGRESS], found[HTTPROUTE] if httproutes else None)
 
 
-def as_object(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> ObjectView | Finding | None:
-    """Return the typed object. For one that is invalid: the finding that says so if it is ours, None if it is not."""
+def as_object(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> ObjectView | Message | None:
+    """Return the typed object. For one that is invalid: the message that says so if it is ours, None if it is not."""
     owner = next((owner for owner in managed.owners(item) if owner.get("controller") is True), {})
     is_marked = item.annotations.get(DECORATOR) == CONTROLLER
     is_labelled = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY

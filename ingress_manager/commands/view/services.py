@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from ingress_manager.commands.printing.findings import Finding
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.about import about
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.kubernetes import Service
@@ -18,8 +18,8 @@ SERVICE = "v1/Service"
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
-def as_service(item: Item) -> Service | Finding:
-    """Return the typed Service, or the finding that says why kubectl would not apply it either."""
+def as_service(item: Item) -> Service | Message:
+    """Return the typed Service, or the message that says why kubectl would not apply it either."""
     annotations = item.metadata.get("annotations")
     for key, value in annotations.items() if isinstance(annotations, dict) else ():
         if not isinstance(value, str):
@@ -31,8 +31,8 @@ def as_service(item: Item) -> Service | Finding:
         return invalid(item, SERVICE, str(error))
 
 
-def invalid(item: Item, kind: str, said: str) -> Finding:
-    """Return the finding for what msgspec says about an object of a kind such as v1/Service, at the field's line."""
+def invalid(item: Item, kind: str, said: str) -> Message:
+    """Return the message for what msgspec says about an object of a kind such as v1/Service, at the field's line."""
     called = kind.rpartition("/")[2]
     problem, _, where = said.partition(" - at `$")
     field = [name or int(number) for name, number in _STEP.findall(where)]

@@ -1,4 +1,4 @@
-"""Findings: what a person has to look at, one sentence each, with the place where it can be mended."""
+"""Messages: what a person has to look at, one sentence each, with the place where it can be mended."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from ingress_manager.core.text import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Message:
     """One sentence about an object, or about a file that can't be read."""
 
     sentence: str
@@ -23,6 +23,6 @@ class Finding:
     """The reason code of a refusal (ingress_manager.core.errors.Reason); empty for anything else."""
 
     def __str__(self) -> str:
-        """Return the finding as editors and CI know it: `file:line: namespace/name: sentence`."""
+        """Return the message as editors and CI know it: `file:line: namespace/name: sentence`."""
         place = f"{self.file}:{self.line}" if self.file else ""
         return one_line(": ".join(part for part in (place, self.about, self.sentence) if part))
