@@ -1,91 +1,29 @@
 """What the manifests can be made into: the components, and the kustomizations that the docs show."""
 
 import copy
-import os
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from devcluster.build import REPOSITORY
-from devcluster.cluster import CRD_FILE
-from devcluster.manifests import FOLDERS, built, find, rendered
+from devcluster.manifests import FOLDERS, find, rendered
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.core.policy import Policy
-from tools import markdown
-
-Object = dict[str, Any]
-
-CRDS = "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/manifests/production/"
-"""Where Metacontroller's own CRDs are. The tests don't reach it: they have CRDs of the same kinds."""
-
-
-def shown(page: str, kind: str) -> list[Object]:
-    """Return the objects of a kind in the YAML that a page shows."""
-    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
-    found = [item for fence in fences if fence.info == "yaml" for item in yaml.safe_load_all(fence.text)]
-    return [item for item in found if item.get("kind") == kind]
-
-
-def kustomizations(page: str) -> list[Object]:
-    """Return the kustomizations that a page shows."""
-    return [item for item in shown(page, "Kustomization") if item["apiVersion"].startswith("kustomize.config.k8s.io/")]
-
-
-@pytest.fixture
-def build(tmp_path: Path) -> Callable[[Object], list[Object]]:
-    """Return a function that builds a kustomization as if it were in a folder beside those of this repository."""
-
-    def build_one(kustomization: Object) -> list[Object]:
-        own = tmp_path / "own"
-        own.mkdir(exist_ok=True)
-        (own / "crds.yaml").write_text(CRD_FILE.read_text(encoding="utf-8"), encoding="utf-8")
-        repository = os.path.relpath(REPOSITORY, own.resolve())
-        text = yaml.safe_dump(kustomization).replace(f"{CRDS}metacontroller-crds-v1.yaml", "crds.yaml")
-        text = re.sub(r"\.\./(?:(?:\.\./)?ingress-manager/)?(?=[a-z])", f"{repository}/", text)
-        (own / "kustomization.yaml").write_text(text, encoding="utf-8")
-        return built(own)
-
-    return build_one
-
-
-def one(objects: list[Object], kind: str, name: str | None = None) -> Object:
-    """Return the only object of a kind, and of a name if one is given."""
-    [found] = [item for item in objects if item["kind"] == kind and name in (None, item["metadata"]["name"])]
-    return found
-
-
-def changed(before: list[Object], after: list[Object]) -> dict[tuple[str, str], Object]:
-    """Return what is different in `after`: each object by kind and name. They have the same names."""
-
-    def named(objects: list[Object]) -> dict[tuple[str, str], Object]:
-        return {(item["kind"], item["metadata"]["name"]): item for item in objects}
-
-    old, new = named(before), named(after)
-    assert old.keys() == new.keys()
-    return {key: item for key, item in new.items() if item != old[key]}
-
+from tests.manifests.objects import Build, Object, by_name, container, differing, kustomizations, one, shown
 
 # What holds for all of them.
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_every_image_names_its_registry_and_its_version(folder: str) -> None:
+def test_every_pod_runs_on_linux_with_images_that_name_their_registry_and_version(folder: str) -> None:
     """CRI-O has no default registry."""
-    deployments = [item for item in rendered(folder) if item["kind"] == "Deployment"]
-    for deployment in deployments:
-        for container in deployment["spec"]["template"]["spec"]["containers"]:
-            assert re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+/[a-z0-9./-]+:v?\d+\.\d+\.\d+", container["image"])
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_every_pod_runs_on_linux(folder: str) -> None:
     for deployment in [item for item in rendered(folder) if item["kind"] == "Deployment"]:
-        assert deployment["spec"]["template"]["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+        spec = deployment["spec"]["template"]["spec"]
+        assert spec["nodeSelector"] == {"kubernetes.io/os": "linux"}
+        for each in spec["containers"]:
+            assert re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+/[a-z0-9./-]+:v?\d+\.\d+\.\d+", each["image"])
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -107,16 +45,14 @@ METACONTROLLERS_OWN = {
 
 
 def test_metacontrollers_install_shares_two_names_with_metacontrollers_own_and_no_rights() -> None:
-    ours = {(item["kind"], item["metadata"]["name"]) for item in rendered("metacontroller")}
+    ours = by_name(rendered("metacontroller")).keys()
     assert ours & METACONTROLLERS_OWN == {("Namespace", "metacontroller"), ("ServiceAccount", "metacontroller")}
 
 
 # The component for OpenShift.
 
 
-def test_on_openshift_the_cluster_chooses_the_users_and_an_owner_may_be_named(
-    build: Callable[[Object], list[Object]],
-) -> None:
+def test_on_openshift_the_cluster_chooses_the_users_and_an_owner_may_be_named(build: Build) -> None:
     folders = [f"../{folder}" for folder in FOLDERS]
     before = build({"resources": folders})
     after = build({"resources": folders, "components": ["../manifests/openshift"]})
@@ -129,138 +65,108 @@ def test_on_openshift_the_cluster_chooses_the_users_and_an_owner_may_be_named(
     right = {"apiGroups": [""], "resources": ["services/finalizers"], "verbs": ["update"]}
     one(expected, "ClusterRole", "ingress-manager")["rules"].append(right)
     assert after == expected
-    assert changed(before, after).keys() == {
-        ("ClusterRole", "ingress-manager"),
-        ("Deployment", "hello"),
-        ("Deployment", "ingress-manager-gateway"),
-        ("Deployment", "metacontroller"),
-    }
+    deployments = {("Deployment", name) for name in ("hello", "ingress-manager-gateway", "metacontroller")}
+    assert differing(before, after).keys() == {("ClusterRole", "ingress-manager"), *deployments}
 
 
-# The kustomizations of metacontroller/README.md.
+# The kustomizations of metacontroller/README.md: Helm's, another place, another namespace, OpenShift.
+
+HELM, ELSEWHERE, MOVED, OPENSHIFT = kustomizations("metacontroller/README.md")
 
 
-@pytest.fixture
-def readme() -> list[Object]:
-    """Return the kustomizations of metacontroller/README.md: Helm's, another place, another namespace, OpenShift."""
-    found = kustomizations("metacontroller/README.md")
-    assert len(found) == 4
-    return found
-
-
-def test_the_component_for_helm_gives_the_rights_to_the_charts_serviceaccount(
-    readme: list[Object], build: Callable[[Object], list[Object]]
-) -> None:
-    differs = changed(rendered("metacontroller/controller"), build(readme[0]))
-    binding = differs.pop(("ClusterRoleBinding", "ingress-manager"))
-    assert not differs
+def test_the_component_for_helm_gives_the_rights_to_the_charts_serviceaccount(build: Build) -> None:
+    [(key, binding)] = differing(rendered("metacontroller/controller"), build(HELM)).items()
+    assert key == ("ClusterRoleBinding", "ingress-manager")
+    assert binding is not None
     assert binding["subjects"] == [
         {"kind": "ServiceAccount", "name": "metacontroller-metacontroller-helm", "namespace": "metacontroller"}
     ]
 
 
-def test_a_metacontroller_somewhere_else_gets_the_rights_and_may_call_the_hook(
-    readme: list[Object], build: Callable[[Object], list[Object]]
-) -> None:
-    before = [*rendered("manifests"), *rendered("metacontroller/controller")]
-    differs = changed(before, build(readme[1]))
-    [subject] = differs.pop(("ClusterRoleBinding", "ingress-manager"))["subjects"]
-    [peer] = differs.pop(("NetworkPolicy", "ingress-manager"))["spec"]["ingress"][0]["from"]
-    assert not differs
-    assert subject == {
-        "kind": "ServiceAccount",
-        "name": "my-release-metacontroller-helm",
-        "namespace": "operators",
-    }
-    assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": subject["namespace"]}}
+def test_a_metacontroller_somewhere_else_gets_the_rights_and_may_call_the_hook(build: Build) -> None:
+    before, after = [*rendered("manifests"), *rendered("metacontroller/controller")], build(ELSEWHERE)
+    binding, policy = ("ClusterRoleBinding", "ingress-manager"), ("NetworkPolicy", "ingress-manager")
+    assert differing(before, after).keys() == {binding, policy}
+    [subject] = one(after, *binding)["subjects"]
+    [peer] = one(after, *policy)["spec"]["ingress"][0]["from"]
+    assert subject == {"kind": "ServiceAccount", "name": "my-release-metacontroller-helm", "namespace": "operators"}
+    assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "operators"}}
 
 
 @pytest.mark.parametrize("controller", ["controller", pytest.param("httproute", marks=pytest.mark.thorough)])
 def test_one_line_moves_the_hook_to_another_namespace_and_the_controller_calls_it_there(
-    controller: str, readme: list[Object], build: Callable[[Object], list[Object]]
+    controller: str, build: Build
 ) -> None:
-    assert readme[2]["namespace"] == "platform"
-    moved = yaml.safe_load(yaml.safe_dump(readme[2]).replace("/controller", f"/{controller}"))
+    assert MOVED["namespace"] == "platform"
+    moved = yaml.safe_load(yaml.safe_dump(MOVED).replace("/controller", f"/{controller}"))
     before = [*rendered("manifests"), *rendered(f"metacontroller/{controller}")]
     expected = yaml.safe_load(yaml.safe_dump(before).replace("namespace: ingress-manager\n", "namespace: platform\n"))
     one(expected, "Namespace")["metadata"]["name"] = "platform"
     assert sorted(build(moved), key=str) == sorted(expected, key=str)
-    assert (
-        one(expected, "DecoratorController")["spec"]["hooks"]["sync"]["webhook"]["service"]["namespace"] == "platform"
-    )
+    webhook = one(expected, "DecoratorController")["spec"]["hooks"]["sync"]["webhook"]
+    assert webhook["service"]["namespace"] == "platform"
 
 
-def test_the_kustomization_for_openshift_is_one_that_was_built_above(readme: list[Object]) -> None:
-    assert {folder.removeprefix("../") for folder in readme[3]["resources"]} <= set(FOLDERS)
-    assert readme[3]["components"] == ["../manifests/openshift"]
+def test_the_kustomization_for_openshift_is_one_that_was_built_above() -> None:
+    assert {folder.removeprefix("../") for folder in OPENSHIFT["resources"]} <= set(FOLDERS)
+    assert OPENSHIFT["components"] == ["../manifests/openshift"]
 
 
 # docs/gitops.md.
 
 
-def test_argo_cd_applies_the_decoratorcontroller_alone_in_a_later_wave(
-    build: Callable[[Object], list[Object]],
-) -> None:
+def test_argo_cd_applies_the_decoratorcontroller_alone_in_a_later_wave(build: Build) -> None:
     [kustomization, _] = kustomizations("docs/gitops.md")
     wave = "argocd.argoproj.io/sync-wave"
     objects = build(kustomization)
     waves = {(item["kind"], item["metadata"].get("annotations", {}).get(wave)) for item in objects}
-    assert {kind for kind, stated in waves if stated is not None} == {"DecoratorController"}
-    assert ("DecoratorController", "1") in waves
+    assert [pair for pair in waves if pair[1] is not None] == [("DecoratorController", "1")]
     kinds = {item["kind"] for item in [*rendered("manifests"), *rendered("metacontroller")]}
     assert {kind for kind, _ in waves} == kinds | {"CustomResourceDefinition"}
-    image = one(objects, "Deployment", "ingress-manager")["spec"]["template"]["spec"]["containers"][0]["image"]
-    assert image.startswith("registry.example.com/ingress-manager:")
+    [own] = one(objects, "Deployment", "ingress-manager")["spec"]["template"]["spec"]["containers"]
+    assert own["image"].startswith("registry.example.com/ingress-manager:")
 
 
-def test_flux_applies_the_same_objects_and_the_decoratorcontroller_last(
-    build: Callable[[Object], list[Object]],
-) -> None:
+def test_flux_applies_the_same_objects_and_the_decoratorcontroller_last(build: Build) -> None:
     argo, own = kustomizations("docs/gitops.md")
-    flux = [item for item in shown("docs/gitops.md", "Kustomization") if item not in (argo, own)]
+    found = [item for item in shown("docs/gitops.md") if item.get("kind") == "Kustomization"]
+    flux = [item for item in found if item not in (argo, own)]
     paths = {item["metadata"]["name"]: item["spec"]["path"].removeprefix("./") for item in flux}
     [last] = [item for item in flux if "dependsOn" in item["spec"]]
     assert [name["name"] for name in last["spec"]["dependsOn"]] == [item["metadata"]["name"] for item in flux[:-1]]
     assert all(item["spec"].get("wait") for item in flux[:-1])
     assert paths.pop("metacontroller") == "platform/metacontroller"
     ours = [item for path in paths.values() for item in rendered(path.removeprefix("ingress-manager/"))]
-    names = {(item["kind"], item["metadata"]["name"]) for item in [*ours, *build(own)]}
-    assert names == {(item["kind"], item["metadata"]["name"]) for item in build(argo)}
-    assert "DecoratorController" in {item["kind"] for item in rendered("metacontroller/controller")}
+    assert by_name([*ours, *build(own)]).keys() == by_name(build(argo)).keys()
 
 
 def test_what_argo_cd_and_flux_know_their_objects_by_doesnt_get_from_a_service_to_its_ingress() -> None:
-    theirs = {
-        "labels": {
-            "app.kubernetes.io/instance": "shop",
-            "kustomize.toolkit.fluxcd.io/name": "shop",
-            "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
-        },
-        "annotations": {
-            "argocd.argoproj.io/tracking-id": "shop:/Service:team-a/shop",
-            "kubectl.kubernetes.io/last-applied-configuration": "{}",
-        },
-    }
     plain = service({"ingress/http": "true"})
     managed = copy.deepcopy(plain)
-    managed["metadata"]["labels"] = theirs["labels"]
-    managed["metadata"]["annotations"] |= theirs["annotations"]
-    made = [answer(body(sync_request(parent)), Policy()) for parent in (plain, managed)]
-    assert made[0].status == 200
-    assert made[0] == made[1]
+    managed["metadata"]["labels"] = {
+        "app.kubernetes.io/instance": "shop",
+        "kustomize.toolkit.fluxcd.io/name": "shop",
+        "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+    }
+    managed["metadata"]["annotations"] |= {
+        "argocd.argoproj.io/tracking-id": "shop:/Service:team-a/shop",
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+    }
+    first, second = [answer(body(sync_request(parent)), Policy()) for parent in (plain, managed)]
+    assert first.status == 200
+    assert first == second
 
 
 # docs/sizing.md.
 
 SIZING = "docs/sizing.md"
-UNITS = {"Mi": 2**20, "Gi": 2**30}
 
 
 def bytes_of(quantity: str) -> int:
     """Return the number of bytes that a quantity such as 512 Mi is."""
     found = re.match(r"(\d+) ?(Mi|Gi)", quantity)
     assert found, quantity
-    return int(found[1]) * UNITS[found[2]]
+    return int(found[1]) * {"Mi": 2**20, "Gi": 2**30}[found[2]]
 
 
 def test_the_sizes_are_those_of_the_rule_and_of_the_manifests() -> None:
@@ -270,24 +176,27 @@ def test_the_sizes_are_those_of_the_rule_and_of_the_manifests() -> None:
     assert len(rows) == 3
     for count, limit in rows:
         assert bytes_of(limit) == pytest.approx(int(count.replace(",", "")) * int(kib) * 1024, rel=0.05)
-    metacontroller, hook = find("metacontroller", "Deployment"), find("manifests", "Deployment")
-    for deployment, what in ((hook, "the hook's memory"), (metacontroller, "Metacontroller's memory")):
-        resources = deployment["spec"]["template"]["spec"]["containers"][0]["resources"]
+    for folder, what in (("manifests", "the hook's memory"), ("metacontroller", "Metacontroller's memory")):
         [row] = [line for line in text.splitlines() if line.startswith(f"| {what}")]
-        assert bytes_of(resources["limits"]["memory"]) == bytes_of(row.partition("limit ")[2])
+        memory = container(folder)["resources"]["limits"]["memory"]
+        assert bytes_of(memory) == bytes_of(row.partition("limit ")[2])
     assert f"{rows[0][1]}, the default" in text
-    arguments = metacontroller["spec"]["template"]["spec"]["containers"][0]["args"]
-    assert {"--client-go-qps=500", "--client-go-burst=1000"} <= set(arguments)
+    assert {"--client-go-qps=500", "--client-go-burst=1000"} <= set(container("metacontroller")["args"])
     assert "500 a second, 1,000 in a burst" in text
 
 
-def test_the_kustomizations_for_larger_clusters_change_what_they_say(build: Callable[[Object], list[Object]]) -> None:
+def test_the_kustomizations_for_larger_clusters_change_what_they_say(build: Build) -> None:
     larger, prior = map(build, kustomizations(SIZING))
-    limit = one(larger, "Deployment")["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"]
-    assert limit == "1Gi"
+    assert memory_limit(one(larger, "Deployment")) == "1Gi" != memory_limit(find("metacontroller", "Deployment"))
     classes = {
         item["metadata"]["name"]: item["spec"]["template"]["spec"].get("priorityClassName")
         for item in prior
         if item["kind"] == "Deployment"
     }
     assert classes == dict.fromkeys(("ingress-manager", "metacontroller"), "system-cluster-critical")
+
+
+def memory_limit(deployment: Object) -> str:
+    """Return the limit of a Deployment's only container."""
+    [found] = deployment["spec"]["template"]["spec"]["containers"]
+    return str(found["resources"]["limits"]["memory"])

@@ -1,0 +1,73 @@
+"""The objects of the manifests, and how to find one."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+
+from devcluster.build import REPOSITORY
+from devcluster.manifests import find
+from tools import markdown
+
+Object = dict[str, Any]
+
+Build = Callable[..., list[Object]]
+"""Builds a kustomization: the fixture `build`."""
+
+
+def one(objects: list[Object], kind: str, name: str | None = None) -> Object:
+    """Return the only object of a kind, and of a name, without the hash at its end, if one is given."""
+    [found] = [item for item in objects if item["kind"] == kind and (name is None or name == name_of(item))]
+    return found
+
+
+def name_of(item: Object) -> str:
+    """Return the name of an object, without the hash that kustomize puts at the end of a ConfigMap's."""
+    name: str = item["metadata"]["name"]
+    return re.sub(r"-[a-z0-9]{10}$", "", name) if item["kind"] == "ConfigMap" else name
+
+
+def by_name(objects: list[Object]) -> dict[tuple[str, str], Object]:
+    """Return the objects by kind and name."""
+    return {(item["kind"], name_of(item)): item for item in objects}
+
+
+def differing(before: list[Object], after: list[Object]) -> dict[tuple[str, str], Object | None]:
+    """Return what is different in `after`, by kind and name; None: it is gone."""
+    old, new = by_name(before), by_name(after)
+    return {key: new.get(key) for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
+
+
+def template(folder: str, name: str | None = None) -> Object:
+    """Return the pod template of a folder's only Deployment, or of the one with that name."""
+    result: Object = find(folder, "Deployment", name)["spec"]["template"]
+    return result
+
+
+def container(folder: str, name: str | None = None) -> Object:
+    """Return the only container of that template."""
+    [result] = template(folder, name)["spec"]["containers"]
+    return dict(result)
+
+
+def ports(folder: str, name: str | None = None) -> dict[str, int]:
+    """Return the ports of that container by name."""
+    return {port["name"]: port["containerPort"] for port in container(folder, name)["ports"]}
+
+
+def selects(selector: dict[str, str], labels: dict[str, str]) -> bool:
+    """Return whether matchLabels that are not empty, which would select everything, select an object with `labels`."""
+    return bool(selector) and selector.items() <= labels.items()
+
+
+def shown(page: str) -> list[Object]:
+    """Return the objects in the YAML that a page shows."""
+    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
+    return [item for fence in fences if fence.info == "yaml" for item in yaml.safe_load_all(fence.text)]
+
+
+def kustomizations(page: str) -> list[Object]:
+    """Return the kustomizations that a page shows."""
+    found = [item for item in shown(page) if item.get("kind") == "Kustomization"]
+    return [item for item in found if item["apiVersion"].startswith("kustomize.config.k8s.io/")]
