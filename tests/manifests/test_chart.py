@@ -13,7 +13,7 @@ from devcluster import manifests
 from ingress_manager import __version__
 from ingress_manager.core.settings import parse
 from tests.docs.test_docs import blocks
-from tests.manifests.test_manifests import selects
+from tests.manifests.objects import selects
 from tools import chart, golang
 from tools.helm import CASES, RELEASE, by_default, cases, changes, helm, rendered, template, values_of
 

@@ -1,15 +1,8 @@
 """The manifests and the image fit each other and the hook. What the API server says of them: tests/e2e."""
 
-import configparser
 import copy
-import importlib
-import importlib.metadata
-import json
-import os
+import itertools
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,44 +10,25 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import FOLDERS, built, find, rendered
+from devcluster.manifests import FOLDERS, find, rendered
 from hooks import gunicorn_conf
 from hooks.app import create_app
-from hooks.settings_file import SettingsFile, load
-from ingress_manager import __version__
-from ingress_manager.commands.play.command import CONTENT_TYPES, PAGE
+from hooks.settings_file import SettingsFile
 from ingress_manager.core.annotations import HTTP
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import FILE_VARIABLE
+from ingress_manager.core.settings import FILE_VARIABLE, parse
+from tests.manifests.objects import Build, Object, container, one, ports, selects, template
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-
-SETUP = configparser.ConfigParser(interpolation=None)
-SETUP.read(REPOSITORY / "setup.cfg")
-DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
-ENTRYPOINT: list[str] = json.loads(re.findall(r"^ENTRYPOINT (.*)$", DOCKERFILE, re.MULTILINE)[-1])
-
-
-def template(folder: str, name: str | None = None) -> dict[str, Any]:
-    """Return the pod template of a folder's only Deployment, or of the one with that name."""
-    result: dict[str, Any] = find(folder, "Deployment", name)["spec"]["template"]
-    return result
-
-
-def container(folder: str, name: str | None = None) -> dict[str, Any]:
-    """Return the only container of a folder's only Deployment, or of the one with that name."""
-    [result] = template(folder, name)["spec"]["containers"]
-    assert isinstance(result, dict)
-    return result
-
-
-def ports(folder: str) -> dict[str, int]:
-    """Return the ports of that container by name."""
-    return {port["name"]: port["containerPort"] for port in container(folder)["ports"]}
+DEPLOYMENTS = [
+    (folder, item["metadata"]["name"])
+    for folder in FOLDERS
+    for item in rendered(folder)
+    if item["kind"] == "Deployment"
+]
+"""Each folder with the name of a Deployment in it."""
 
 
 def routes(method: str) -> set[str]:
@@ -63,42 +37,13 @@ def routes(method: str) -> set[str]:
     return {rule.rule for rule in rules if method in (rule.methods or ())}
 
 
-def selects(selector: dict[str, str], labels: dict[str, str]) -> bool:
-    """Return whether matchLabels that are not empty, which would select everything, select an object with `labels`."""
-    return bool(selector) and selector.items() <= labels.items()
-
-
-DEPLOYMENTS = [
-    ("manifests", "ingress-manager"),
-    ("manifests/sample", "hello"),
-    ("metacontroller", "metacontroller"),
-    ("gateway", "ingress-manager-gateway"),
-    ("gateway", "not-found"),
-]
-"""Each folder with the name of a Deployment in it."""
-
-
 # Every folder.
 
 
-def test_every_deployment_is_tested() -> None:
-    found = {
-        (folder, item["metadata"]["name"])
-        for folder in FOLDERS
-        for item in rendered(folder)
-        if item["kind"] == "Deployment"
-    }
-    assert found == set(DEPLOYMENTS)
-
-
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_every_object_is_stated_once(folder: str) -> None:
+def test_every_object_is_stated_once_and_is_in_the_folders_own_namespace(folder: str) -> None:
     names = [(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]) for item in rendered(folder)]
-    assert sorted(map(str, names)) == sorted(map(str, set(names)))
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_every_namespaced_object_is_in_the_folders_own_namespace(folder: str) -> None:
+    assert len(set(names)) == len(names)
     cluster_wide = {
         "Namespace",
         "ClusterRole",
@@ -127,11 +72,11 @@ def test_every_selector_selects_the_pods_of_one_deployment(folder: str) -> None:
             assert selected(constraint["labelSelector"]["matchLabels"]) == [name]
     for item in rendered(folder):
         match item:
-            case {"kind": "Service", "spec": {"selector": selector}}:
-                assert len(selected(selector)) == 1
-            case {"kind": "PodDisruptionBudget", "spec": {"selector": {"matchLabels": selector}}}:
-                assert len(selected(selector)) == 1
-            case {"kind": "NetworkPolicy", "spec": {"podSelector": {"matchLabels": selector}}}:
+            case (
+                {"kind": "Service", "spec": {"selector": selector}}
+                | {"kind": "PodDisruptionBudget", "spec": {"selector": {"matchLabels": selector}}}
+                | {"kind": "NetworkPolicy", "spec": {"podSelector": {"matchLabels": selector}}}
+            ):
                 assert len(selected(selector)) == 1
 
 
@@ -141,7 +86,7 @@ def test_a_service_leads_to_a_port_of_the_container(folder: str) -> None:
         assert port["targetPort"] in ports(folder)
 
 
-Checked = Callable[[dict[str, Any], dict[str, Any]], bool]
+Checked = Callable[[Object, Object], bool]
 """Given the pod's spec, with a securityContext, and the container."""
 
 RESTRICTED: list[tuple[str, Checked]] = [
@@ -169,7 +114,7 @@ def test_pods_meet_the_restricted_pod_security_standard(folder: str, name: str, 
     assert holds(template(folder, name)["spec"], container(folder, name)), rule
 
 
-@pytest.mark.parametrize(("folder", "name"), [found for found in DEPLOYMENTS if found[0] != "manifests/sample"])
+@pytest.mark.parametrize(("folder", "name"), [found for found in DEPLOYMENTS if found[1] != "hello"])
 def test_two_replicas_outlive_the_loss_or_the_drain_of_a_node(folder: str, name: str) -> None:
     assert find(folder, "Deployment", name)["spec"]["replicas"] == 2
     assert find(folder, "PodDisruptionBudget", name)["spec"]["maxUnavailable"] == 1
@@ -209,7 +154,7 @@ def test_services_are_never_resynced_all_at_once() -> None:
     assert "--cache-flush-interval=24h" in container("metacontroller")["args"]
 
 
-def policy_and_binding(name: str, folder: str = "metacontroller") -> tuple[dict[str, Any], dict[str, Any]]:
+def policy_and_binding(name: str, folder: str = "metacontroller") -> tuple[Object, Object]:
     """Return the admission policy of that name, and the binding that makes the API server enforce it."""
     objects = rendered(folder)
     [policy] = [item for item in objects if (item["kind"], item["metadata"]["name"]) == (POLICY, name)]
@@ -281,13 +226,12 @@ POLICIES = ["depth", "name-taken", "owner-guard", "service-guard"]
         *[("metacontroller/httproute", name) for name in [*POLICIES, "httproute-name-taken"]],
     ],
 )
-def test_each_policy_can_be_left_out_with_one_line_of_the_readme(folder: str, name: str, tmp_path: Path) -> None:
+def test_each_policy_can_be_left_out_with_one_line_of_the_readme(folder: str, name: str, build: Build) -> None:
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
     name = f"ingress-manager-{name}"
     [line] = re.findall(rf"^- {{target: {{name: {name}}}.*$", readme, re.MULTILINE)
-    base = os.path.relpath(REPOSITORY / folder, tmp_path.resolve())
-    (tmp_path / "kustomization.yaml").write_text(f"resources: [{base}]\npatches:\n{line}\n", encoding="utf-8")
-    assert built(tmp_path) == [item for item in rendered(folder) if item["metadata"]["name"] != name]
+    built = build({"resources": [f"../{folder}"], "patches": yaml.safe_load(line)})
+    assert built == [item for item in rendered(folder) if item["metadata"]["name"] != name]
 
 
 HTTPROUTE_ADDS = {
@@ -340,46 +284,63 @@ def test_the_folder_for_httproutes_serves_the_version_that_the_hook_makes() -> N
     assert [item["apiVersion"] for item in attachments] == ["networking.k8s.io/v1", made["apiVersion"]]
 
 
-def granted(folder: str) -> dict[tuple[str, str], set[str]]:
-    """Return what the roles of a folder grant: the verbs, by group and resource."""
-    found: dict[tuple[str, str], set[str]] = {}
-    for item in rendered(folder):
-        if item["kind"] in {"ClusterRole", "Role"}:
-            for rule in item["rules"]:
-                for group in rule["apiGroups"]:
-                    for resource in rule["resources"]:
-                        found.setdefault((group, resource), set()).update(rule["verbs"])
-    return found
+READ, ALL = {"list", "watch"}, {"list", "watch", "create", "update", "delete"}
+GRANTED = {
+    "metacontroller": {
+        "services": READ | {"get"},
+        "namespaces": READ,
+        "events": {"create", "patch"},
+        "ingresses.networking.k8s.io": ALL,
+        "compositecontrollers.metacontroller.k8s.io": READ,
+        "controllerrevisions.metacontroller.k8s.io": READ,
+        "decoratorcontrollers.metacontroller.k8s.io": READ,
+        "leases.coordination.k8s.io": {"create", "get", "update"},
+    },
+    "metacontroller/httproute": {
+        "services": READ | {"get"},
+        "ingresses.networking.k8s.io": ALL,
+        "httproutes.gateway.networking.k8s.io": ALL,
+    },
+    "gateway": {
+        "nodes": READ,
+        "secrets": READ,
+        "services": READ,
+        "endpointslices.discovery.k8s.io": READ,
+        "ingressclasses.networking.k8s.io": READ,
+        "ingresses.networking.k8s.io": READ,
+        "ingresses/status.networking.k8s.io": {"update"},
+    },
+    "manifests": {},
+}
 
 
-def test_metacontroller_may_do_what_it_needs_and_no_more() -> None:
-    assert granted("metacontroller") == {
-        ("", "services"): {"get", "list", "watch"},
-        ("", "namespaces"): {"list", "watch"},
-        ("", "events"): {"create", "patch"},
-        ("networking.k8s.io", "ingresses"): {"list", "watch", "create", "update", "delete"},
-        ("metacontroller.k8s.io", "compositecontrollers"): {"list", "watch"},
-        ("metacontroller.k8s.io", "controllerrevisions"): {"list", "watch"},
-        ("metacontroller.k8s.io", "decoratorcontrollers"): {"list", "watch"},
-        ("coordination.k8s.io", "leases"): {"create", "get", "update"},
-    }
-    assert granted("metacontroller/httproute") == {
-        ("", "services"): {"get", "list", "watch"},
-        ("networking.k8s.io", "ingresses"): {"list", "watch", "create", "update", "delete"},
-        ("gateway.networking.k8s.io", "httproutes"): {"list", "watch", "create", "update", "delete"},
-    }
+@pytest.mark.parametrize("folder", GRANTED)
+def test_each_may_do_what_it_needs_and_no_more(folder: str) -> None:
+    granted: dict[str, set[str]] = {}
+    for rule in [rule for item in rendered(folder) for rule in item.get("rules", [])]:
+        for group, resource in itertools.product(rule["apiGroups"], rule["resources"]):
+            granted.setdefault(f"{resource}.{group}".rstrip("."), set()).update(rule["verbs"])
+    assert granted == GRANTED[folder]
 
 
-def test_every_role_is_bound_to_the_account_that_metacontroller_runs_as() -> None:
-    objects = rendered("metacontroller")
-    account = find("metacontroller", "ServiceAccount")["metadata"]
-    assert template("metacontroller")["spec"]["serviceAccountName"] == account["name"]
+@pytest.mark.parametrize(
+    ("name", "resources", "components"),
+    [
+        ("metacontroller", ["../metacontroller"], []),
+        ("ingress-manager-gateway", ["../gateway"], ["../gateway/gateway-api"]),
+    ],
+)
+def test_every_role_is_bound_to_the_account_of_those_who_need_it(
+    name: str, resources: list[str], components: list[str], build: Build
+) -> None:
+    objects = build({"resources": resources, "components": components})
+    spec = one(objects, "Deployment", name)["spec"]["template"]["spec"]
+    account = one(objects, "ServiceAccount", spec["serviceAccountName"])["metadata"]
     bindings = [item for item in objects if item["kind"].endswith("RoleBinding")]
     roles = [(item["kind"], item["metadata"]["name"]) for item in objects if item["kind"] in {"ClusterRole", "Role"}]
     assert sorted((item["roleRef"]["kind"], item["roleRef"]["name"]) for item in bindings) == sorted(roles)
-    for binding in bindings:
-        [subject] = binding["subjects"]
-        assert subject == {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
+    subject = {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
+    assert [item["subjects"] for item in bindings] == [[subject]] * len(bindings)
 
 
 def test_replicas_of_metacontroller_elect_a_leader_with_the_lease_they_may_write() -> None:
@@ -441,12 +402,13 @@ def test_a_probe_asks_for_a_route_of_the_hook(probe: str) -> None:
     assert get["port"] in ports("manifests")
 
 
-def test_a_pod_has_time_to_finish_what_is_under_way() -> None:
-    pause = container("manifests")["lifecycle"]["preStop"]["sleep"]["seconds"]
-    assert template("manifests")["spec"]["terminationGracePeriodSeconds"] > pause + gunicorn_conf.graceful_timeout
+@pytest.mark.parametrize(("folder", "name"), [("manifests", "ingress-manager"), ("gateway", "not-found")])
+def test_a_pod_has_time_to_finish_what_is_under_way(folder: str, name: str) -> None:
+    pause = container(folder, name)["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert template(folder, name)["spec"]["terminationGracePeriodSeconds"] > pause + gunicorn_conf.graceful_timeout
 
 
-def test_the_settings_are_where_the_hook_looks_for_them(tmp_path: Path) -> None:
+def test_the_settings_are_where_the_hook_looks_for_them() -> None:
     [variable] = container("manifests")["env"]
     [mount] = container("manifests")["volumeMounts"]
     [volume] = template("manifests")["spec"]["volumes"]
@@ -456,126 +418,9 @@ def test_the_settings_are_where_the_hook_looks_for_them(tmp_path: Path) -> None:
     assert mount["name"] == volume["name"]
     assert mount["mountPath"] == str(path.parent)
     assert volume["configMap"]["name"] == config["metadata"]["name"]
-    (tmp_path / path.name).write_text(config["data"][path.name], encoding="utf-8")
-    assert load(tmp_path / path.name).policy == Policy()
+    assert parse(config["data"][path.name]) == Policy()
 
 
 def test_the_settings_file_states_every_setting() -> None:
     stated = yaml.safe_load((REPOSITORY / "manifests/settings.yaml").read_text(encoding="utf-8"))
     assert list(stated) == [field.encode_name for field in msgspec.structs.fields(Policy)]
-
-
-def test_the_sample_needs_no_other_annotation() -> None:
-    assert find("manifests/sample", "Service")["metadata"]["annotations"] == {"ingress/http": "true"}
-
-
-# The image.
-
-
-def test_the_version_is_the_same_wherever_it_is_stated() -> None:
-    assert container("manifests")["image"].endswith(f"/ingress-manager:{__version__}")
-    assert container("gateway", "not-found")["image"] == container("manifests")["image"]
-    assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {__version__}
-
-
-def test_the_pod_runs_the_images_command() -> None:
-    assert not {"command", "args"} & container("manifests").keys()
-
-
-def test_the_images_command_serves_the_hook_with_its_configuration() -> None:
-    program, flag, configuration, application = ENTRYPOINT
-    assert (program, flag) == ("gunicorn", "--config")
-    assert importlib.import_module(configuration.removeprefix("python:")) is gunicorn_conf
-    module, _, factory = application.removesuffix("()").partition(":")
-    assert getattr(importlib.import_module(module), factory) is create_app
-
-
-def test_the_image_states_its_port_and_a_user_that_the_kubelet_can_tell_from_root() -> None:
-    assert re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE) == [
-        str(port) for port in ports("manifests").values()
-    ]
-    assert re.findall(r"^USER (\d+):\d+$", DOCKERFILE, re.MULTILINE) == ["65532"]
-
-
-def test_the_build_gets_the_files_it_copies_and_no_others() -> None:
-    copied = {
-        source
-        for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE)
-        for source in line.split()[:-1]
-    }
-    ignore = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    assert "*" in ignore
-    assert {line.removeprefix("!") for line in ignore if line.startswith("!")} == copied
-    assert all((REPOSITORY / source).exists() for source in copied)
-
-
-def test_the_image_holds_what_setup_cfg_asks_for_and_only_what_has_a_hash() -> None:
-    locked = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8").replace("\\\n", "")
-    pins = {}
-    for line in locked.splitlines():
-        if line.strip() and not line.lstrip().startswith("#"):
-            pin, *hashes = line.split()
-            name, _, version = pin.partition("==")
-            pins[canonicalize_name(name)] = version
-            assert hashes, f"{name} has no hash"
-            assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", item) for item in hashes), name
-    asked_for = SETUP["options"]["install_requires"] + SETUP["options.extras_require"]["hook"]
-    for line in asked_for.splitlines():
-        if line and not line.startswith("#"):
-            requirement = Requirement(line)
-            assert pins[canonicalize_name(requirement.name)] in requirement.specifier, (
-                "`make lock` pins a version that setup.cfg allows"
-            )
-
-
-START_WITHOUT_THE_MISSING = """
-import importlib.metadata, sys
-
-class Missing:
-    def find_spec(self, name, *_):
-        if name.partition(".")[0] in MISSING:
-            raise ModuleNotFoundError(name)
-
-def without_metadata(name):
-    raise importlib.metadata.PackageNotFoundError(name)
-
-MISSING = set(sys.argv[1:])
-sys.meta_path.insert(0, Missing())
-importlib.metadata.version = without_metadata
-sys.path.insert(0, "")
-from hooks import app, gunicorn_conf, worker
-app.create_app()
-from not_found import app, conf
-app.create_app()
-"""
-
-
-def test_the_image_starts_with_nothing_but_what_is_pinned_and_what_it_copies(tmp_path: Path) -> None:
-    """Importing what only the developers have raises an error: their packages, the commands, our own metadata."""
-    for source in ("ingress_manager", "hooks", "not_found"):
-        ignored = shutil.ignore_patterns("__pycache__", "commands")
-        shutil.copytree(REPOSITORY / source, tmp_path / source, ignore=ignored)
-    lines = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
-    pinned = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lines, re.MULTILINE)}
-    missing = [
-        module
-        for module, names in importlib.metadata.packages_distributions().items()
-        if not {canonicalize_name(name) for name in names} & pinned and module != "ingress_manager"
-    ]
-    assert "pytest" in missing
-    command = [sys.executable, "-c", START_WITHOUT_THE_MISSING, *missing]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-
-
-def test_the_package_has_every_file_of_the_page_that_play_serves() -> None:
-    patterns = SETUP["options.package_data"]["ingress_manager.commands.play"].split()
-    files = {path.relative_to(REPOSITORY / "ingress_manager/commands/play") for path in PAGE.iterdir()}
-    assert {file for file in files if any(file.match(pattern) for pattern in patterns)} == files
-    assert {file.suffix for file in files} == {*CONTENT_TYPES, ".json"}
-
-
-def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
-    command = [Path(sys.executable).with_name("hadolint"), REPOSITORY / "Dockerfile"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout

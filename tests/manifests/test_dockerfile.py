@@ -1,0 +1,127 @@
+"""The image, the package and the manifests fit each other. Built and run it is in tests/e2e/test_image.py."""
+
+import configparser
+import importlib
+import importlib.metadata
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from devcluster.build import REPOSITORY
+from devcluster.manifests import rendered
+from hooks import gunicorn_conf
+from hooks.app import create_app
+from ingress_manager import __version__
+from ingress_manager.commands.play.command import CONTENT_TYPES, PAGE
+from tests.manifests.objects import container, ports
+
+SETUP = configparser.ConfigParser(interpolation=None)
+SETUP.read(REPOSITORY / "setup.cfg")
+DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
+ENTRYPOINT: list[str] = json.loads(re.findall(r"^ENTRYPOINT (.*)$", DOCKERFILE, re.MULTILINE)[-1])
+
+
+def test_the_version_is_the_same_wherever_it_is_stated() -> None:
+    assert container("manifests")["image"].endswith(f"/ingress-manager:{__version__}")
+    assert container("gateway", "not-found")["image"] == container("manifests")["image"]
+    assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {__version__}
+
+
+def test_the_pod_runs_the_images_command_which_serves_the_hook_with_its_configuration() -> None:
+    assert not {"command", "args"} & container("manifests").keys()
+    program, flag, configuration, application = ENTRYPOINT
+    assert (program, flag) == ("gunicorn", "--config")
+    assert importlib.import_module(configuration.removeprefix("python:")) is gunicorn_conf
+    module, _, factory = application.removesuffix("()").partition(":")
+    assert getattr(importlib.import_module(module), factory) is create_app
+
+
+def test_the_image_states_its_port_and_a_user_that_the_kubelet_can_tell_from_root() -> None:
+    assert re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE) == [
+        str(port) for port in ports("manifests").values()
+    ]
+    assert re.findall(r"^USER (\d+):\d+$", DOCKERFILE, re.MULTILINE) == ["65532"]
+
+
+def test_the_build_gets_the_files_it_copies_and_no_others() -> None:
+    copied = {
+        source
+        for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE)
+        for source in line.split()[:-1]
+    }
+    ignore = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert "*" in ignore
+    assert {line.removeprefix("!") for line in ignore if line.startswith("!")} == copied
+    assert all((REPOSITORY / source).exists() for source in copied)
+
+
+def test_the_image_holds_what_setup_cfg_asks_for_and_only_what_has_a_hash() -> None:
+    locked = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8").replace("\\\n", "")
+    pins = {}
+    for line in locked.splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            pin, *hashes = line.split()
+            name, _, version = pin.partition("==")
+            pins[canonicalize_name(name)] = version
+            assert hashes, f"{name} has no hash"
+            assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", item) for item in hashes), name
+    asked_for = SETUP["options"]["install_requires"] + SETUP["options.extras_require"]["hook"]
+    for line in asked_for.splitlines():
+        if line and not line.startswith("#"):
+            requirement = Requirement(line)
+            assert pins[canonicalize_name(requirement.name)] in requirement.specifier, (
+                "`make lock` pins a version that setup.cfg allows"
+            )
+
+
+START_WITHOUT_THE_MISSING = """
+import importlib.metadata, sys
+
+class Missing:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in MISSING:
+            raise ModuleNotFoundError(name)
+
+def without_metadata(name):
+    raise importlib.metadata.PackageNotFoundError(name)
+
+MISSING = set(sys.argv[1:])
+sys.meta_path.insert(0, Missing())
+importlib.metadata.version = without_metadata
+sys.path.insert(0, "")
+from hooks import app, gunicorn_conf, worker
+app.create_app()
+from not_found import app, conf
+app.create_app()
+"""
+
+
+def test_the_image_starts_with_nothing_but_what_is_pinned_and_what_it_copies(tmp_path: Path) -> None:
+    """Importing what only the developers have raises an error: their packages, the commands, our own metadata."""
+    for source in ("ingress_manager", "hooks", "not_found"):
+        ignored = shutil.ignore_patterns("__pycache__", "commands")
+        shutil.copytree(REPOSITORY / source, tmp_path / source, ignore=ignored)
+    lines = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
+    pinned = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lines, re.MULTILINE)}
+    missing = [
+        module
+        for module, names in importlib.metadata.packages_distributions().items()
+        if not {canonicalize_name(name) for name in names} & pinned and module != "ingress_manager"
+    ]
+    assert "pytest" in missing
+    command = [sys.executable, "-c", START_WITHOUT_THE_MISSING, *missing]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_the_package_has_every_file_of_the_page_that_play_serves() -> None:
+    patterns = SETUP["options.package_data"]["ingress_manager.commands.play"].split()
+    files = {path.relative_to(REPOSITORY / "ingress_manager/commands/play") for path in PAGE.iterdir()}
+    assert {file for file in files if any(file.match(pattern) for pattern in patterns)} == files
+    assert {file.suffix for file in files} == {*CONTENT_TYPES, ".json"}
