@@ -12,7 +12,6 @@ import yaml
 
 from devcluster import gateway_api
 from devcluster.sync_requests import body, service, sync_request
-from hooks.settings_file import load
 from hooks.sync import answer
 from ingress_manager.commands.main import commands
 from ingress_manager.core.copying import KNOWN
@@ -116,9 +115,10 @@ def test_the_page_on_switching_says_what_becomes_of_every_annotation_that_is_kno
     assert sorted(re.findall(r"`(.*?)`", named)) == sorted(KNOWN)
 
 
-def test_the_crds_of_the_page_on_httproutes_are_those_that_are_tested() -> None:
-    [version] = re.findall(r"gateway-api/releases/download/([^/]+)/", "".join(blocks("httproute.md", "sh")))
-    assert version == gateway_api.version()
+def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:
+    for page in ("httproute.md", "../gateway/README.md"):
+        found = re.findall(r"gateway-api/releases/download/([^/]+)/", (docs.DOCS / page).read_text(encoding="utf-8"))
+        assert found == [gateway_api.version()], page
 
 
 def test_each_test_of_the_gateways_traffic_is_in_the_table_once() -> None:
@@ -127,25 +127,6 @@ def test_each_test_of_the_gateways_traffic_is_in_the_table_once() -> None:
     files = docs.TRAFFIC.parent.glob("test_traffic*.py")
     tests = [name for path in files for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)]
     assert named == sorted(name for name in tests if "benchmark" not in name)
-
-
-def test_the_gateways_limits_are_those_of_its_configuration() -> None:
-    shipped = yaml.safe_load((docs.DOCS.parent / "gateway/traefik.yaml").read_text(encoding="utf-8"))
-    web, forwarding = shipped["entryPoints"]["web"], shipped["serversTransport"]["forwardingTimeouts"]
-    assert web["http"]["maxHeaderBytes"] == 64 * 1024
-    assert web["transport"]["respondingTimeouts"] == {"readTimeout": "1h", "writeTimeout": "0s", "idleTimeout": "180s"}
-    assert forwarding == {"dialTimeout": "5s", "responseHeaderTimeout": "0s"}
-    page = (docs.DOCS / "gateway-traffic.md").read_text(encoding="utf-8")
-    assert re.findall(r"\| (64 KiB|1 hour|3 minutes|5 seconds) +\|", page) == [
-        "64 KiB",
-        "1 hour",
-        "3 minutes",
-        "5 seconds",
-    ]
-
-
-def test_the_shipped_settings_are_the_defaults() -> None:
-    assert load(docs.DOCS.parent / "manifests/settings.yaml").policy == Policy()
 
 
 def test_the_schema_names_every_field() -> None:
