@@ -16,12 +16,10 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from devcluster import gateway, overlay
-from devcluster.api import Object, Resource, wait_for
+from devcluster.api import Object, wait_for
 from devcluster.gateway import LOOPBACK, Answer
+from tests.e2e.objects import GATEWAYS, SECRETS
 from tests.e2e.traffic import IN_A_ROW, ON, PATIENCE, Place
-
-SECRETS = Resource("v1", "secrets", "Secret")
-GATEWAYS = Resource("gateway.networking.k8s.io/v1", "gateways", "Gateway")
 
 NAME = "certificate"
 """The Secret's name."""

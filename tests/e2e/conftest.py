@@ -18,6 +18,7 @@ from devcluster.errors import MissingProgram
 from devcluster.processes import Processes
 from devcluster.programs import find_metacontroller, find_programs, find_traefik
 from devcluster.story import Stage
+from tests.e2e.objects import create
 from tests.e2e.traffic import Place
 
 HERE = Path(__file__).parent
@@ -88,7 +89,7 @@ def serving(engine: str) -> Iterator[DevCluster]:
         pytest.skip(reason)
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True) as running:
         for name in ("ingress", "httproute", "both"):
-            running.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            create(running.api, NAMESPACES, name)
         yield running
 
 
@@ -124,7 +125,7 @@ def stage(cluster: DevCluster) -> Iterator[Stage]:
 @contextlib.contextmanager
 def fresh_stage(cluster: DevCluster, name: str) -> Iterator[Stage]:
     """Yield a new namespace, which is deleted at the end."""
-    cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    create(cluster.api, NAMESPACES, name)
     with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as stage:
         yield stage
     cluster.api.delete(NAMESPACES, name)

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import yaml
 
-from devcluster.api import Object, Resource
+from devcluster.api import Object
 from devcluster.cluster import DevCluster
 from devcluster.gateway import LOOPBACK, answers
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process
 from devcluster.programs import find_traefik
-
-INGRESSCLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
+from tests.e2e.objects import INGRESS_CLASSES
 
 CLASS: Object = {
     "apiVersion": "networking.k8s.io/v1",
@@ -48,8 +47,8 @@ class OldController:
                 exits.enter_context(contextlib.closing(ReservedPort())).number for _ in range(3)
             )
             api = self._cluster.api
-            api.create(INGRESSCLASSES, CLASS)
-            exits.callback(api.delete, INGRESSCLASSES, CLASS["metadata"]["name"])
+            api.create(INGRESS_CLASSES, CLASS)
+            exits.callback(api.delete, INGRESS_CLASSES, CLASS["metadata"]["name"])
             process = self._process(self._configure(internal))
             process.start()
             exits.callback(process.kill)

@@ -15,7 +15,6 @@ import yaml
 
 from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, Object
 from devcluster.backend import Backend
-from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import Gateway, lacking
 from devcluster.overlay import CLASS
@@ -24,8 +23,10 @@ from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.view.managed import DECORATOR
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.settings import FILE_VARIABLE
-from tests.e2e.mover import RIGHTS, Watch, mover
-from tests.e2e.test_commands import environment_of, run
+from tests.e2e.objects import by_hand
+from tests.e2e.people import RIGHTS, mover
+from tests.e2e.shell import Ended, environment_of, run, sh
+from tests.e2e.watching import Watch
 from tools import cases
 
 SETTINGS = cases.ADOPTIONS / "settings.yaml"
@@ -76,17 +77,8 @@ def create(stage: Stage, case: Path) -> Object:
 def create_pair(stage: Stage, name: str, service: str, ingress_class: str = "nginx") -> Object:
     """Create a Service, and an Ingress for the host NAME.NAMESPACE.example.com that leads to it; return that."""
     stage.create_service(service, {}, PORT)
-    backend = {"service": {"name": service, "port": {"number": PORT}}}
-    rule = {
-        "host": f"{name}.{stage.namespace}.example.com",
-        "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]},
-    }
-    made = {
-        "apiVersion": INGRESSES.api_version,
-        "kind": "Ingress",
-        "metadata": {"name": name, "namespace": stage.namespace},
-        "spec": {"ingressClassName": ingress_class, "rules": [rule]},
-    }
+    host = f"{name}.{stage.namespace}.example.com"
+    made = by_hand(stage.namespace, name, host, service, PORT, ingressClassName=ingress_class)
     return stage.api.create(INGRESSES, made)
 
 
@@ -140,7 +132,7 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
     names = {case: before[case]["metadata"]["name"] for case in CASES}
     kubeconfig = mover(adopting.control_plane, stage.namespace, tmp_path)
 
-    def command(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def command(name: str, *arguments: str) -> Ended:
         return run(adopting.control_plane, name, "-n", stage.namespace, *arguments, kubeconfig=kubeconfig)
 
     def check(*, ours: bool) -> None:
@@ -253,19 +245,19 @@ def test_a_change_meanwhile_is_noticed_and_what_was_done_can_be_taken_back(
     plan = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
     assert plan.returncode == 0, plan.stderr
     changed = stage.api.patch(INGRESSES, "shop", {"metadata": {"labels": {"team": "a"}}}, stage.namespace)
-    ended = sh(cluster, plan.stdout, kubeconfig)
+    ended = follow(cluster, plan.stdout, kubeconfig)
     assert ended.returncode != 0
     assert "the object has been modified" in ended.stderr
     assert stage.ingress("shop") == changed
     # The Service is annotated, and the name is taken: that does no harm, and whoever tries again goes on from there.
     again = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
-    assert sh(cluster, again.stdout, kubeconfig).returncode == 0, again.stdout
+    assert follow(cluster, again.stdout, kubeconfig).returncode == 0, again.stdout
     now = stage.ingress("shop")
     assert now is not None
     assert is_ours(now)
     assert (now["metadata"]["uid"], now["spec"]) == (changed["metadata"]["uid"], changed["spec"])
     released = run(cluster.control_plane, "release", f"{stage.namespace}/shop", kubeconfig=kubeconfig)
-    assert sh(cluster, released.stdout, kubeconfig).returncode == 0
+    assert follow(cluster, released.stdout, kubeconfig).returncode == 0
     settle(stage)
     now = stage.ingress("shop")
     assert now is not None
@@ -273,19 +265,14 @@ def test_a_change_meanwhile_is_noticed_and_what_was_done_can_be_taken_back(
     assert not is_ours(now)
 
 
-def sh(
-    cluster: DevCluster, script: str, kubeconfig: Path, folder: Path = REPOSITORY
-) -> "subprocess.CompletedProcess[str]":
-    """Return what a script does, in a folder."""
-    return subprocess.run(
-        ["/bin/sh", "-e"],
-        input=script,
-        cwd=folder,
-        env={**environment_of(cluster.control_plane, kubeconfig), FILE_VARIABLE: str(cluster.settings_file)},
-        capture_output=True,
-        text=True,
+def follow(cluster: DevCluster, script: str, kubeconfig: Path | None = None) -> Ended:
+    """Return what a printed script does, with the settings of the hook."""
+    return sh(
+        cluster.control_plane,
+        script,
+        kubeconfig=kubeconfig,
         check=False,
-        timeout=300,
+        environment={FILE_VARIABLE: str(cluster.settings_file)},
     )
 
 
@@ -296,7 +283,7 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
     with cluster.engine.paused():
         adopting = subprocess.Popen(
             [*command, f"--settings={cluster.settings_file}", "--apply"],
-            env=environment_of(cluster.control_plane, cluster.kubeconfig),
+            env=environment_of(cluster.control_plane),
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -393,11 +380,11 @@ def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
                 command("adopt", "shop", "--settings", str(cluster.settings_file), "--apply")
                 command("release", "shop", "--apply")
             # An Ingress of another name: a new one is made beside it.
-            stage.api.create(INGRESSES, renamed(stage, "shop", "old"))
+            stage.api.create(INGRESSES, by_hand(stage.namespace, "old", host, "shop", PORT, ingressClassName=CLASS))
             stage.api.delete(INGRESSES, "shop", stage.namespace)
             refused = run(cluster.control_plane, "adopt", f"{stage.namespace}/old", "--settings", cluster.settings_file)
             assert refused.returncode == 1
-            assert sh(cluster, uncommented(refused.stdout), cluster.kubeconfig).returncode == 0
+            assert follow(cluster, uncommented(refused.stdout)).returncode == 0
             settle(stage)
     assert traffic.requests >= enough
     assert traffic.failures == []
@@ -406,14 +393,6 @@ def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
     now = stage.ingress("shop")
     assert now is not None
     assert is_ours(now)
-
-
-def renamed(stage: Stage, name: str, new: str) -> Object:
-    """Return an Ingress as it is to be created by another name."""
-    found = stage.ingress(name)
-    assert found is not None
-    metadata = {"name": new, "namespace": stage.namespace}
-    return {key: found[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": metadata}
 
 
 def uncommented(printed: str) -> str:
@@ -427,7 +406,7 @@ def test_the_split_that_is_printed_gives_each_service_its_own_ingress(adopting: 
     refused = run(adopting.control_plane, "adopt", f"{stage.namespace}/{name}", "--settings", SETTINGS)
     assert refused.returncode == 1
     script = uncommented(refused.stdout).replace(" --apply", f" --apply --settings={SETTINGS}")
-    ended = sh(adopting, script, adopting.kubeconfig)
+    ended = follow(adopting, script)
     assert ended.returncode == 0, ended.stderr
     kept, new = stage.ingress(name), stage.ingress(cart)
     assert kept is not None

@@ -35,15 +35,14 @@ from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resourc
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
-from tests.e2e.tenant import said, tenant_of
+from tests.e2e.objects import POLICIES, POLICY_BINDINGS, create
+from tests.e2e.people import said, tenant_of
 
 pytestmark = pytest.mark.thorough
 
 ATTACKS = sorted(path.parent for path in (REPOSITORY / "tests" / "attacks").glob("*/steps.yaml"))
 NAME = "shop"
 ADMISSION = "admissionregistration.k8s.io/v1"
-POLICIES = Resource(ADMISSION, "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False)
-POLICY_BINDINGS = POLICIES._replace(plural="validatingadmissionpolicybindings", kind="ValidatingAdmissionPolicyBinding")
 
 
 class Attack:
@@ -191,7 +190,7 @@ def attack(resyncing: DevCluster, request: pytest.FixtureRequest) -> Iterator[At
     """Yield an attack in a fresh namespace, under the default settings; afterwards, all is as it was."""
     namespace = f"attacked-{ATTACKS.index(request.node.callspec.params['path'])}"
     api = resyncing.api
-    api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    create(api, NAMESPACES, namespace)
     with contextlib.closing(tenant_of(resyncing.control_plane, namespace)) as tenant:
         made = Attack(resyncing, Stage(api, namespace), tenant)
         made.settings({})

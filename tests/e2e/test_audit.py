@@ -4,8 +4,6 @@ A command is run as a person would: by a shell, with the real kubectl. What is i
 """
 
 import json
-import os
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -24,11 +22,11 @@ from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.audit.remedies import SYNC_ALL
 from ingress_manager.commands.printing.words import shown
 from ingress_manager.core.observed import LAST_APPLIED
-from tests.e2e.test_commands import run
+from tests.e2e.objects import CONFIG_MAPS, by_hand, create
+from tests.e2e.shell import run, sh
 
 pytestmark = pytest.mark.thorough
 
-CONFIG_MAPS = Resource("v1", "configmaps", "ConfigMap")
 ON = {"ingress/http": "true"}
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
 EDITS = "s/port: 80$/port: 8081/; s/host: twice/host: once/"
@@ -74,14 +72,7 @@ class Scene:
         """Run a command of a finding, with these words in the place of others."""
         for word, instead in words.items():
             command = command.replace(word, instead)
-        plane = self.cluster.control_plane
-        path = os.pathsep.join((str(plane.programs.kubectl.path.parent), os.environ["PATH"]))
-        editor = {"KUBE_EDITOR": f"sed -i.bak '{EDITS}'"}
-        environment = {**os.environ, "PATH": path, "KUBECONFIG": str(plane.kubeconfig), **editor}
-        ended = subprocess.run(
-            ["/bin/sh", "-c", command], env=environment, capture_output=True, text=True, check=False, timeout=60
-        )
-        assert ended.returncode == 0, f"{command}: {ended.stderr}"
+        sh(self.cluster.control_plane, command, environment={"KUBE_EDITOR": f"sed -i.bak '{EDITS}'"})
         if command == shown(SYNC_ALL):
             # There are no pods here: what the command would restart is started by hand.
             self.engine(runs=True)
@@ -104,14 +95,8 @@ class Scene:
 
     def ingress(self, name: str, host: str = "old.example.com", **metadata: Any) -> Object:
         """Create an Ingress by hand."""
-        backend = {"service": {"name": name, "port": {"number": 80}}}
-        rules = [{"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}]
-        made = {
-            "apiVersion": INGRESSES.api_version,
-            "kind": "Ingress",
-            "metadata": {"name": name, "namespace": self.namespace, **metadata},
-            "spec": {"ingressClassName": self.stage.ingress_class, "rules": rules},
-        }
+        of_class = self.stage.ingress_class
+        made = by_hand(self.namespace, name, host, name, metadata=metadata, ingressClassName=of_class)
         return self.api.create(INGRESSES, made)
 
     def patch(self, resource: Resource, name: str, **metadata: Any) -> None:
@@ -154,9 +139,9 @@ def refused_copied(scene: Scene) -> None:
 
 def refused_port(scene: Scene) -> None:
     ports = [{"name": "dns", "port": 80, "protocol": "UDP"}]
-    metadata = {"name": "shop", "namespace": scene.namespace, "annotations": {**ON, "ingress/host": "a.example.org"}}
+    annotations = {**ON, "ingress/host": "a.example.org"}
     spec = {"type": "ExternalName", "externalName": "shop.example.net", "ports": ports}
-    scene.api.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+    create(scene.api, SERVICES, "shop", scene.namespace, {"annotations": annotations}, spec=spec)
 
 
 def name_taken(scene: Scene) -> None:
@@ -241,9 +226,7 @@ def detached_and_not_asked_for(scene: Scene) -> None:
 
 
 def detached_of_another_owner(scene: Scene) -> None:
-    metadata = {"name": "shop", "namespace": scene.namespace}
-    owner = scene.api.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
-    uid = owner["metadata"]["uid"]
+    uid = create(scene.api, CONFIG_MAPS, "shop", scene.namespace)["metadata"]["uid"]
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "shop", "uid": uid, "controller": True}
     scene.ingress("shop", labels=LABEL, ownerReferences=[reference])
 
@@ -294,7 +277,7 @@ def upstream_collision(scene: Scene) -> None:
 
 
 def with_namespace(scene: Scene, name: str) -> None:
-    scene.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    create(scene.api, NAMESPACES, name)
     scene.exits.callback(scene.api.delete, NAMESPACES, name)
 
 
@@ -417,10 +400,7 @@ def test_what_is_adopted_needs_nobody_and_neither_does_what_is_released(scene: S
 
 def test_httproutes_are_audited_as_ingresses_are(serving: DevCluster) -> None:
     scene = Scene(serving, Stage(serving.api, "httproute"))
-    metadata = {"name": "audited", "namespace": "httproute"}
-    spec = {"hostnames": ["theirs.example.com"]}
-    stranger = {"apiVersion": HTTPROUTES.api_version, "kind": "HTTPRoute", "metadata": metadata, "spec": spec}
-    serving.api.create(HTTPROUTES, stranger)
+    create(serving.api, HTTPROUTES, "audited", "httproute", spec={"hostnames": ["theirs.example.com"]})
     scene.service("audited", ingress=False)
     try:
         for kind in (FindingKind.NAME_TAKEN, FindingKind.DETACHED):

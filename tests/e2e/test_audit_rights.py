@@ -1,24 +1,18 @@
 """What a person needs who runs `ingress-manager audit` on a cluster: the rights that docs/commands/audit.md names."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from devcluster import credentials
-from devcluster.api import NAMESPACES, SERVICE_ACCOUNTS, Object, Resource, wait_for
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage
-from tests.e2e.tenant import BINDINGS
-from tests.e2e.test_commands import run
+from tests.e2e.objects import namespace as make_namespace
+from tests.e2e.people import reader
+from tests.e2e.shell import run
 
 pytestmark = pytest.mark.thorough
 
 ON = {"ingress/http": "true"}
-CLUSTER_ROLES = Resource("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", namespaced=False)
-CLUSTER_BINDINGS = Resource(
-    "rbac.authorization.k8s.io/v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
-)
 LISTS = [
     {"apiGroups": [""], "resources": ["services"], "verbs": ["list"]},
     {"apiGroups": ["networking.k8s.io"], "resources": ["ingresses"], "verbs": ["list"]},
@@ -27,42 +21,11 @@ LISTS = [
 """The rights that docs/commands/audit.md names, but for the settings."""
 
 
-def reader(plane: ControlPlane, folder: Path, name: str, rules: list[Object], namespace: str | None) -> Path:
-    """Return the kubeconfig of somebody who has these rights, in one namespace or, with None, in all."""
-    where = namespace or "default"
-    plane.api.create(
-        SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": where}}
-    )
-    role = {"apiVersion": CLUSTER_ROLES.api_version, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
-    plane.api.create(CLUSTER_ROLES, role)
-    binding = {
-        "apiVersion": CLUSTER_ROLES.api_version,
-        "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
-        "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": where}],
-    }
-    plane.api.create(BINDINGS if namespace else CLUSTER_BINDINGS, binding)
-    kubeconfig = folder / f"{name}.kubeconfig"
-    token = plane.api.service_account_token(where, name)
-    credentials.write_kubeconfig(kubeconfig, url=plane.url, ca_file=plane.ca_file, user=name, token=token)
-    options = [f"--namespace={namespace}"] if namespace else ["--all-namespaces"]
-    # The API server takes a moment to learn of new rights.
-    wait_for(lambda: run_kubectl(plane, kubeconfig, "get", "services", *options) == 0, 20, what="the rights")
-    return kubeconfig
-
-
-def run_kubectl(plane: ControlPlane, kubeconfig: Path, *arguments: str) -> int:
-    """Return the exit status of kubectl."""
-    command = [str(plane.programs.kubectl.path), f"--kubeconfig={kubeconfig}", *arguments]
-    return subprocess.run(command, capture_output=True, check=False, timeout=60).returncode
-
-
 def test_who_may_list_the_three_kinds_can_audit_a_namespace_or_the_cluster(
     empty_cluster: ControlPlane, tmp_path: Path
 ) -> None:
     plane, namespace = empty_cluster, "audited-by-readers"
-    plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    make_namespace(plane.api, namespace)
     Stage(plane.api, namespace).create_service("shop", {**ON, "ingress/host": "shop.example.com"})
     settings = tmp_path / "settings.yaml"
     settings.write_text("class: nginx\n")
@@ -87,7 +50,7 @@ def test_who_may_not_look_at_all_is_told_in_a_line_for_each_kind_and_no_finding_
     empty_cluster: ControlPlane, tmp_path: Path
 ) -> None:
     plane, namespace = empty_cluster, "audited-by-a-tenant"
-    plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    make_namespace(plane.api, namespace)
     Stage(plane.api, namespace).create_service("shop", {**ON, "ingress/host": "shop.example.com"})
     Stage(plane.api, namespace).create_service("wrong", {"ingress/http": "yes"})
     settings = tmp_path / "settings.yaml"

@@ -6,11 +6,7 @@ it asks through an HTTP proxy, which is the hook itself.
 """
 
 import contextlib
-import http.client
-import os
 import re
-import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,10 +14,11 @@ import pytest
 import yaml
 
 from devcluster import engines
-from devcluster.api import EVENTS, NAMESPACES, Object, Resource, path_of
+from devcluster.api import EVENTS, Object
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, hook_command
 from devcluster.control_plane import ControlPlane
+from devcluster.gateway import answers
 from devcluster.manifests import find
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
@@ -31,45 +28,34 @@ from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.settings import FILE_VARIABLE, parse
 from tests.docs.test_docs import blocks
 from tests.e2e.conftest import require
+from tests.e2e.nodes import Nodes
+from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, namespace
+from tests.e2e.shell import Ended, environment_of, sh
+from tests.e2e.test_install import everything
 from tools import golang
 
 pytestmark = pytest.mark.thorough
 
 NAME = "ingress-manager"
-DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
-CONFIGMAPS = Resource("v1", "configmaps", "ConfigMap")
 
 
-class Pods(threading.Thread):
-    """What a cluster with nodes does for the hook's Deployment. `stop` it at the end."""
+class Pods(Nodes):
+    """What a cluster with nodes does for the hook's Deployment: it serves the hook."""
 
     def __init__(self, plane: ControlPlane, processes: Processes, port: int) -> None:
-        super().__init__(daemon=True)
+        super().__init__(plane.api)
         self.plane, self.port = plane, port
         self.settings = processes.folder / "settings.yaml"
         self.hook: Process = processes.add(
             "hook", hook_command(port), env={FILE_VARIABLE: str(self.settings)}, cwd=REPOSITORY
         )
-        self._ended = threading.Event()
 
-    def stop(self) -> None:
-        self._ended.set()
-        self.join()
-
-    def run(self) -> None:
-        while not self._ended.wait(0.1):
-            deployment = self.plane.api.get(DEPLOYMENTS, NAME, NAME)
-            if deployment is None:
-                self.hook.stop()
-                continue
-            generation = deployment["metadata"]["generation"]
-            if deployment.get("status", {}).get("observedGeneration") != generation and self.roll_out(deployment):
-                self.report(generation, deployment["spec"]["replicas"])
-
-    def roll_out(self, deployment: Object) -> bool:
-        """Serve the hook as a Deployment says; return whether it runs. If it doesn't start, the one before runs on."""
+    def start_pods(self, deployment: Object) -> bool:
+        """Serve the hook as its Deployment says; return whether it runs. If not, the one before runs on."""
+        if deployment["metadata"]["name"] != NAME:
+            return False
         [volume] = deployment["spec"]["template"]["spec"]["volumes"]
-        config = self.plane.api.get(CONFIGMAPS, volume["configMap"]["name"], NAME) or {}
+        config = self.plane.api.get(CONFIG_MAPS, volume["configMap"]["name"], NAME) or {}
         settings = config["data"]["settings.yaml"]
         try:
             parse(settings)
@@ -79,25 +65,8 @@ class Pods(threading.Thread):
             self.hook.kill()
             self.settings.write_text(settings)
             self.hook.start()
-            self.hook.wait_ready(self.is_ready)
+            self.hook.wait_ready(lambda: answers(self.port, "/readyz"))
         return True
-
-    def is_ready(self) -> bool:
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)) as hook:
-            try:
-                hook.request("GET", "/readyz")
-                return hook.getresponse().status == 200
-            except OSError:
-                return False
-
-    def report(self, generation: int, replicas: int) -> None:
-        counted = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
-        conditions = [
-            {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable"},
-            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
-        ]
-        status = {"observedGeneration": generation, "conditions": conditions} | counted
-        self.plane.api.request("PATCH", f"{path_of(DEPLOYMENTS, NAME, NAME)}/status", body={"status": status})
 
 
 class Site:
@@ -107,39 +76,18 @@ class Site:
         self.plane, self.folder = plane, folder
         for name in ("charts", "manifests", "metacontroller"):
             (folder / name).symlink_to(REPOSITORY / name)
-        programs = (plane.programs.kubectl.path, require_built("helm").path)
-        path = os.pathsep.join([*(str(program.parent) for program in programs), os.environ["PATH"]])
-        self.environment = {"PATH": path, "HOME": str(folder), "KUBECONFIG": str(plane.kubeconfig)}
+        self.path = f"{require_built('helm').path.parent}:{environment_of(plane)['PATH']}"
 
-    def run(self, block: str) -> None:
-        """Run the commands of a block."""
-        ended = self.try_to(block)
-        assert ended.returncode == 0, f"{block}{ended.stdout}{ended.stderr}"
-
-    def try_to(self, block: str) -> subprocess.CompletedProcess[str]:
+    def run(self, block: str, *, check: bool = True) -> Ended:
         """Run the commands of a block up to the first one that fails."""
         # Metacontroller's own CRDs are on the Internet; CRD_FILE holds CRDs of the same kinds.
         local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), block)
-        return subprocess.run(
-            ["sh", "-ec", local],  # noqa: S607
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        environment = {"PATH": self.path, "HOME": str(self.folder)}
+        return sh(self.plane, local, folder=self.folder, check=check, environment=environment)
 
     def values(self, values: object) -> None:
         """Write the file that the commands name."""
         (self.folder / "my-values.yaml").write_text(yaml.safe_dump(values))
-
-    def objects(self) -> set[str]:
-        """Return all objects that the API server holds, but for what it writes by itself: Events and Leases."""
-        kinds = self.plane.kubectl("api-resources", "--verbs=list", "--output=name").split()
-        kept = ",".join(kind for kind in kinds if kind.partition(".")[0] not in {"events", "leases"})
-        columns = "custom-columns=:.kind,:.metadata.namespace,:.metadata.name"
-        return set(self.plane.kubectl("get", kept, "--all-namespaces", "--output", columns).splitlines())
 
 
 @pytest.fixture
@@ -162,11 +110,8 @@ def site(processes: Processes, tmp_path: Path) -> Iterator[Site]:
 @pytest.fixture
 def hook_port(site: Site, processes: Processes) -> Iterator[int]:
     """Yield the port of the hook, which is served as soon as there is a Deployment of it."""
-    with contextlib.closing(ReservedPort()) as port:
-        pods = Pods(site.plane, processes, port.number)
-        pods.start()
+    with contextlib.closing(ReservedPort()) as port, Pods(site.plane, processes, port.number):
         yield port.number
-        pods.stop()
 
 
 def start_metacontroller(site: Site, processes: Processes, hook_port: int) -> Process:
@@ -183,7 +128,7 @@ def start_metacontroller(site: Site, processes: Processes, hook_port: int) -> Pr
 
 def stage_of(site: Site, name: str, ingress_class: str) -> Stage:
     """Return a new namespace."""
-    site.plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    namespace(site.plane.api, name)
     return Stage(site.plane.api, name, ingress_class=ingress_class)
 
 
@@ -198,11 +143,11 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     site: Site, processes: Processes, hook_port: int
 ) -> None:
     metacontroller, install, upgrade, roll_back, uninstall, without_metacontroller = blocks("helm.md", "sh")
-    before = site.objects()
+    before = everything(site.plane)
     site.run(metacontroller)
     site.plane.start_controllers()
     engine = start_metacontroller(site, processes, hook_port)
-    only_metacontroller = site.objects()
+    only_metacontroller = everything(site.plane)
 
     values = yaml.safe_load(blocks("helm.md", "yaml")[0])
     assert values["settings"] == {"class": "traefik"}
@@ -223,7 +168,7 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     assert replicas(site) == 2
 
     site.values(values | {"settings": {"host": "not a host"}})
-    failed = site.try_to(upgrade.replace("--rollback-on-failure", "--rollback-on-failure --timeout 5s"))
+    failed = site.run(upgrade.replace("--rollback-on-failure", "--rollback-on-failure --timeout 5s"), check=False)
     assert failed.returncode != 0
     assert "has been rolled back due to rollback-on-failure being set" in failed.stderr
     assert class_of_a_new_ingress(stage, "upgraded-in-vain") == "traefik"
@@ -232,10 +177,10 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     site.run(uninstall)
     assert [stage.ingress(name) for name in ("upgraded", "rolled-back", "blog")] == 3 * [None]
     site.plane.kubectl("delete", "namespace", stage.namespace)
-    assert site.objects() - only_metacontroller == set()
+    assert everything(site.plane) - only_metacontroller == set()
     engine.stop()
     site.run(without_metacontroller)
-    assert site.objects() - before == set()
+    assert everything(site.plane) - before == set()
 
 
 def replicas(site: Site) -> int:

@@ -23,7 +23,8 @@ from devcluster.api import (
 )
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
-from tests.e2e.tenant import said, tenant_of
+from tests.e2e.objects import create
+from tests.e2e.people import said, tenant_of
 
 NAMESPACE = "deep"
 BACKEND_TLS_POLICIES, GATEWAYS, GRPCROUTES, REFERENCE_GRANTS, TLSROUTES = (
@@ -61,7 +62,7 @@ def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
     plane = empty_cluster
     for policy in ("metacontroller/controller/depth.yaml", "gateway/gateway-api/depth.yaml"):
         plane.kubectl("apply", "--filename", str(REPOSITORY / policy))
-    plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    create(plane.api, NAMESPACES, NAMESPACE)
     statuses = [each._replace(plural=f"{each.plural}/status") for each in SPECS]
     with contextlib.closing(tenant_of(plane, NAMESPACE, rights=[*SPECS, *statuses])) as api:
         for resource, spec in SPECS.items():

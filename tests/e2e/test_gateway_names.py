@@ -18,7 +18,7 @@ import requests
 import yaml
 
 from devcluster import gateway, overlay
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, Resource, path_of, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, path_of, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from devcluster.ports import ReservedPort
@@ -29,17 +29,8 @@ from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view.look import ObjectView, look
 from ingress_manager.core.policy import Policy
 from tests.e2e.conftest import require
+from tests.e2e.objects import INGRESS_CLASSES, POLICIES, POLICY_BINDINGS, create
 
-CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
-POLICIES = Resource(
-    "admissionregistration.k8s.io/v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
-)
-BINDINGS = Resource(
-    "admissionregistration.k8s.io/v1",
-    "validatingadmissionpolicybindings",
-    "ValidatingAdmissionPolicyBinding",
-    namespaced=False,
-)
 CLASS = "names"
 OURS = {"app.kubernetes.io/managed-by": "ingress-manager"}
 
@@ -48,7 +39,6 @@ YOUNGER = ["a--b", "a-b-c", "b-a", "b", "a-ab", "ab", "c-80", "c-a-b-c", "a---b"
 
 Route = tuple[str, str, str]
 """What Traefik says of a route: the namespace and the name of its Ingress, and the rule."""
-
 
 Path = tuple[str, str, str, str]
 """A host, a path, a Service, and its port's name or number."""
@@ -129,15 +119,15 @@ def probe() -> Iterator[Probe]:
     with Processes() as processes, closing(ControlPlane(find_programs(print), processes)) as plane:
         plane.start()
         plane.wait_ready()
-        class_ = {"apiVersion": CLASSES.api_version, "kind": "IngressClass", "metadata": {"name": CLASS}}
-        plane.api.create(CLASSES, {**class_, "spec": {"controller": "traefik.io/ingress-controller"}})
+        class_ = {"apiVersion": INGRESS_CLASSES.api_version, "kind": "IngressClass", "metadata": {"name": CLASS}}
+        plane.api.create(INGRESS_CLASSES, {**class_, "spec": {"controller": "traefik.io/ingress-controller"}})
         for names in (["sentinel", *OLDER], YOUNGER):
             for name in names:
-                plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+                create(plane.api, NAMESPACES, name)
             time.sleep(1.1)  # their age counts in seconds
         policy, binding = yaml.safe_load_all((REPOSITORY / "gateway/name-collisions.yaml").read_text())
         plane.api.create(POLICIES, policy)
-        plane.api.create(BINDINGS, binding)
+        plane.api.create(POLICY_BINDINGS, binding)
         with closing(ReservedPort()) as api_port, closing(ReservedPort()) as port:
             static = yaml.safe_load((REPOSITORY / "gateway/traefik.yaml").read_text())
             kubernetes = static["providers"]["kubernetesIngress"] | {"ingressClass": CLASS}

@@ -1,21 +1,21 @@
 """docs/httproute.md: its commands are run as they are written, and Metacontroller says what the page quotes."""
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
 from devcluster import gateway_api
-from devcluster.api import EVENTS, HTTPROUTES, NAMESPACES, Resource
+from devcluster.api import EVENTS, HTTPROUTES, Resource
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.manifests import find
 from devcluster.story import Stage
 from tests.docs.test_docs import blocks
+from tests.e2e.objects import namespace
+from tests.e2e.shell import commands_of, sh
 
 DECORATORCONTROLLERS = Resource(
     "metacontroller.k8s.io/v1alpha1", "decoratorcontrollers", "DecoratorController", namespaced=False
@@ -31,18 +31,13 @@ def test_the_commands_of_the_page_do_what_it_says(empty_cluster: ControlPlane, t
     objects = list(map(yaml.safe_load, blocks("httproute.md", "yaml")))
     for made in objects:
         if made.get("kind") in {"HTTPRoute", "Gateway"}:
-            namespace = made["metadata"]["namespace"]
-            if empty_cluster.api.get(NAMESPACES, namespace) is None:
-                empty_cluster.kubectl("create", "namespace", namespace)
+            namespace(empty_cluster.api, made["metadata"]["namespace"])
             empty_cluster.kubectl("apply", "--filename", "-", input=yaml.safe_dump(made))
-    environment = os.environ | {"KUBECONFIG": str(empty_cluster.kubeconfig)}
-    kubectl = str(empty_cluster.programs.kubectl.path)
-    commands = [line for block in blocks("httproute.md", "sh") for line in block.splitlines()]
+    commands = commands_of("docs/httproute.md")
     assert len(commands) == 6
     for command in commands:
         # The CRDs are on the Internet; these are the same ones, of the same version.
-        local = re.sub(r"https://\S*/standard-install\.yaml", str(crds), command).replace("kubectl", kubectl, 1)
-        subprocess.run(["bash", "-c", local], cwd=REPOSITORY, env=environment, check=True, timeout=60)  # noqa: S607
+        sh(empty_cluster, re.sub(r"https://\S*/standard-install\.yaml", str(crds), command))
     controller = empty_cluster.api.get(DECORATORCONTROLLERS, "ingress-manager")
     assert controller is not None
     assert [each["resource"] for each in controller["spec"]["attachments"]] == ["ingresses", "httproutes"]

@@ -1,28 +1,23 @@
 """docs/install.md and docs/uninstall.md: their commands are run as they are written, on a cluster without nodes."""
 
 import contextlib
-import os
 import re
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from devcluster.api import Api, ApiError, Object, Resource, path_of, wait_for
-from devcluster.build import REPOSITORY
+from devcluster.api import SERVICE_ACCOUNTS, wait_for
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
 from devcluster.processes import Processes
 from devcluster.programs import find_programs
-from tests.docs.test_docs import blocks
 from tests.e2e.conftest import require
+from tests.e2e.nodes import Nodes
+from tests.e2e.objects import DEPLOYMENTS
+from tests.e2e.shell import fences, sh
 
-DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
-SERVICE_ACCOUNTS = Resource("v1", "serviceaccounts", "ServiceAccount")
+pytestmark = pytest.mark.thorough
 
 ELSEWHERE = {
     "make image": "tests/tools/test_image.py, with a base that is there",
@@ -39,45 +34,10 @@ ELSEWHERE = {
 
 def commands_of(page: str) -> list[str]:
     """Return the commands of a page that are run here."""
-    text = re.sub(r" - <<'END'\n.*?^END$", "", "".join(blocks(page, "sh")), flags=re.MULTILINE | re.DOTALL)
+    text = "".join(fence.text for fence in fences(f"docs/{page}") if fence.info == "sh")
+    text = re.sub(r" - <<'END'\n.*?^END$", "", text, flags=re.MULTILINE | re.DOTALL)
     elsewhere = tuple(f"{start} " for start in ELSEWHERE)
     return [line for line in text.splitlines() if not f"{line} ".startswith(elsewhere)]
-
-
-class Nodes(threading.Thread):
-    """Says of each Deployment that its pods are available.
-
-    The cluster has neither nodes nor the controller that would say it, so no pod runs, and `kubectl rollout status`
-    would wait for ever. All else that `make install` does is real.
-    """
-
-    def __init__(self, api: Api) -> None:
-        super().__init__(daemon=True)
-        self._api = api
-        self._end = threading.Event()
-
-    def run(self) -> None:
-        """Look again and again, until the end."""
-        while not self._end.wait(0.1):
-            for deployment in self._api.list(DEPLOYMENTS):
-                if deployment.get("status", {}).get("observedGeneration") != deployment["metadata"]["generation"]:
-                    with contextlib.suppress(ApiError):  # it has just been deleted
-                        self._make_available(deployment)
-
-    def _make_available(self, deployment: Object) -> None:
-        metadata, replicas = deployment["metadata"], deployment["spec"]["replicas"]
-        counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
-        path = path_of(DEPLOYMENTS, metadata["namespace"], metadata["name"])
-        status = {"observedGeneration": metadata["generation"], **counts}
-        self._api.request("PATCH", f"{path}/status", body={"status": status})
-
-    def __enter__(self) -> "Nodes":
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self.join()
 
 
 @pytest.fixture(scope="module")
@@ -95,22 +55,10 @@ def plane() -> Iterator[ControlPlane]:
 
 
 def run(plane: ControlPlane, command: str) -> str:
-    """Run a command as somebody would who has this kubectl and a download of Metacontroller's CRDs."""
+    """Run a command as somebody would who has a download of Metacontroller's CRDs; return what it prints."""
     if command.startswith("make install"):
         command = f"{command.partition(' METACONTROLLER_CRDS=')[0]} METACONTROLLER_CRDS={CRD_FILE}"
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    ended = subprocess.run(
-        ["bash", "-c", command],  # noqa: S607
-        cwd=REPOSITORY,
-        env=os.environ | {"KUBECONFIG": str(plane.kubeconfig), "PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert ended.returncode == 0, f"{command}\n{ended.stdout}"
-    return ended.stdout
+    return sh(plane, f"{command} 2>&1").stdout
 
 
 def everything(plane: ControlPlane) -> set[tuple[str, ...]]:
@@ -135,7 +83,6 @@ def until_only(plane: ControlPlane, before: set[tuple[str, ...]]) -> None:
     assert seen[-1] == before
 
 
-@pytest.mark.thorough
 def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: ControlPlane) -> None:
     before = everything(plane)
     commands = commands_of("install.md")
@@ -160,7 +107,6 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
     until_only(plane, before)
 
 
-@pytest.mark.thorough
 def test_a_metacontroller_that_was_there_before_is_left_as_it_is(plane: ControlPlane) -> None:
     empty = everything(plane)
     keep, remove = commands_of("uninstall.md")

@@ -1,7 +1,6 @@
 """A real API server, with Pod Security admission, takes all that is installed without a word of warning."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,17 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster.api import INGRESSES, SERVICES, Resource, path_of, wait_for
+from devcluster.api import INGRESSES, SERVICES, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.manifests import FOLDERS, rendered
-from tools import dist, markdown
+from tests.e2e.nodes import Nodes
+from tests.e2e.objects import POLICIES
+from tests.e2e.shell import commands_of, sh
+from tools import dist
 
-POLICIES = Resource(
-    "admissionregistration.k8s.io/v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
-)
-DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
 EVERY_FOLDER = [*FOLDERS, "metacontroller/httproute"]
 
 
@@ -104,64 +102,32 @@ def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
 # What docs/upgrade.md, docs/sizing.md and metacontroller/README.md tell people to run.
 
 
-def commands(page: str) -> list[str]:
-    """Return the commands on a page, each once."""
-    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
-    return list(dict.fromkeys(line for fence in fences if fence.info == "sh" for line in fence.text.splitlines()))
-
-
-def run(plane: ControlPlane, command: str) -> str:
-    """Run a command in the repository's folder, and return what it prints."""
-    path = f"{plane.programs.kubectl.path.parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", command],  # noqa: S607
-        cwd=REPOSITORY,
-        env={**os.environ, "KUBECONFIG": str(plane.kubeconfig), "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def roll_out(plane: ControlPlane) -> None:
-    """Say of every Deployment that it is rolled out, as its controller would where Pods can run."""
-    for item in plane.api.list(DEPLOYMENTS):
-        count = item["spec"]["replicas"]
-        status = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), count)
-        status["observedGeneration"] = item["metadata"]["generation"]
-        names = (item["metadata"]["namespace"], item["metadata"]["name"])
-        plane.api.request("PATCH", f"{path_of(DEPLOYMENTS, *names)}/status", body={"status": status})
-
-
 @pytest.mark.thorough
 def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: ControlPlane, tmp_path: Path) -> None:
     file = tmp_path / "install.yaml"
     file.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], [], tmp_path))
     ran = []
-    for command in commands("docs/upgrade.md"):
-        # tests/e2e/test_audit.py runs the first. No Pod has a log here: tests/docs/test_run.py looks for the line.
-        if command == "ingress-manager audit" or command.startswith("kubectl logs "):
-            continue
-        roll_out(installed)
-        run(installed, command.replace("dist/install.yaml", str(file)))
-        ran.append(command.split()[1])
+    with Nodes(installed.api):
+        for command in dict.fromkeys(commands_of("docs/upgrade.md")):
+            # tests/e2e/test_audit.py runs the first. No Pod has a log here: tests/docs/test_run.py looks for the line.
+            if command == "ingress-manager audit" or command.startswith("kubectl logs "):
+                continue
+            sh(installed, command.replace("dist/install.yaml", str(file)))
+            ran.append(command.split()[1])
     assert ran == ["apply", "rollout", "apply", "apply", "rollout", "get", "apply", "apply"]
 
 
 @pytest.mark.thorough
 def test_the_objects_to_reckon_with_are_counted(installed: ControlPlane) -> None:
-    counts = [command for command in commands("docs/sizing.md") if command.startswith("kubectl get ")]
-    counted = [int(run(installed, command)) for command in counts]
+    counts = [command for command in commands_of("docs/sizing.md") if command.startswith("kubectl get ")]
+    counted = [int(sh(installed, command).stdout) for command in counts]
     assert counted == [len(installed.api.list(kind)) for kind in (SERVICES, INGRESSES)]
 
 
 @pytest.mark.thorough
 def test_a_metacontroller_that_is_there_is_found(installed: ControlPlane) -> None:
-    [command] = [line for line in commands("metacontroller/README.md") if line.startswith("kubectl get ")]
-    assert "deployment.apps/metacontroller" in run(installed, command)
+    [command] = [line for line in commands_of("metacontroller/README.md") if line.startswith("kubectl get ")]
+    assert "deployment.apps/metacontroller" in sh(installed, command).stdout
 
 
 @pytest.mark.thorough

@@ -3,12 +3,8 @@
 import contextlib
 import copy
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,15 +12,15 @@ import requests
 import yaml
 
 from devcluster import gateway
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, wait_for
-from devcluster.build import REPOSITORY
+from devcluster.api import INGRESSES, SERVICES, wait_for
 from devcluster.cluster import DevCluster, install_crds
 from devcluster.errors import NotReady
 from devcluster.manifests import find
 from devcluster.ports import ReservedPort
 from devcluster.story import Stage
-from tests.docs.test_docs import blocks
-from tests.e2e.conftest import require
+from tests.e2e.conftest import fresh_stage, require
+from tests.e2e.objects import by_hand
+from tests.e2e.shell import commands_of, sh
 from tests.manifests.monitoring import ALERTS, RULES, crds, expressions, scraped
 from tools import golang
 
@@ -142,16 +138,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         prometheus.start()
         url = f"http://{LOOPBACK}:{own_port}"
 
-        def ready() -> bool:
-            try:
-                return requests.get(f"{url}/-/ready", timeout=5).status_code == 200
-            except requests.ConnectionError:
-                return False
-
-        prometheus.wait_ready(ready)
-        name = "watched"
-        cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as stage:
+        prometheus.wait_ready(lambda: gateway.answers(own_port, "/-/ready"))
+        with fresh_stage(cluster, "watched") as stage:
             yield Watched(cluster, stage, url)
 
 
@@ -207,9 +195,7 @@ def test_all_that_the_alerts_and_the_dashboard_ask_for_is_there(watched: Watched
     assert alert["labels"]["reason"] == "invalid-value"
     assert "for the reason invalid-value, and" in alert["annotations"]["description"]
 
-    metadata = {"name": "taken", "namespace": stage.namespace}
-    other = {"apiVersion": INGRESSES.api_version, "kind": INGRESSES.kind, "metadata": metadata}
-    stage.api.create(INGRESSES, other | {"spec": {"rules": [{"host": "taken.example.com"}]}})
+    stage.api.create(INGRESSES, by_hand(stage.namespace, "taken", "taken.example.com", "taken"))
     stage.create_service("taken", {"ingress/http": "true"})
     stage.until_event("taken", "is in the way")
     stage.create_service("forbidden", {"ingress/http": "true", "ingress/host": "b.example.com"})
@@ -240,9 +226,6 @@ def test_all_that_the_alerts_and_the_dashboard_ask_for_is_there(watched: Watched
 
 
 def test_the_commands_of_the_page_can_be_run(watched: Watched) -> None:
-    program = watched.cluster.control_plane.programs.kubectl.path
-    path = os.pathsep.join((str(Path(sys.executable).parent), str(program.parent), os.environ["PATH"]))
-    environment = os.environ | {"KUBECONFIG": str(watched.cluster.kubeconfig), "PATH": path}
     # Metacontroller, as its own manifests install it: they name no port.
     pods = copy.deepcopy(find("metacontroller", "Deployment", "metacontroller"))
     [container] = pods["spec"]["template"]["spec"]["containers"]
@@ -251,18 +234,8 @@ def test_the_commands_of_the_page_can_be_run(watched: Watched) -> None:
     installed = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": pods["metadata"], "spec": pods["spec"]}
     watched.cluster.kubectl("create", "--filename=-", input=yaml.safe_dump(installed))
 
-    commands = [line for block in blocks("monitoring.md", "sh") for line in block.splitlines()]
-    for command in commands:
-        ended = subprocess.run(  # noqa: S602
-            command,
-            shell=True,
-            cwd=REPOSITORY,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+    for command in commands_of("docs/monitoring.md"):
+        ended = sh(watched.cluster.control_plane, command, check=False)
         # No hook has met a bug. What `audit` finds is an exit status, too.
         expected = {1} if "| grep" in command else {0, 1} if "audit" in command else {0}
         assert ended.returncode in expected, f"{command}\n{ended.stderr}"

@@ -1,6 +1,5 @@
 """The README's commands that need a cluster, run as they are written, except for files from the Internet."""
 
-import os
 import re
 import subprocess
 
@@ -10,6 +9,7 @@ from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.story import PATIENCE, STORY, routes
 from tests.docs.test_readme import RUN_BY, blocks
+from tests.e2e.shell import sh
 from tools import picture
 
 
@@ -40,11 +40,8 @@ def test_the_commands_of_kubectl_install_what_they_are_for(empty_cluster: Contro
     commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("kubectl ")]
     assert len(commands) == 2
     assert set(commands) <= set(RUN_BY)
-    kubectl = empty_cluster.programs.kubectl.path
-    environment = {**os.environ, "KUBECONFIG": str(empty_cluster.kubeconfig)}
     for command in commands:
-        words = command.replace("kubectl", str(kubectl), 1).split()
-        subprocess.run(words, cwd=REPOSITORY, env=environment, check=True, timeout=60)
+        sh(empty_cluster, command)
     for kind, namespace, name in (
         ("service", "sample", "hello"),
         ("deployment", "ingress-manager-gateway", "ingress-manager-gateway"),
@@ -60,4 +57,5 @@ def test_the_sample_gets_its_ingress(cluster: DevCluster) -> None:
     ingress = cluster.api.get(INGRESSES, service["metadata"]["name"], "sample")
     assert ingress is not None
     assert routes(ingress)[0][0] == "example.com"
-    cluster.kubectl("delete", "-k", str(REPOSITORY / "manifests/sample"))
+    # The namespace takes seconds to go, and nobody waits for it.
+    cluster.kubectl("delete", "--wait=false", "-k", str(REPOSITORY / "manifests/sample"))

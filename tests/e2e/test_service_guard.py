@@ -11,7 +11,8 @@ from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage, routes
-from tests.e2e.tenant import said, tenant_of
+from tests.e2e.objects import create
+from tests.e2e.people import said, tenant_of
 
 NAMESPACE = "guarded"
 METACONTROLLERS = "metacontroller.io/decoratorcontroller-ingress-manager"
@@ -34,7 +35,7 @@ EXTERNAL = {"type": "ExternalName", "externalName": "secret.team-b.svc.cluster.l
 def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
     """Return a tenant's client of an API server that enforces the policy."""
     plane = empty_cluster
-    plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    create(plane.api, NAMESPACES, NAMESPACE)
     frozen = service("frozen-before", finalizers=[METACONTROLLERS, "a.b/c"])
     # Other tests of this API server may have applied the policy.
     plane.kubectl("delete", "validatingadmissionpolicybinding", "ingress-manager-service-guard", "--ignore-not-found")

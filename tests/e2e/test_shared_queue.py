@@ -8,7 +8,8 @@ import pytest
 from devcluster.api import NAMESPACES, SERVICES, path_of
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
-from tests.e2e.tenant import tenant_of
+from tests.e2e.objects import create
+from tests.e2e.people import tenant_of
 
 PATCHES = 1000
 """If each failed, and made an Event, what fails next would wait for more than a minute."""
@@ -18,7 +19,7 @@ PATCHES = 1000
 def test_who_patches_refused_services_all_the_time_delays_nobody(cluster: DevCluster, stage: Stage) -> None:
     names = [f"wrong-{number}" for number in range(12)]
     attacker = f"{stage.namespace}-attacker"
-    stage.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": attacker}})
+    create(stage.api, NAMESPACES, attacker)
     with contextlib.closing(tenant_of(cluster.control_plane, attacker)) as tenant:
         for name in names:
             tenant.create(

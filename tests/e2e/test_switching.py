@@ -17,19 +17,16 @@ import pytest
 import yaml
 
 from devcluster import gateway, overlay
-from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of, wait_for
+from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, path_of, wait_for
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.programs import find_kubectl
 from tests.e2e.conftest import SERVING_SETTINGS
+from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, GATEWAYS, SECRETS, create
 from tests.e2e.old_controller import ADDRESS, SERVICE_UPSTREAM, OldController
 
 PAGE = REPOSITORY / "docs/switching.md"
-CONFIGMAPS = Resource("v1", "configmaps", "ConfigMap")
-DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
-GATEWAYS = Resource("gateway.networking.k8s.io/v1", "gateways", "Gateway")
-SECRETS = Resource("v1", "secrets", "Secret")
 PATIENCE = 30
 
 PLAIN, NAMED, SECURE = "shop.switching.example.com", "blog.switching.example.com", "pay.switching.example.com"
@@ -177,7 +174,7 @@ class Operator:
     def take_effect(self) -> None:
         """Run these commands, and do what the cluster does then: new Pods of the hook and of Metacontroller."""
         [name] = re.findall(r"configmap/(ingress-manager-settings-\w+)", self.bash(self._take_effect))
-        mounted = self.cluster.api.get(CONFIGMAPS, name, "ingress-manager")
+        mounted = self.cluster.api.get(CONFIG_MAPS, name, "ingress-manager")
         assert mounted is not None
         self.cluster.restart_hook(yaml.safe_load(mounted["data"]["settings.yaml"]))
         self.cluster.engine.kill()
@@ -252,7 +249,7 @@ def shops(cluster: DevCluster) -> Iterator[None]:
     """Have the Services, and what answers for them; afterwards, neither them nor what was made for them."""
     api, namespaces = cluster.api, sorted({namespace for namespace, _ in SHOPS})
     for namespace in namespaces:
-        api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        create(api, NAMESPACES, namespace)
     with contextlib.ExitStack() as backends:
         for (namespace, name), annotations in SHOPS.items():
             metadata = {"name": name, "namespace": namespace, "annotations": {"ingress/http": "true"} | annotations}

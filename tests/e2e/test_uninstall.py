@@ -6,20 +6,17 @@ from pathlib import Path
 import pytest
 
 from devcluster import gateway
-from devcluster.api import CRDS, HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Resource
+from devcluster.api import CRDS, HTTPROUTES, INGRESSES, NAMESPACES, SERVICES
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
+from ingress_manager.core.settings import FILE_VARIABLE
 from tests.e2e.conftest import SERVING_SETTINGS
-from tests.e2e.mover import Watch
-from tests.e2e.test_adopt import is_ours, sh
-from tests.e2e.test_moving import commands_of
+from tests.e2e.objects import CLUSTER_ROLES, POLICIES, by_hand, namespace
+from tests.e2e.shell import commands_of, sh
+from tests.e2e.test_adopt import is_ours
+from tests.e2e.watching import Watch
 
 pytestmark = pytest.mark.thorough
-
-CLUSTER_ROLES = Resource("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", namespaced=False)
-POLICIES = Resource(
-    "admissionregistration.k8s.io/v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
-)
 
 
 @pytest.fixture
@@ -28,7 +25,7 @@ def installed(engine: str) -> Iterator[DevCluster]:
     if reason := gateway.lacking():
         pytest.skip(reason)
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=1, httproute=True) as cluster:
-        cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "both"}})
+        namespace(cluster.api, "both")
         yield cluster
 
 
@@ -40,16 +37,19 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
     stage.create_service("shop", {"ingress/http": "true"})
     ingress = stage.until_ingress("shop", "the Ingress", lambda _: True)
     route = stage.until("the HTTPRoute", lambda: stage.api.get(HTTPROUTES, "shop", "both"))
-    backend = {"service": {"name": "shop", "port": {"number": 80}}}
-    strangers = {"name": "stranger", "namespace": "both", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}}
-    made = {"apiVersion": INGRESSES.api_version, "kind": "Ingress", "metadata": strangers}
-    stranger = stage.api.create(INGRESSES, {**made, "spec": {"defaultBackend": backend}})
+    labels = {"app.kubernetes.io/managed-by": "ingress-manager"}
+    theirs = by_hand("both", "stranger", "stranger.example.com", "shop", metadata={"labels": labels})
+    stranger = stage.api.create(INGRESSES, theirs)
 
-    commands = "\n".join(line for line in commands_of("moving-out.md") if "uninstall" in line)
+    commands = "\n".join(line for line in commands_of("docs/moving-out.md") if "uninstall" in line)
     with Watch(stage.api, "both") as watch:
         commands = commands if keep else commands.replace("--keep", "--remove")
-        ended = sh(installed, commands, installed.kubeconfig, tmp_path)
-        assert ended.returncode == 0, ended.stderr
+        sh(
+            installed.control_plane,
+            commands,
+            folder=tmp_path,
+            environment={FILE_VARIABLE: str(installed.settings_file)},
+        )
         if keep:
             stage.api.delete(SERVICES, "shop", "both")
     assert watch.deleted() == (set() if keep else {"shop"})

@@ -1,0 +1,78 @@
+"""Kinds of objects, and how they are written here: those that devcluster.api doesn't name."""
+
+from typing import Any
+
+from devcluster.api import INGRESSES, NAMESPACES, Api, Object, Resource
+
+_ADMISSION, _GATEWAYS, _RBAC = (
+    "admissionregistration.k8s.io/v1",
+    "gateway.networking.k8s.io/v1",
+    "rbac.authorization.k8s.io/v1",
+)
+CLUSTER_BINDINGS = Resource(_RBAC, "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
+CLUSTER_ROLES = Resource(_RBAC, "clusterroles", "ClusterRole", namespaced=False)
+CONFIG_MAPS = Resource("v1", "configmaps", "ConfigMap")
+DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
+GATEWAYS = Resource(_GATEWAYS, "gateways", "Gateway")
+GATEWAY_CLASSES = Resource(_GATEWAYS, "gatewayclasses", "GatewayClass", namespaced=False)
+INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
+POLICIES = Resource(_ADMISSION, "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False)
+POLICY_BINDINGS = Resource(
+    _ADMISSION, "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", namespaced=False
+)
+REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
+ROLES = Resource(_RBAC, "roles", "Role")
+ROLE_BINDINGS = Resource(_RBAC, "rolebindings", "RoleBinding")
+SECRETS = Resource("v1", "secrets", "Secret")
+
+
+def new(
+    resource: Resource, name: str, namespace: str | None = None, metadata: Object | None = None, **content: Any
+) -> Object:
+    """Return an object to be created: `content` is what it has beside its metadata."""
+    named = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": named | (metadata or {}),
+        **content,
+    }
+
+
+def create(
+    api: Api,
+    resource: Resource,
+    name: str,
+    namespace: str | None = None,
+    metadata: Object | None = None,
+    **content: Any,
+) -> Object:
+    """Create an object, and return it as it is stored. Raises ApiError."""
+    return api.create(resource, new(resource, name, namespace, metadata, **content))
+
+
+def namespace(api: Api, name: str) -> None:
+    """Make a namespace, unless it is there."""
+    if api.get(NAMESPACES, name) is None:
+        create(api, NAMESPACES, name)
+
+
+def backend(service: str, port: int | str) -> Object:
+    """Return what leads to a port of a Service, by its number or its name."""
+    return {"service": {"name": service, "port": {"name" if isinstance(port, str) else "number": port}}}
+
+
+def by_hand(
+    namespace: str,
+    name: str,
+    host: str,
+    service: str,
+    port: int | str = 80,
+    *,
+    metadata: Object | None = None,
+    **spec: Any,
+) -> Object:
+    """Return an Ingress that somebody makes by hand: all of a host leads to a Service."""
+    paths = [{"path": "/", "pathType": "Prefix", "backend": backend(service, port)}]
+    rules = [{"host": host, "http": {"paths": paths}}]
+    return new(INGRESSES, name, namespace, metadata, spec={"rules": rules} | spec)

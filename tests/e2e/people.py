@@ -1,0 +1,75 @@
+"""Somebody with some rights and no others: a tenant, a reader, or whoever moves Ingresses in and out."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import yaml
+
+from devcluster.api import SERVICE_ACCOUNTS, SERVICES, Api, ApiError, Object, Resource, wait_for
+from devcluster.build import REPOSITORY
+from devcluster.control_plane import ControlPlane
+from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, create
+
+RIGHTS = REPOSITORY / "docs/commands/examples/mover.yaml"
+"""The rights of whoever moves Ingresses in and out."""
+
+
+def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], namespace: str | None) -> None:
+    """Give rights to a ServiceAccount, which is a namespace and a name; in one namespace or, with None, in all."""
+    roles, bindings = (ROLES, ROLE_BINDINGS) if namespace else (CLUSTER_ROLES, CLUSTER_BINDINGS)
+    create(api, roles, role, namespace, rules=rules)
+    subject = {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
+    of = {"apiGroup": "rbac.authorization.k8s.io", "kind": roles.kind, "name": role}
+    create(api, bindings, role, namespace, roleRef=of, subjects=[subject])
+
+
+def kubeconfig_of(plane: ControlPlane, namespace: str, name: str, folder: Path) -> Path:
+    """Return the kubeconfig of a ServiceAccount."""
+    kubeconfig = folder / f"{name}.kubeconfig"
+    plane.write_kubeconfig(kubeconfig, name, plane.api.service_account_token(namespace, name))
+    return kubeconfig
+
+
+def reader(plane: ControlPlane, folder: Path, name: str, rules: list[Object], namespace: str | None) -> Path:
+    """Return the kubeconfig of somebody who has these rights, in one namespace or, with None, in all."""
+    where = namespace or "default"
+    create(plane.api, SERVICE_ACCOUNTS, name, where)
+    grant(plane.api, (where, name), name, rules, namespace)
+    kubeconfig = kubeconfig_of(plane, where, name, folder)
+    api = Api(plane.url, plane.api.service_account_token(where, name), plane.ca_file)
+    # The API server takes a moment to learn of new rights.
+    wait_for(lambda: said(lambda: api.list(SERVICES, namespace)) is None, 30, what=f"the rights of {name}")
+    return kubeconfig
+
+
+def tenant_of(plane: ControlPlane, namespace: str, *, rights: Sequence[Resource] = (SERVICES,)) -> Api:
+    """Return a client that logs in as a ServiceAccount which may do everything to these of the namespace, no more."""
+    create(plane.api, SERVICE_ACCOUNTS, "tenant", namespace)
+    rules = [
+        {"apiGroups": [each.api_version.rpartition("/")[0]], "resources": [each.plural], "verbs": ["*"]}
+        for each in rights
+    ]
+    grant(plane.api, (namespace, "tenant"), "tenant", rules, namespace)
+    api = Api(plane.url, plane.api.service_account_token(namespace, "tenant"), plane.ca_file)
+    wait_for(lambda: said(lambda: api.list(rights[0], namespace)) is None, 30, what="the tenant's rights")
+    return api
+
+
+def mover(plane: ControlPlane, namespace: str, folder: Path) -> Path:
+    """Return the kubeconfig of somebody who has RIGHTS in a namespace."""
+    create(plane.api, SERVICE_ACCOUNTS, "mover", namespace)
+    for role in yaml.safe_load_all(RIGHTS.read_text(encoding="utf-8")):
+        there = namespace if role["metadata"]["namespace"] == "team-a" else role["metadata"]["namespace"]
+        grant(plane.api, (namespace, "mover"), f"mover-of-{namespace}", role["rules"], there)
+    return kubeconfig_of(plane, namespace, "mover", folder)
+
+
+def said(write: Callable[[], object]) -> str | None:
+    """Return what the policy says against a write, None when it lets it through."""
+    try:
+        write()
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        return str(error)
+    return None
