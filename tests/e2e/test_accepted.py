@@ -17,6 +17,7 @@ from tests.core import made_up
 from tests.core.test_attacks import ATTACKS
 from tests.core.test_cases import CASES
 from tests.core.test_properties import wanted
+from tests.e2e.objects import create
 
 RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "Service": SERVICES}
 GOLDEN = [
@@ -33,7 +34,7 @@ def accepted(plane: ControlPlane, sent: Object) -> Object:
     """Return an object as the API server would store it. Raises ApiError when it would not."""
     namespace = sent["metadata"]["namespace"]
     if plane.api.get(NAMESPACES, namespace) is None:
-        plane.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        create(plane.api, NAMESPACES, namespace)
     return plane.api.request("POST", path_of(RESOURCES[sent["kind"]], namespace), params={"dryRun": "All"}, body=sent)
 
 
@@ -54,7 +55,7 @@ def test_the_service_of_an_attack_is_stored_as_it_was_sent(attack: Path, empty_c
 def test_ingresses_and_httproutes_made_up_at_random_are_accepted(
     empty_cluster: ControlPlane, pytestconfig: pytest.Config
 ) -> None:
-    count, enough = 0, 100 if pytestconfig.getoption("--thorough") else 50
+    count, enough = 0, 100 if pytestconfig.getoption("--thorough") else 25
 
     @settings(
         max_examples=enough,

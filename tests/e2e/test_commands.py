@@ -1,52 +1,31 @@
 """The commands on a real cluster: what `render` prints is taken by the API server, and reading needs few rights."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from devcluster import credentials
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api
+from devcluster.api import INGRESSES, SERVICES
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage
 from devcluster.sync_requests import service
 from tests.core.test_cases import CASES
-from tests.e2e.tenant import tenant_of
+from tests.e2e.objects import namespace as make_namespace
+from tests.e2e.people import kubeconfig_of, tenant_of
+from tests.e2e.shell import run
 from tools import cases
-
-
-def run(
-    plane: ControlPlane, *arguments: str | Path, kubeconfig: Path | None = None
-) -> "subprocess.CompletedProcess[str]":
-    """Return what `kubectl ingress-manager` does, as the user of a kubeconfig: the administrator's by default."""
-    command = [plane.programs.kubectl.path, "ingress-manager", *arguments]
-    environment = environment_of(plane, kubeconfig or plane.kubeconfig)
-    return subprocess.run(
-        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
-
-
-def environment_of(plane: ControlPlane, kubeconfig: Path) -> dict[str, str]:
-    """Return the environment in which kubectl and `ingress-manager` are found, and log in as the kubeconfig says."""
-    kubectl = plane.programs.kubectl.path
-    path = os.pathsep.join((str(Path(sys.executable).parent), str(kubectl.parent), os.environ["PATH"]))
-    return {**os.environ, "PATH": path, "KUBECONFIG": str(kubeconfig)}
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_the_api_server_takes_what_render_prints(form: str, empty_cluster: ControlPlane) -> None:
-    # The longest Ingresses are more than an answer of the API server should be: 40 cases are enough for each format.
+    # Their Ingresses are tried one by one in test_accepted.py.
     by_default = [case for case in CASES if not (case / "settings.yaml").exists()]
-    files = [case / "service.yaml" for case in by_default if cases.stated(case).get(cases.INGRESS)][:40]
+    files = [case / "service.yaml" for case in by_default if cases.stated(case).get(cases.INGRESS)][:5]
     for namespace in {yaml.safe_load(file.read_text(encoding="utf-8"))["metadata"]["namespace"] for file in files}:
-        if empty_cluster.api.get(NAMESPACES, namespace) is None:
-            created = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-            empty_cluster.api.create(NAMESPACES, created)
+        make_namespace(empty_cluster.api, namespace)
     rendered = run(empty_cluster, "render", "-o", form, *files)
     assert rendered.returncode == 0, rendered.stderr
     options = "--dry-run=server", "--validate=strict", "--output=name", "--filename=-"
@@ -74,16 +53,12 @@ def test_render_shows_what_the_cluster_has(cluster: DevCluster, stage: Stage) ->
 
 def test_whoever_may_read_services_needs_no_other_right(empty_cluster: ControlPlane, tmp_path: Path) -> None:
     namespace = "of-a-tenant"
-    empty_cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    tenant: Api = tenant_of(empty_cluster, namespace)
+    make_namespace(empty_cluster.api, namespace)
+    tenant = tenant_of(empty_cluster, namespace)
     made = service({"ingress/http": "true"})
     del made["metadata"]["uid"]
     tenant.create(SERVICES, {**made, "metadata": {**made["metadata"], "namespace": namespace}})
-    token = empty_cluster.api.service_account_token(namespace, "tenant")
-    kubeconfig = tmp_path / "tenant.kubeconfig"
-    credentials.write_kubeconfig(
-        kubeconfig, url=empty_cluster.url, ca_file=empty_cluster.ca_file, user="tenant", token=token
-    )
+    kubeconfig = kubeconfig_of(empty_cluster, namespace, "tenant", tmp_path)
     rendered = run(empty_cluster, "render", "-n", namespace, "-o", "name", kubeconfig=kubeconfig)
     assert (rendered.returncode, rendered.stdout) == (0, "ingress.networking.k8s.io/shop\n")
     assert "With the default settings, because those of the cluster can't be read: Error from server (Forbidden)" in (

@@ -1,6 +1,5 @@
 """HTTPRoutes on a real API server: made, kept, restored and removed as Ingresses are."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, ApiError, Object, Re
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.audit import writes
+from tests.e2e.objects import create
 
 ON = {"ingress/http": "true"}
 TWO_PATHS = "[{path: /}, {host: api.example.com, path: /v1}]"
@@ -93,21 +93,6 @@ def test_both_are_made_and_both_go_with_their_service(both: Routes) -> None:
     both.until("neither", lambda: both.ingress("shop") is None and both.route("shop") is None)
 
 
-def test_the_gateway_accepts_the_httproute(routes: Routes) -> None:
-    routes.create_service("shop", ON)
-
-    def is_accepted(route: Object) -> bool:
-        conditions = [
-            condition for parent in route.get("status", {}).get("parents", []) for condition in parent["conditions"]
-        ]
-        return {(each["type"], each["status"]) for each in conditions} >= {
-            ("Accepted", "True"),
-            ("ResolvedRefs", "True"),
-        }
-
-    routes.until_route("shop", "an HTTPRoute that the Gateway has accepted", is_accepted)
-
-
 def test_hosts_with_other_paths_have_an_httproute_that_comes_and_goes_without_touching_the_first(
     routes: Routes,
 ) -> None:
@@ -137,10 +122,7 @@ def test_what_no_httproute_can_say_is_refused_and_the_one_that_works_stays(route
 
 
 def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(routes: Routes) -> None:
-    metadata = {"name": "blog", "namespace": routes.namespace}
-    spec = {"hostnames": ["blog.example.com"]}
-    made = {"apiVersion": HTTPROUTES.api_version, "kind": "HTTPRoute", "metadata": metadata, "spec": spec}
-    stranger = routes.api.create(HTTPROUTES, made)
+    stranger = create(routes.api, HTTPROUTES, "blog", routes.namespace, spec={"hostnames": ["blog.example.com"]})
     routes.create_service("blog", ON)
     routes.until_event("blog", "HTTPRoute httproute/blog is in the way: it was not made by ingress-manager")
     assert routes.route("blog") == stranger
@@ -161,9 +143,10 @@ def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, bot
     both.until("two HTTPRoutes", lambda: len(both.names(HTTPROUTES)) == 2)
     both.until_ingress("quiet", "the Ingress", lambda _: True)
     for label in ("a", "b"):
-        # Each makes Metacontroller compare what is there with what is wanted.
+        # Each makes Metacontroller compare what is there with what is desired, before it sees what is created later.
         both.api.patch(SERVICES, "quiet", {"metadata": {"labels": {"touched": label}}}, both.namespace)
-        time.sleep(1)
+        both.create_service(f"later-{label}", {**ON, "ingress/host": f"{label}.example.com"})
+        both.until_route(f"later-{label}", "the HTTPRoute of a Service created later", lambda _: True)
     made = [verb for verb, name in writes(serving, both, "httproutes") if name.startswith("quiet")]
     assert made == ["create", "create"]
     assert [verb for verb, name in writes(serving, both, "ingresses") if name == "quiet"] == ["create"]

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
+from devcluster.api import INGRESSES, SERVICES, Object
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, routes, steps_for
 from tests.e2e.audit import until_create_met_an_existing_ingress
@@ -16,20 +16,6 @@ def test_the_story(stage: Stage, record_property: Callable[[str, object], None])
     for step in steps_for(stage):
         step.play(stage)
         record_property(step.done, f"{(time.perf_counter() - stage.acted_at) * 1000:.0f} ms")
-
-
-def test_two_services_of_one_name_in_two_namespaces_have_nothing_to_do_with_each_other(stage: Stage) -> None:
-    other = Stage(stage.api, f"{stage.namespace}-other")
-    stage.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other.namespace}})
-    stage.create_service("shop", {"ingress/http": "true"}, port=80)
-    other.create_service("shop", {"ingress/http": "true"}, port=8080)
-    one = stage.until_ingress("shop", "the Ingress of the one", lambda _: True)
-    two = other.until_ingress("shop", "the Ingress of the other", lambda _: True)
-    assert (routes(one)[0][4], routes(two)[0][4]) == (80, 8080)
-    stage.annotate("shop", "false")
-    stage.until("no Ingress of the one", lambda: stage.ingress("shop") is None)
-    assert other.ingress("shop") == two
-    stage.api.delete(NAMESPACES, other.namespace)
 
 
 def test_a_service_deleted_and_made_again_at_once_has_an_ingress_of_its_own(stage: Stage) -> None:
@@ -53,13 +39,6 @@ def test_however_a_service_is_deleted_it_is_removed_and_so_is_its_ingress(stage:
     assert stage.ingress("shop") is None, "it came back"
 
 
-def test_a_namespace_can_be_deleted_with_all_that_is_in_it(stage: Stage) -> None:
-    stage.create_service("shop", {"ingress/http": "true"})
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
-    stage.api.delete(NAMESPACES, stage.namespace)
-    stage.until("no namespace", lambda: stage.api.get(NAMESPACES, stage.namespace) is None)
-
-
 def test_what_others_add_to_our_ingress_stays(stage: Stage) -> None:
     """An ingress controller, or cert-manager, may write annotations of its own."""
     stage.create_service("shop", {"ingress/http": "true"})
@@ -70,13 +49,6 @@ def test_what_others_add_to_our_ingress_stays(stage: Stage) -> None:
     ingress = stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
     assert ingress["metadata"]["annotations"]["example.com/mark"] == "kept"
     assert ingress["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "ingress-manager", "team": "a"}
-
-
-def test_a_corrected_mistake_is_followed_at_once(stage: Stage) -> None:
-    stage.create_service("shop", {"ingress/http": "yes"})
-    stage.until_event("shop", 'ingress/http: "yes" must be "true" or "false"')
-    stage.act(lambda: stage.annotate("shop", "true"))
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
 
 
 def test_an_ingress_without_metacontrollers_annotation_is_left_alone_until_it_is_put_back(
@@ -92,14 +64,6 @@ def test_an_ingress_without_metacontrollers_annotation_is_left_alone_until_it_is
     assert stage.events("shop") == []
     stage.api.patch(INGRESSES, "shop", {"metadata": {"annotations": {key: "ingress-manager"}}}, stage.namespace)
     stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
-
-
-def test_while_all_is_well_there_is_no_event(stage: Stage) -> None:
-    stage.create_service("shop", {"ingress/http": "true"})
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
-    stage.annotate("shop", "false")
-    stage.until("no Ingress", lambda: stage.ingress("shop") is None)
-    assert stage.events("shop") == []
 
 
 def is_owned_by(service: Object, ingress: Object) -> bool:

@@ -3,21 +3,16 @@
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from bench.gateway import gateway_figures
 from devcluster import gateway
-from devcluster.api import INGRESSES, SERVICES, Api, Object, Resource, path_of, wait_for
+from devcluster.api import INGRESSES, SERVICES, Api, Object, path_of, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.gateway import Answer
+from tests.e2e.objects import GATEWAY_CLASSES, GATEWAYS, INGRESS_CLASSES, by_hand, create
 from tests.e2e.traffic import ON, Place, backend
-
-GATEWAYS = Resource("gateway.networking.k8s.io/v1", "gateways", "Gateway")
-GATEWAY_CLASSES = Resource("gateway.networking.k8s.io/v1", "gatewayclasses", "GatewayClass", namespaced=False)
-INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
 
 
 def test_a_service_is_served_once_it_is_annotated(place: Place) -> None:
@@ -126,19 +121,17 @@ def answer_of(answer: Answer) -> str:
 
 def ingress(name: str, host: str, class_name: str | None) -> Object:
     """Return an Ingress in the namespace `ingress` that somebody has made by hand."""
-    service = {"name": name, "port": {"number": 80}}
-    paths = [{"path": "/", "pathType": "Prefix", "backend": {"service": service}}]
-    spec: dict[str, Any] = {"rules": [{"host": host, "http": {"paths": paths}}]}
-    if class_name is not None:
-        spec["ingressClassName"] = class_name
-    metadata = {"name": f"by-hand-{class_name or 'no-class'}", "namespace": "ingress"}
-    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
+    of_class: Object = {"ingressClassName": class_name} if class_name else {}
+    return by_hand("ingress", f"by-hand-{class_name or 'no-class'}", host, name, **of_class)
+
+
+ADDRESS = [{"ip": "192.0.2.1"}]
 
 
 @pytest.fixture
 def with_an_address(serving: DevCluster) -> Iterator[None]:
     """Give the gateway an address, as a cloud does. Then Traefik writes it to the status of what it serves."""
-    address(serving.api, [{"ip": "192.0.2.1"}])
+    address(serving.api, ADDRESS)
     yield
     address(serving.api, None)
 
@@ -162,9 +155,8 @@ def written_by_the_gateway(cluster: DevCluster, plural: str) -> set[str]:
 @pytest.mark.usefixtures("with_an_address")
 def test_an_ingress_of_another_class_or_of_none_is_neither_served_nor_written_to(serving: DevCluster) -> None:
     place = Place(serving, "ingress")
-    nginx = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "nginx"}}
     with contextlib.ExitStack() as exits:
-        place.api.create(INGRESS_CLASSES, nginx | {"spec": {"controller": "k8s.io/ingress-nginx"}})
+        create(place.api, INGRESS_CLASSES, "nginx", spec={"controller": "k8s.io/ingress-nginx"})
         exits.callback(place.api.delete, INGRESS_CLASSES, "nginx")
         service = exits.enter_context(place.service("stranger", {}))
         exits.enter_context(Backend(service))
@@ -176,7 +168,7 @@ def test_an_ingress_of_another_class_or_of_none_is_neither_served_nor_written_to
         later = exits.enter_context(place.service("later"))
         exits.enter_context(Backend(later))
         place.until_served(place.host("later"))
-        wait_for(lambda: "later" in written_by_the_gateway(serving, "ingresses"), what="the status of the later one")
+        wait_for(lambda: only(place, "later")["status"]["loadBalancer"].get("ingress") == ADDRESS, what="the address")
         place.until_404_page(place.host("stranger"))
         assert not {"by-hand-nginx", "by-hand-no-class"} & written_by_the_gateway(serving, "ingresses")
 
@@ -198,42 +190,21 @@ def test_an_httproute_of_a_gateway_of_another_class_is_neither_served_nor_writte
     ours = place.api.get(GATEWAYS, "ingress-manager", gateway.NAME)
     assert ours is not None
     with contextlib.ExitStack() as exits:
-        other_class = {"metadata": {"name": "other"}, "spec": {"controllerName": "example.com/other"}}
-        place.api.create(GATEWAY_CLASSES, kind(GATEWAY_CLASSES) | other_class)
+        create(place.api, GATEWAY_CLASSES, "other", spec={"controllerName": "example.com/other"})
         exits.callback(place.api.delete, GATEWAY_CLASSES, "other")
-        other = {"metadata": {"name": "other", "namespace": gateway.NAME}}
-        place.api.create(GATEWAYS, kind(GATEWAYS) | other | {"spec": ours["spec"] | {"gatewayClassName": "other"}})
+        create(place.api, GATEWAYS, "other", gateway.NAME, spec=ours["spec"] | {"gatewayClassName": "other"})
         exits.callback(place.api.delete, GATEWAYS, "other", gateway.NAME)
         service = exits.enter_context(place.service("other-gateway", {}))
         exits.enter_context(Backend(service))
         parent = {"name": "other", "namespace": gateway.NAME, "sectionName": "http"}
         rules = [{"backendRefs": [{"name": "other-gateway", "port": 80}]}]
-        metadata = {"name": "by-hand-other-gateway", "namespace": "httproute"}
         spec = {"parentRefs": [parent], "hostnames": [host], "rules": rules}
-        place.api.create(place.made, kind(place.made) | {"metadata": metadata, "spec": spec})
-        exits.callback(place.api.delete, place.made, metadata["name"], "httproute")
+        create(place.api, place.made, "by-hand-other-gateway", "httproute", spec=spec)
+        exits.callback(place.api.delete, place.made, "by-hand-other-gateway", "httproute")
         later = exits.enter_context(place.service("later"))
         exits.enter_context(Backend(later))
         place.until_served(place.host("later"))
         wait_for(lambda: "later" in written_by_the_gateway(serving, "httproutes"), what="the status of the later one")
         place.until_404_page(host)
-        assert metadata["name"] not in written_by_the_gateway(serving, "httproutes")
+        assert "by-hand-other-gateway" not in written_by_the_gateway(serving, "httproutes")
         assert "other" not in written_by_the_gateway(serving, "gateways")
-
-
-def kind(resource: Resource) -> Object:
-    return {"apiVersion": resource.api_version, "kind": resource.kind}
-
-
-def test_a_short_run_of_the_gateways_benchmark_gives_all_its_figures(serving: DevCluster) -> None:
-    names = [figure.name for figure in gateway_figures(serving, lambda _: None, samples=1)]
-    assert names == [
-        "Ingress: from the annotation to the first 200, median of 1",
-        "worst",
-        "Ingress deleted: visitors see the 404 page for, median of 1",
-        "worst",
-        "HTTPRoute: from the annotation to the first 200, median of 1",
-        "worst",
-        "HTTPRoute deleted: visitors see the 404 page for, median of 1",
-        "worst",
-    ]

@@ -1,0 +1,162 @@
+"""What the engine and Traefik may do, by the API server's authorizer, and what they do, by its audit log."""
+
+from collections.abc import Iterable
+
+import pytest
+import yaml
+
+from devcluster import gateway
+from devcluster.build import REPOSITORY
+from devcluster.cluster import DevCluster
+from devcluster.story import Stage
+from tests.e2e.audit import READS
+from tests.e2e.objects import REVIEWS, create
+
+EVERYTHING = "get list watch create update patch delete"
+WRITES = "create update patch delete"
+ENGINE = {
+    True: [
+        "get list watch services",
+        "list watch create update delete ingresses.networking.k8s.io",
+        "list watch namespaces",
+        "create patch events",
+        "list watch decoratorcontrollers.metacontroller.k8s.io",
+        "create leases.coordination.k8s.io metacontroller",
+    ],
+    False: [
+        f"{WRITES} deletecollection services",
+        "update patch services/status",
+        "update patch services/finalizers",
+        "deletecollection ingresses.networking.k8s.io",
+        "update patch ingresses.networking.k8s.io/status",
+        f"{EVERYTHING} secrets",
+        f"{EVERYTHING} secrets metacontroller",
+        f"{EVERYTHING} configmaps",
+        f"{EVERYTHING} pods",
+        "create pods/exec",
+        f"{EVERYTHING} deployments.apps",
+        "create serviceaccounts/token",
+        "impersonate users",
+        f"{EVERYTHING} clusterroles.rbac.authorization.k8s.io",
+        "bind escalate clusterroles.rbac.authorization.k8s.io",
+        f"{WRITES} namespaces",
+        "get list watch delete events",
+        f"{WRITES} decoratorcontrollers.metacontroller.k8s.io",
+        "create get update leases.coordination.k8s.io kube-system",
+    ],
+}
+"""What it may do and what not: verbs, a kind, and for some a namespace; the others are asked for in all namespaces."""
+
+TRAEFIK = {
+    True: [
+        "list watch ingresses.networking.k8s.io",
+        "update ingresses.networking.k8s.io/status",
+        "list watch services",
+        "list watch secrets",
+        "list watch endpointslices.discovery.k8s.io",
+        "list watch nodes",
+        "list watch ingressclasses.networking.k8s.io",
+    ],
+    False: [
+        f"{WRITES} deletecollection ingresses.networking.k8s.io",
+        f"{WRITES} services",
+        "update patch services/status",
+        f"get {WRITES} secrets",
+        f"get {WRITES} secrets kube-system",
+        f"{WRITES} endpointslices.discovery.k8s.io",
+        f"{WRITES} nodes",
+        "get create nodes/proxy",
+        f"{WRITES} ingressclasses.networking.k8s.io",
+        f"{EVERYTHING} configmaps",
+        f"{EVERYTHING} configmaps {gateway.NAME}",
+        f"{EVERYTHING} pods",
+        f"{EVERYTHING} pods {gateway.NAME}",
+        f"create pods/exec {gateway.NAME}",
+        f"{EVERYTHING} deployments.apps {gateway.NAME}",
+        f"create serviceaccounts/token {gateway.NAME}",
+        f"{EVERYTHING} namespaces",
+        "create patch events",
+        "impersonate users",
+        f"{EVERYTHING} clusterroles.rbac.authorization.k8s.io",
+        "bind escalate clusterroles.rbac.authorization.k8s.io",
+    ],
+}
+VERBS = {*EVERYTHING.split(), "deletecollection", "impersonate", "bind", "escalate"}
+WATCHED = {"endpointslices", "ingressclasses", "ingresses", "nodes", "secrets", "services"}
+
+
+def is_allowed(cluster: DevCluster, user: str, verb: str, kind: str, namespace: str) -> bool:
+    """Return whether the API server's authorizer lets a ServiceAccount do this."""
+    name, _, subresource = kind.partition("/")
+    plural, _, group = name.partition(".")
+    asked = {"verb": verb, "group": group, "resource": plural, "subresource": subresource, "namespace": namespace}
+    of = user.split(":")[2]
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{of}", "system:authenticated"]
+    answer = create(cluster.api, REVIEWS, "", spec={"user": user, "groups": groups, "resourceAttributes": asked})
+    return bool(answer["status"]["allowed"])
+
+
+def wrongly_judged(cluster: DevCluster, user: str, rights: dict[bool, list[str]]) -> list[str]:
+    """Return what a user may do and should not, and the other way round."""
+    wrong = []
+    for allowed, lines in rights.items():
+        for line in lines:
+            words = line.split()
+            verbs = [word for word in words if word in VERBS]
+            kind, *namespace = words[len(verbs) :]
+            wrong += [
+                f"{verb} {kind} {namespace}"
+                for verb in verbs
+                if is_allowed(cluster, user, verb, kind, "".join(namespace)) is not allowed
+            ]
+    return wrong
+
+
+def test_the_api_servers_authorizer_says_what_metacontroller_may_do(cluster: DevCluster) -> None:
+    assert wrongly_judged(cluster, cluster.engine_user, ENGINE) == []
+
+
+def test_the_api_servers_authorizer_says_what_traefik_may_do(cluster: DevCluster) -> None:
+    assert wrongly_judged(cluster, gateway.USER, TRAEFIK) == []
+
+
+def tried(cluster: DevCluster, user: str) -> set[tuple[str, str, str]]:
+    """Return what a user has asked the API server for: verb, kind and subresource. None of it was forbidden."""
+    asked = {}
+    for event in cluster.audit_events():
+        if event["user"]["username"] == user:
+            about = event.get("objectRef", {})
+            what = (event["verb"], about.get("resource", event["requestURI"]), about.get("subresource", ""))
+            asked[what] = event["annotations"]["authorization.k8s.io/decision"]
+    assert [what for what, decision in asked.items() if decision == "forbid"] == []
+    return set(asked)
+
+
+def test_the_engine_never_tries_what_it_may_not_do(cluster: DevCluster, stage: Stage) -> None:
+    stage.create_service("shop", {"ingress/http": "true"})
+    stage.until_ingress("shop", "the Ingress", lambda _: True)
+    assert {kind for verb, kind, _ in tried(cluster, cluster.engine_user) if verb not in READS} <= {
+        "ingresses",
+        "events",
+        "leases",
+    }
+
+
+def expect_of_traefik(cluster: DevCluster, watched: Iterable[str]) -> None:
+    """Fail unless Traefik watches these kinds, and writes nothing but status."""
+    if reason := gateway.lacking():
+        pytest.skip(reason)
+    asked = tried(cluster, gateway.USER)
+    assert {kind for verb, kind, _ in asked if verb == "watch"} == set(watched)
+    assert {(verb, part) for verb, _, part in asked if verb not in READS} <= {("update", "status")}
+
+
+def test_traefik_never_tries_what_it_may_not_do_and_writes_nothing_but_status(cluster: DevCluster) -> None:
+    expect_of_traefik(cluster, WATCHED)
+
+
+def test_every_kind_that_traefik_watches_for_httproutes_is_granted_and_no_other(serving: DevCluster) -> None:
+    role, *_ = yaml.safe_load_all((REPOSITORY / "gateway/gateway-api/rbac.yaml").read_text(encoding="utf-8"))
+    expect_of_traefik(
+        serving, WATCHED | {kind for rule in role["rules"] if "watch" in rule["verbs"] for kind in rule["resources"]}
+    )
