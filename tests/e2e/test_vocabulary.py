@@ -95,9 +95,8 @@ def test_opting_out_works_whatever_else_is_wrong(stage: Stage) -> None:
     stage.until("no Ingress", lambda: stage.ingress("shop") is None)
 
 
-def test_in_a_pause_nothing_changes_and_no_event_says_so_and_then_the_new_settings_are_followed(
-    cluster: DevCluster, stage: Stage
-) -> None:
+def test_while_paused_nothing_changes_and_no_event_says_so(cluster: DevCluster, stage: Stage) -> None:
+    """Afterwards, new settings are followed."""
     published(stage)
     before = stage.ingress("shop")
     settings = yaml.safe_load(cluster.settings_file.read_text())
