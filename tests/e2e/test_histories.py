@@ -6,7 +6,6 @@ import pytest
 
 from devcluster.cluster import DevCluster
 from tests.histories.rounds import Rounds, Seen, made_up_plan, script
-from tests.histories.steps import made_up_steps
 
 pytestmark = pytest.mark.thorough
 
@@ -28,8 +27,7 @@ def test_with_faults_what_stands_in_the_end_is_what_the_docs_say(
     record_property("figures", f"{HISTORIES} histories of {STEPS} steps, with {dict(rounds.seen.faults)}")
 
 
-def test_a_history_is_made_of_the_same_steps_for_a_seed_and_is_written_as_commands() -> None:
-    steps = made_up_steps("1", STEPS)
-    assert steps == made_up_steps("1", STEPS) != made_up_steps("2", STEPS)
-    commands = script(steps, [None] * STEPS, "history-0")
-    assert commands.count("kubectl") == STEPS + 1
+def test_a_history_is_made_of_the_same_steps_for_a_seed_and_can_be_read() -> None:
+    plan, again, other = (made_up_plan(seed, 1, STEPS, faults=True) for seed in ("1", "1", "2"))
+    assert plan == again != other
+    assert script(plan).count(". ") >= STEPS

@@ -90,7 +90,7 @@ def test_while_what_was_deleted_is_restored_nothing_but_the_service_and_the_404_
         try:
             for number in range(3):
                 uid = only(place, "restored")["metadata"]["uid"]
-                place.api.delete(place.made, "restored", place.namespace, uid=uid)
+                place.api.delete(place.resource, "restored", place.namespace, uid=uid)
                 wait_for(lambda uid=uid: is_another(place, "restored", uid), what="a new one")  # type: ignore[misc]
                 # Traefik may still serve what was deleted. It takes up changes in their order: what serves this host
                 # has learned of the new one.
@@ -103,13 +103,13 @@ def test_while_what_was_deleted_is_restored_nothing_but_the_service_and_the_404_
 
 
 def only(place: Place, name: str) -> Object:
-    found = place.api.get(place.made, name, place.namespace)
+    found = place.api.get(place.resource, name, place.namespace)
     assert found is not None
     return found
 
 
 def is_another(place: Place, name: str, uid: str) -> bool:
-    found = place.api.get(place.made, name, place.namespace)
+    found = place.api.get(place.resource, name, place.namespace)
     return found is not None and found["metadata"]["uid"] != uid
 
 
@@ -199,8 +199,8 @@ def test_an_httproute_of_a_gateway_of_another_class_is_neither_served_nor_writte
         parent = {"name": "other", "namespace": gateway.NAME, "sectionName": "http"}
         rules = [{"backendRefs": [{"name": "other-gateway", "port": 80}]}]
         spec = {"parentRefs": [parent], "hostnames": [host], "rules": rules}
-        create(place.api, place.made, "by-hand-other-gateway", "httproute", spec=spec)
-        exits.callback(place.api.delete, place.made, "by-hand-other-gateway", "httproute")
+        create(place.api, place.resource, "by-hand-other-gateway", "httproute", spec=spec)
+        exits.callback(place.api.delete, place.resource, "by-hand-other-gateway", "httproute")
         later = exits.enter_context(place.service("later"))
         exits.enter_context(Backend(later))
         place.until_served(place.host("later"))

@@ -38,7 +38,7 @@ class Place:
         return self.cluster.gateway
 
     @property
-    def made(self) -> Resource:
+    def resource(self) -> Resource:
         """Return what is made for a Service here."""
         return {"ingress": INGRESSES, "httproute": HTTPROUTES}[self.namespace]
 

@@ -129,13 +129,13 @@ class Keeper:
             with self.down("hook"), answering(port, fault.answer):
                 yield
         else:
-            with standing_still(self._cluster.parts[fault.part], fault):
+            with held_still(self._cluster.parts[fault.part], fault):
                 yield
         self.until_up()
 
 
 @contextlib.contextmanager
-def standing_still(process: Process, fault: Fault) -> Iterator[None]:
+def held_still(process: Process, fault: Fault) -> Iterator[None]:
     """Stop a process as long as the fault says, at a stretch or again and again."""
 
     def act() -> None:

@@ -1,6 +1,6 @@
 """What the docs say becomes of a Service: a model, written from docs/ and not from hooks/.
 
-An object of a Service's name is a `Standing`: ours, with Metacontroller's mark or without it, or a stranger's. None is
+An object of a Service's name is a `Observed`: ours, with Metacontroller's mark or without it, or a stranger's. None is
 nothing. While something is under way, several are possible. Once everything has settled, `Model.expected` says which.
 """
 
@@ -98,7 +98,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Observed:
     """An object of the Service's name."""
 
     owner: str
@@ -127,7 +127,7 @@ def body_of(ingress: dict[str, Any]) -> str:
     return json.dumps([labels.get(LABEL), annotations, ingress["spec"]], sort_keys=True)
 
 
-def wanted(name: str, namespace: str, service: Service, settings: Settings) -> tuple[str, str]:
+def desired(name: str, namespace: str, service: Service, settings: Settings) -> tuple[str, str]:
     """Return what a Service is to have: OFF, REFUSED and a word of the reason, or "ingress" and its body."""
     if service.annotations.get("ingress/http", "false") == "false":
         return OFF, ""
@@ -191,11 +191,11 @@ def port_of(service: Service) -> int | None:
     return next((int(port["port"]) for port in tcp if port["name"] == "http"), None)
 
 
-def is_forbidden(standing: Standing, namespace: str, service: Service | None, settings: Settings) -> bool:
+def is_forbidden(observed: Observed, namespace: str, service: Service | None, settings: Settings) -> bool:
     """Return whether the settings forbid what ingress-manager wrote: docs/settings.md, "Forbidden are"."""
-    _, annotations, spec = json.loads(standing.record)
+    _, annotations, spec = json.loads(observed.record)
     hosts = [rule["host"] for rule in spec["rules"]]
-    present = json.loads(standing.body)[1]
+    present = json.loads(observed.body)[1]
     return (
         (service is not None and service.external)
         or any(not host.endswith(f".{namespace}.example.com") and not settings.shared for host in hosts)
@@ -204,13 +204,13 @@ def is_forbidden(standing: Standing, namespace: str, service: Service | None, se
     )
 
 
-def merged(standing: Standing | None, wanted: str) -> str:
-    """Return the body that an Ingress gets: what is wanted, and what others have added to it."""
-    if standing is None:
-        return wanted
-    label, annotations, spec = json.loads(wanted)
-    _, written_annotations, written_spec = json.loads(standing.record)
-    _, present_annotations, present_spec = json.loads(standing.body)
+def merged(observed: Observed | None, desired: str) -> str:
+    """Return the body that an Ingress gets: what is desired, and what others have added to it."""
+    if observed is None:
+        return desired
+    label, annotations, spec = json.loads(desired)
+    _, written_annotations, written_spec = json.loads(observed.record)
+    _, present_annotations, present_spec = json.loads(observed.body)
     annotations = {
         key: present_annotations[key] for key in present_annotations.keys() - written_annotations
     } | annotations
@@ -226,54 +226,54 @@ class Model:
     namespace: str
     service: Service | None = None
     settings: Settings = field(default_factory=Settings)
-    possible: set[Standing | None] = field(default_factory=lambda: {None})
+    possible: set[Observed | None] = field(default_factory=lambda: {None})
     recent: list[tuple[Service | None, Settings]] = field(default_factory=list)
     """What ingress-manager may not have seen the end of yet: since everything had settled last, oldest first."""
     waits: bool = False
     """Whether the name was taken. Then it can take a quarter of the Service's age until it is tried again."""
 
-    def settled(self, standing: Standing | None, service: Service | None, settings: Settings) -> Standing | None:
+    def settled(self, observed: Observed | None, service: Service | None, settings: Settings) -> Observed | None:
         """Return what becomes of an object when nothing else happens."""
-        if standing is not None and not standing.owner:
-            return standing
-        if standing is not None and (service is None or standing.owner != service.uid):
-            standing = None  # the garbage collector removes what belongs to a Service that is gone
+        if observed is not None and not observed.owner:
+            return observed
+        if observed is not None and (service is None or observed.owner != service.uid):
+            observed = None  # the garbage collector removes what belongs to a Service that is gone
         if service is None:
             return None
-        if standing is not None and not standing.marked:
-            return standing
-        kind, body = wanted(self.name, self.namespace, service, settings)
-        if standing is not None and is_forbidden(standing, self.namespace, service, settings):
-            standing = None  # it goes first, whatever comes then
+        if observed is not None and not observed.marked:
+            return observed
+        kind, body = desired(self.name, self.namespace, service, settings)
+        if observed is not None and is_forbidden(observed, self.namespace, service, settings):
+            observed = None  # it goes first, whatever comes then
         if settings.paused or kind == REFUSED:
-            return standing
-        return None if kind == OFF else Standing(service.uid, merged(standing, body), body)
+            return observed
+        return None if kind == OFF else Observed(service.uid, merged(observed, body), body)
 
-    def expected(self) -> set[Standing | None]:
+    def expected(self) -> set[Observed | None]:
         """Return what may stand once everything has settled."""
-        return {self.settled(standing, self.service, self.settings) for standing in self.possible}
+        return {self.settled(observed, self.service, self.settings) for observed in self.possible}
 
     def changed(self) -> None:
         """Note that the Service, the settings or the object has changed: ingress-manager may be anywhere in between."""
         self.recent.append((self.service, self.settings))
         reached = set(self.possible)
         while True:
-            more = {self.settled(standing, *state) for standing in reached for state in self.recent} - reached
+            more = {self.settled(observed, *state) for observed in reached for state in self.recent} - reached
             if not more:
                 break
             reached |= more
         self.possible = reached
 
-    def settle(self, seen: set[Standing | None]) -> None:
-        """Note that everything has settled, and what stands: one of `seen`, which differ only in what was written."""
+    def settle(self, seen: set[Observed | None]) -> None:
+        """Note that everything has settled, and what is there: one of `seen`, which differ only in what was written."""
         self.possible, self.recent, self.waits = seen, [(self.service, self.settings)], False
 
     def may_be_written(self, body: str) -> bool:
-        """Return whether ingress-manager may have written this: it is wanted, or was since everything had settled."""
+        """Return whether ingress-manager may have written this: it is desired, or was since everything had settled."""
         return any(
             service is not None
             and not settings.paused
-            and wanted(self.name, self.namespace, service, settings) == ("ingress", body)
+            and desired(self.name, self.namespace, service, settings) == ("ingress", body)
             for service, settings in self.recent
         )
 
@@ -281,13 +281,13 @@ class Model:
         """Return whether there was a reason to delete the Ingress since everything had settled."""
         made = {self.settled(None, *state) for state in self.recent}
         there = [each for each in self.possible | made if each]
-        return any(self.goes(standing, *state) for standing in there for state in self.recent)
+        return any(self.goes(observed, *state) for observed in there for state in self.recent)
 
-    def goes(self, standing: Standing, service: Service | None, settings: Settings) -> bool:
+    def goes(self, observed: Observed, service: Service | None, settings: Settings) -> bool:
         """Return whether an object is deleted, even if another one is then made in its place."""
-        ours = service is not None and standing.owner == service.uid and standing.marked
-        return self.settled(standing, service, settings) is None or (
-            ours and is_forbidden(standing, self.namespace, service, settings)
+        ours = service is not None and observed.owner == service.uid and observed.marked
+        return self.settled(observed, service, settings) is None or (
+            ours and is_forbidden(observed, self.namespace, service, settings)
         )
 
     def edited(self, edit: Mapping[str, Any]) -> None:
@@ -301,10 +301,10 @@ class Model:
         self.possible = {replace(found, marked=False) for found in ours}
         self.changed()
 
-    def found(self, standing: Standing | None) -> None:
+    def found(self, observed: Observed | None) -> None:
         """Note that there was nothing at the name, or a stranger's object, at one moment."""
-        self.waits = self.waits or standing is not None
-        self.possible = {standing}
+        self.waits = self.waits or observed is not None
+        self.possible = {observed}
         self.changed()
 
 
@@ -326,15 +326,15 @@ def apply_edit(ingress: dict[str, Any], edit: Mapping[str, Any]) -> None:
         path.update(edit.get("path", {}))
 
 
-def with_edit(standing: Standing, edit: Mapping[str, Any]) -> Standing:
+def with_edit(observed: Observed, edit: Mapping[str, Any]) -> Observed:
     """Return an object after somebody has changed it."""
-    label, annotations, spec = json.loads(standing.body)
+    label, annotations, spec = json.loads(observed.body)
     ingress = {"metadata": {"labels": {LABEL: label} if label else {}, "annotations": annotations}, "spec": spec}
     apply_edit(ingress, edit)
-    return replace(standing, body=body_of(ingress))
+    return replace(observed, body=body_of(ingress))
 
 
-def matches(seen: Standing | None, expected: Iterable[Standing | None]) -> bool:
+def matches(seen: Observed | None, expected: Iterable[Observed | None]) -> bool:
     """Return whether what is seen is possible. What was written last isn't seen."""
-    blank = {standing and replace(standing, record="") for standing in expected}
+    blank = {observed and replace(observed, record="") for observed in expected}
     return (seen and replace(seen, record="")) in blank

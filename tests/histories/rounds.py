@@ -1,6 +1,7 @@
 """Rounds: many histories are played side by side, step by step, each in a namespace of its own, and compared."""
 
 import itertools
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -8,13 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from random import Random
 
-import yaml
-
 from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, ApiError, Object, wait_for
 from devcluster.cluster import DevCluster
 from tests.histories.faults import STORES, Fault, Keeper, made_up_fault
-from tests.histories.model import REFUSED, Model, Settings, Standing, matches, wanted
-from tests.histories.steps import Diverged, Place, Step, certainly, made_up_steps, standing_of
+from tests.histories.model import REFUSED, Model, Observed, Settings, desired, matches
+from tests.histories.steps import Diverged, Place, Step, certainly, made_up_steps, observed_of
 from tests.histories.writes import Writes
 
 CLIENTS = 12
@@ -194,19 +193,19 @@ class Rounds:
 
     def _compare(
         self, places: Sequence[Place], wrong: Container[int]
-    ) -> tuple[list[tuple[Model, set[Standing | None]]], list[tuple[int, Model, Standing | None]]]:
+    ) -> tuple[list[tuple[Model, set[Observed | None]]], list[tuple[int, Model, Observed | None]]]:
         """Return what is as it should be, with what may stand; and what is not, with the history's number before it."""
         ingresses = self._ingresses()
-        same: list[tuple[Model, set[Standing | None]]] = []
-        different: list[tuple[int, Model, Standing | None]] = []
+        same: list[tuple[Model, set[Observed | None]]] = []
+        different: list[tuple[int, Model, Observed | None]] = []
         for index, place in enumerate(places):
             for name, model in place.models.items() if index not in wrong else ():
-                stands = standing_of(ingresses.get((place.namespace, name)))
-                right = {found for found in model.expected() if matches(stands, [found])}
+                observed = observed_of(ingresses.get((place.namespace, name)))
+                right = {found for found in model.expected() if matches(observed, [found])}
                 if right:
                     same.append((model, right))
                 else:
-                    different.append((index, model, stands))
+                    different.append((index, model, observed))
         return same, different
 
     def _settle(self, places: Sequence[Place], wrong: dict[int, str], when: str, patience: float, end: bool) -> None:
@@ -227,9 +226,9 @@ class Rounds:
             time.sleep(STEADY if settled else pause)
             pause, steady = min(pause * 1.5, 0.5), settled
         self.seen.slowest = max(self.seen.slowest, (time.monotonic() - began, last))
-        for index, model, stands in different:
+        for index, model, observed in different:
             if end or not model.waits:
-                wrong.setdefault(index, f"{when}: {told(model, stands)}")
+                wrong.setdefault(index, f"{when}: {told(model, observed)}")
         for index, why in self.writes.check(places).items():
             wrong.setdefault(index, f"{when}: {why}")
         for model, found in same:
@@ -244,7 +243,7 @@ class Rounds:
         for index, place in enumerate(places):
             for name, model in place.models.items():
                 if model.service and index not in wrong:
-                    kind, reason = wanted(name, place.namespace, model.service, model.settings)
+                    kind, reason = desired(name, place.namespace, model.service, model.settings)
                     if kind == REFUSED:
                         refused[model.service.uid] = (index, name, reason)
 
@@ -280,35 +279,31 @@ def play_step(history: Sequence[Step], place: Place, number: int) -> str | None:
     return None
 
 
-def told(model: Model, stands: Standing | None) -> str:
+def told(model: Model, observed: Observed | None) -> str:
     """Return what is wrong at one name, in lines."""
     expected = "\n    or ".join(sorted(map(described, model.expected())))
     state = model.service or "no Service"
-    return (
-        f"{model.namespace}/{model.name}: {described(stands)}\n  is not {expected}\n  for {state} with {model.settings}"
-    )
+    return f"{model.namespace}/{model.name}: {described(observed)}\n  is not {expected}\n  for {state} with {model.settings}"
 
 
-def described(standing: Standing | None) -> str:
+def described(observed: Observed | None) -> str:
     """Return an object in words."""
-    if standing is None:
+    if observed is None:
         return "nothing"
-    if not standing.owner:
-        return f"a stranger's Ingress {standing.body}"
-    return f"an Ingress{'' if standing.marked else ' without the mark'} of Service {standing.owner}: {standing.body}"
+    if not observed.owner:
+        return f"a stranger's Ingress {observed.body}"
+    return f"an Ingress{'' if observed.marked else ' without the mark'} of Service {observed.owner}: {observed.body}"
 
 
-def script(steps: Sequence[Step], events: Sequence[Event], namespace: str) -> str:
-    """Return a history as commands of kubectl, with what else happened as comments."""
-    lines = [f"kubectl create namespace {namespace}"]
-    for step, event in zip(steps, events, strict=True):
+def script(plan: Plan) -> str:
+    """Return the first history of a plan, in lines, with what else happened."""
+    lines = []
+    for number, (step, event) in enumerate(zip(plan.histories[0], plan.events, strict=True), start=1):
         if isinstance(event, Settings):
-            text = yaml.safe_dump(event.as_file(), sort_keys=False)
-            lines += ["# The hook is started with these settings, and every Service is labelled anew:"]
-            lines += [f"#   {line}" for line in text.splitlines()]
+            lines.append(f"   with the settings {json.dumps(event.as_file())}")
         elif event:
-            lines.append(f"# Meanwhile: {event}")
-        lines.append(step.written(namespace))
+            lines.append(f"   while: {event}")
+        lines.append(f"{number}. {step}")
     return "\n".join(lines)
 
 

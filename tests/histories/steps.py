@@ -1,4 +1,4 @@
-"""What owners, strangers and attackers do: steps, made up at random, that can be played, and written as commands."""
+"""What owners, strangers and attackers do: steps, made up at random, that can be played."""
 
 import functools
 import json
@@ -17,8 +17,8 @@ from tests.histories.model import (
     TIMEOUT,
     VALUES,
     Model,
+    Observed,
     Service,
-    Standing,
     apply_edit,
     body_of,
 )
@@ -95,21 +95,21 @@ def is_strangers(ingress: Object) -> bool:
     return STRANGERS in (ingress["metadata"].get("labels") or {})
 
 
-def standing_of(ingress: Object | None) -> Standing | None:
+def observed_of(ingress: Object | None) -> Observed | None:
     """Return what an Ingress is to the model."""
     if ingress is None:
         return None
     metadata = ingress["metadata"]
     if is_strangers(ingress):
-        return Standing("", json.dumps([metadata["uid"], metadata["resourceVersion"]]))
+        return Observed("", json.dumps([metadata["uid"], metadata["resourceVersion"]]))
     owners = metadata.get("ownerReferences") or [{"uid": "no owner"}]
     marked = MARK in (metadata.get("annotations") or {})
-    return Standing(owners[0]["uid"], body_of(ingress), marked=marked)
+    return Observed(owners[0]["uid"], body_of(ingress), marked=marked)
 
 
 @dataclass(frozen=True)
 class Step:
-    """Something that somebody does at one name: `kind` is a key of PLAYED and of WRITTEN."""
+    """Something that somebody does at one name: `kind` is a key of PLAYED."""
 
     kind: str
     name: str
@@ -120,9 +120,8 @@ class Step:
         if not place.gone:
             PLAYED[self.kind](place, self.name, self.about)
 
-    def written(self, namespace: str) -> str:
-        """Return it as a command."""
-        return WRITTEN[self.kind](namespace, self.name, self.about)
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}" + (f": {json.dumps(self.about)}" if self.about else "")
 
 
 def service_object(namespace: str, name: str, about: Mapping[str, Any]) -> Object:
@@ -306,7 +305,7 @@ def change_ours(place: Place, name: str, change: Callable[[Object], None], tell:
             raise
         # It may have been carried out.
         now = place.ingress(name)
-        if now is None or now["metadata"]["resourceVersion"] == before or standing_of(now) != standing_of(found):
+        if now is None or now["metadata"]["resourceVersion"] == before or observed_of(now) != observed_of(found):
             # Either it wasn't, or it was repaired since.
             place.models[name].changed()
             maybe(place.models[name], tell)
@@ -341,7 +340,7 @@ def create_strangers(place: Place, name: str, about: Mapping[str, Any]) -> None:
             return
         made = now  # the answer to an earlier try was lost
     place.strangers.add(made["metadata"]["uid"])
-    place.models[name].found(standing_of(made))
+    place.models[name].found(observed_of(made))
 
 
 def delete_strangers(place: Place, name: str, _about: Mapping[str, Any]) -> None:
@@ -374,74 +373,6 @@ PLAYED: dict[str, Callable[[Place, str, Mapping[str, Any]], None]] = {
     "create stranger's": create_strangers,
     "delete stranger's": delete_strangers,
     "delete namespace": delete_namespace,
-}
-
-
-def kubectl(namespace: str, command: str, obj: Object | None = None) -> str:
-    """Return a command of kubectl; `obj` is given to it on standard input."""
-    given = f" <<'END'\n{json.dumps(obj, indent=1)}\nEND" if obj is not None else ""
-    return f"kubectl --namespace {namespace} {command}{given}"
-
-
-def patch_text(patch: Object) -> str:
-    """Return a merge patch as an argument."""
-    return "--type merge --patch '" + json.dumps(patch).replace("'", "'\\''") + "'"
-
-
-def written_annotation(namespace: str, name: str, about: Mapping[str, Any]) -> str:
-    """Return the command that sets an annotation."""
-    value = about["value"] and about["value"].replace("{namespace}", namespace)
-    return kubectl(
-        namespace, f"patch service {name} {patch_text({'metadata': {'annotations': {about['key']: value}}})}"
-    )
-
-
-def written_edit(namespace: str, name: str, about: Mapping[str, Any]) -> str:
-    """Return the command that edits the Ingress."""
-    edit = about["edit"]
-    for part, where in (("rule", "/spec/rules/0/"), ("path", "/spec/rules/0/http/paths/0/")):
-        if part in edit:
-            operations = [
-                {"op": "replace", "path": where + field, "value": value} for field, value in edit[part].items()
-            ]
-            return kubectl(namespace, f"patch ingress {name} --type json --patch '{json.dumps(operations)}'")
-    patch: Object = {"spec": edit["spec"]} if "spec" in edit else {"metadata": {}}
-    if "label" in edit:
-        patch["metadata"]["labels"] = {LABEL: edit["label"]}
-    if "annotations" in edit:
-        patch["metadata"]["annotations"] = edit["annotations"]
-    return kubectl(namespace, f"patch ingress {name} {patch_text(patch)}")
-
-
-WRITTEN: dict[str, Callable[[str, str, Mapping[str, Any]], str]] = {
-    "create": lambda namespace, name, about: kubectl(
-        namespace, "create --filename -", service_object(namespace, name, about)
-    ),
-    "annotate": written_annotation,
-    "ports": lambda namespace, name, about: kubectl(
-        namespace, f"patch service {name} {patch_text({'spec': {'ports': PORTS[about['ports']]}})}"
-    ),
-    "type": lambda namespace, name, about: kubectl(
-        namespace,
-        f"patch service {name} "
-        + patch_text(EXTERNAL if about["external"] else {"spec": {"type": "ClusterIP", "externalName": None}}),
-    ),
-    "delete": lambda namespace, name, about: kubectl(
-        namespace, f"delete service {name} --wait=false --cascade={about['propagation'].lower()}"
-    ),
-    "delete ingress": lambda namespace, name, _about: kubectl(namespace, f"delete ingress {name}"),
-    "edit ingress": written_edit,
-    "unmark ingress": lambda namespace, name, _about: kubectl(namespace, f"annotate ingress {name} {MARK}-"),
-    "disown ingress": lambda namespace, name, _about: kubectl(
-        namespace, f"patch ingress {name} {patch_text({'metadata': {'ownerReferences': None}})}"
-    ),
-    "create stranger's": lambda namespace, name, about: kubectl(
-        namespace, "create --filename -", strangers_object(namespace, name, about)
-    ),
-    "delete stranger's": lambda namespace, name, _about: kubectl(
-        namespace, f"delete ingress {name} --selector {STRANGERS}"
-    ),
-    "delete namespace": lambda namespace, _name, _about: f"kubectl delete namespace {namespace} --wait=false",
 }
 
 

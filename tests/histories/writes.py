@@ -1,4 +1,4 @@
-"""What the engine writes, from the audit log: each write of a round is judged, and not only what stands in the end."""
+"""What the engine writes, from the audit log: each write of a round is judged, not only the end."""
 
 import json
 from collections import Counter
