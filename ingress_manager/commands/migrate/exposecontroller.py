@@ -92,18 +92,18 @@ def exposed(service: Item, config: Mapping[str, Any]) -> Exposed:
     shortened = service.name.replace(f"{release}-", "", 1) if release else service.name
     name = said.get("fabric8.io/ingress.name") or shortened
     domain = text_of(config.get("internal-domain" if is_true(said.get("fabric8.io/use.internal.domain")) else "domain"))
-    path = said.get("fabric8.io/ingress.path", "")
+    path = said.get("fabric8.io/ingress.path", "").removeprefix("/")
     if (said.get("fabric8.io/path.mode") or config.get("path-mode")) == "path":
-        host, path = domain or None, f"/{service.namespace}/{name}/{path.lstrip('/')}"
+        host, path = domain or None, f"/{service.namespace}/{name}/{path}"
     else:
-        host = _host(said.get("fabric8.io/host.name") or name, service, domain, config)
+        host, path = _host(said.get("fabric8.io/host.name") or name, service, domain, config), f"/{path}"
     secret = text_of(config.get("tls-secret-name"))
     acme = is_true(config.get("tls-acme"))
     return Exposed(
         controller=NAME,
         ingress=name,
         host=host,
-        path=path or "/",
+        path=path,
         port=_port(service),
         tls=(acme or bool(secret)) and not is_true(said.get("jenkins-x.io/skip.tls")),
         secret=secret or (f"tls-{name}" if acme else None),

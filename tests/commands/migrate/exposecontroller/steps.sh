@@ -24,7 +24,10 @@ kubectl delete --namespace=team-a -- ingress admin
 
 kubectl annotate --namespace=team-a -- service by-path ingress/http=true ingress/host=apps.example.com ingress/path=/team-a/by-path/ ingress/tls-secret=tls-by-path
 
+kubectl annotate --namespace=team-a -- service path-without-a-slash ingress/http=true ingress/host=path-without-a-slash.team-a.apps.example.com ingress/path=/shop ingress/tls-secret=tls-path-without-a-slash
+
 # When all is well, what only exposecontroller has read can go:
 #   kubectl annotate --namespace=team-a -- service shop fabric8.io/expose- fabric8.io/exposeUrl- fabric8.io/ingress.path- fabric8.io/exposePort- fabric8.io/ingress.annotations-
 #   kubectl annotate --namespace=team-a -- service release-admin fabric8.io/use.internal.domain- fabric8.io/exposeHostNameAs- jenkins-x.io/skip.tls-
 #   kubectl annotate --namespace=team-a -- service by-path fabric8.io/expose- fabric8.io/path.mode-
+#   kubectl annotate --namespace=team-a -- service path-without-a-slash fabric8.io/expose- fabric8.io/ingress.path-
