@@ -6,7 +6,6 @@ found is what these two would do, or can't do. What was read is one look: a chan
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
@@ -31,13 +30,15 @@ from ingress_manager.commands.view.look import (
     look,
 )
 from ingress_manager.commands.view.managed import FINALIZER
+from ingress_manager.core.annotations import read
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.observed import LAST_APPLIED
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import listed
 
 PLACEHOLDER = Policy().host
+"""The default host until the settings state one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class Auditor:
                 sentence,
                 remedies.annotate(service.item, [f"{key}-" for key in left]),
             )
-        if any(PLACEHOLDER in hosts_of(each) for each in service.desired.values()):
+        if has_placeholder(service, self._view.policy):
             sentence = f"its host is {PLACEHOLDER}, which is a placeholder"
             yield Finding(FindingKind.PLACEHOLDER_HOST, service.item, sentence, remedies.other_host(service.item))
 
@@ -251,7 +252,9 @@ class Auditor:
     def _of_claims(self) -> Iterator[Finding]:
         objects = self._view.objects.values()
         for clash in clashes(objects):
-            claims = [str(claim) for claim in clash.claims if claim.host != PLACEHOLDER]
+            owner = self._view.owner_of(clash.younger)
+            is_told = isinstance(owner, ServiceView) and has_placeholder(owner, self._view.policy)
+            claims = [str(claim) for claim in clash.claims if not (is_told and claim.host == PLACEHOLDER)]
             if claims and (clash.younger.looks_ours or clash.older.looks_ours):
                 age = "is older" if clash.older.born[0] < clash.younger.born[0] else "is as old"
                 sentence = f"{clash.older} {age}, and claims {listed(claims)}, too"
@@ -306,10 +309,14 @@ def held(item: Item) -> Finding:
     )
 
 
-def hosts_of(wanted: Object) -> list[Any]:
-    """Return the hosts of an object that the hook answers with."""
-    spec = wanted["spec"]
-    return spec["hostnames"] if wanted["kind"] == HTTPROUTE else [rule["host"] for rule in spec["rules"]]
+def has_placeholder(service: ServiceView, policy: Policy) -> bool:
+    """Return whether a Service states no host, and gets the one that the setting `host` has until it is changed."""
+    stated = read(service.item.annotations)
+    if stated is None or stated.hosts is not None or all(route.host is not None for route in stated.routes):
+        return False
+    # What a namespace's own entry says was meant, whatever it is.
+    general = in_namespace(msgspec.structs.replace(policy, host=""), service.item.namespace).host == ""
+    return general and policy.host == PLACEHOLDER
 
 
 def called(item: Item) -> str:
