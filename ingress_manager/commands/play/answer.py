@@ -14,8 +14,8 @@ import msgspec
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.lines import YamlLines
 from ingress_manager.commands.reading.manifests import Item, read
+from ingress_manager.commands.reading.yaml_documents import YamlLines
 from ingress_manager.commands.render.rendering import render
 from ingress_manager.commands.view.services import SERVICE
 from ingress_manager.core.errors import REASONS, Problem, Reason, SettingsError

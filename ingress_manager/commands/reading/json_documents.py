@@ -1,56 +1,78 @@
-"""Lines: where in a text a field stands. Looked up only for what a person has to be told of.
-
-Ten thousand objects are read in a second; keeping the line of each of their fields would take longer than the rest.
-"""
+"""JSON: the values that follow each other in a text, and the lines of their fields."""
 
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-import yaml
-
-Path = Sequence[str | int]
-"""Where a value is within a document: the keys and the numbers that lead to it."""
+from ingress_manager.commands.reading.documents import Document, NotReadable, Path, refuse_levels
+from ingress_manager.core.kubernetes import Object
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _read_value = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 """Returns the value at an offset of a text, and the offset of its end."""
 
+_REASONS = {
+    RecursionError: "is nested too deeply",
+    UnicodeEncodeError: "holds half of a character",
+    ValueError: "holds a value that can't be read",  # a number of more than 4,300 digits
+}
 
-class YamlLines:
-    """The lines of a YAML document that can be read."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._root: yaml.Node | None = None
-        self._last = 0
+class NotJson(Exception):  # noqa: N818 - it says what a text is
+    """A text that begins like JSON is something else."""
 
-    def line(self, path: Path) -> int:
-        """Return the line, from 0, of a field or of the nearest one around it that is there."""
-        if self._root is None:
-            self._root = yaml.compose(self._text, yaml.CSafeLoader)
-            self._last = self._text.count("\n")
-        stands: Any = self._root
-        node = stands
-        for step in path:
-            found = self._inside(node, step)
-            if found is None:
-                break
-            stands, node = found
-        # To libyaml, some more characters end a line than to editors.
-        return min(int(stands.start_mark.line), self._last)
 
-    @staticmethod
-    def _inside(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
-        """Return what to point at for a field, its key or the member of a list, and its value."""
-        if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            return node.value[step], node.value[step]
-        if isinstance(node, yaml.MappingNode):
-            return next(((key, value) for key, value in node.value if key.value == step), None)
-        return None
+def documents(text: str) -> Iterator[Document | NotReadable]:
+    """Yield the values that follow each other, up to the first that can't be read, and why.
+
+    Raises NotJson for a text that is no JSON from its first value on. One that breaks off at its end is JSON.
+    """
+    ends: list[int] = []
+    first = start = _skip(text, 0)
+    while start < len(text):
+        lines = JsonLines(text, start, ends)
+        try:
+            value, end = _value(text, start)
+        except json.JSONDecodeError as error:
+            if start == first and error.pos < len(text.rstrip()):
+                raise NotJson from error
+            yield NotReadable(f"is not JSON: {error.msg}", error.lineno - 1)
+            return
+        except NotReadable as error:
+            yield NotReadable(error.sentence, lines.line(()))
+            return
+        yield Document(value, lines)
+        start = _skip(text, end)
+
+
+def _value(text: str, start: int) -> tuple[Any, int]:
+    """Return the value at an offset, and the offset of its end. Raises NotReadable and json.JSONDecodeError."""
+    try:
+        value, end = _decoder.raw_decode(text, start)
+        if _SURROGATE.search(text, start, end):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError:
+        raise
+    except (RecursionError, ValueError) as error:
+        raise NotReadable(_REASONS[type(error)]) from error
+    refuse_levels(value)
+    return value, end
+
+
+def _unique_pairs(pairs: list[tuple[str, Any]]) -> Object:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise NotReadable(f"states {twice} twice")
+    return made
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_unique_pairs)
 
 
 class JsonLines:
