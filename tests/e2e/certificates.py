@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from devcluster import gateway, overlay
 from devcluster.api import Object, wait_for
 from devcluster.gateway import LOOPBACK, Answer
-from tests.e2e.objects import GATEWAYS, SECRETS
+from tests.e2e.objects import GATEWAYS, SECRETS, new
 from tests.e2e.traffic import IN_A_ROW, ON, PATIENCE, Place
 
 NAME = "certificate"
@@ -47,13 +47,8 @@ class Certificate:
 
     def _secret(self, certificate: trustme.LeafCert) -> Object:
         data = {"tls.crt": certificate.cert_chain_pems[0], "tls.key": certificate.private_key_pem}
-        return {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "type": "kubernetes.io/tls",
-            "metadata": {"name": NAME, "namespace": self.namespace},
-            "data": {key: base64.b64encode(pem.bytes()).decode() for key, pem in data.items()},
-        }
+        encoded = {key: base64.b64encode(pem.bytes()).decode() for key, pem in data.items()}
+        return new(SECRETS, NAME, self.namespace, type="kubernetes.io/tls", data=encoded)
 
 
 @contextlib.contextmanager

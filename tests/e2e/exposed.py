@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, Api, Object, wait_for
 from devcluster.cluster import DevCluster
 from devcluster.gateway import Gateway
+from tests.e2e import objects
 from tests.e2e.recorder import Recorder
 
 PORTS = [{"name": "http", "port": 80}, {"name": "admin", "port": 9090}]
@@ -49,9 +50,8 @@ def exposed(
 def create(api: Api, namespace: str, name: str, routes: list[Mapping[str, str]]) -> Object:
     """Create a Service and return it."""
     annotations = {"ingress/http": "true", "ingress/routes": json.dumps(routes)} if routes else {}
-    metadata = {"name": name, "namespace": namespace, "annotations": annotations}
     spec = {"selector": {"app": name}, "ports": PORTS}
-    return api.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+    return objects.create(api, SERVICES, name, namespace, {"annotations": annotations}, spec=spec)
 
 
 def owners(api: Api, namespace: str) -> set[str]:

@@ -5,9 +5,7 @@ The Ingresses are those of tests/commands/adopt that go by its common settings.
 
 import json
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
-from http.client import HTTPException
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ import yaml
 from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
-from devcluster.gateway import Gateway, lacking
+from devcluster.gateway import lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
@@ -26,6 +24,7 @@ from ingress_manager.core.settings import FILE_VARIABLE
 from tests.e2e.objects import by_hand
 from tests.e2e.people import RIGHTS, mover
 from tests.e2e.shell import Ended, environment_of, run, sh
+from tests.e2e.traffic import asking
 from tests.e2e.watching import Watch
 from tools import cases
 
@@ -324,34 +323,6 @@ def service_of(stage: Stage, name: str) -> Object:
     return found
 
 
-class Traffic:
-    """Asks the gateway for a host again and again. Use it as a context manager."""
-
-    def __init__(self, gateway: Gateway, stage: Stage, host: str, service: str) -> None:
-        self._ask: Callable[[], bool] = lambda: served_by(stage, service, gateway.ask(host))
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self.requests = 0
-        self.failures: list[str] = []
-
-    def __enter__(self) -> "Traffic":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            self.requests += 1
-            try:
-                if not self._ask():
-                    self.failures.append("another answer")
-            except (OSError, HTTPException, json.JSONDecodeError) as error:
-                self.failures.append(repr(error))
-
-
 @pytest.mark.thorough
 def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
     cluster: DevCluster,
@@ -361,7 +332,8 @@ def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
 ) -> None:
     if reason := lacking():
         pytest.skip(reason)
-    assert stage.gateway
+    gateway = stage.gateway
+    assert gateway
     kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
     create_pair(stage, "shop", "shop", CLASS)
     host = f"shop.{stage.namespace}.example.com"
@@ -375,8 +347,8 @@ def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
 
     with Backend(service):
         stage.until_answer(host, "an answer", lambda answer: served_by(stage, "shop", answer))
-        with Traffic(stage.gateway, stage, host, "shop") as traffic:
-            while traffic.requests < enough:
+        with asking(lambda: served_by(stage, "shop", gateway.ask(host))) as answers:
+            while len(answers) < enough:
                 command("adopt", "shop", "--settings", str(cluster.settings_file), "--apply")
                 command("release", "shop", "--apply")
             # An Ingress of another name: a new one is made beside it.
@@ -386,9 +358,8 @@ def test_no_request_fails_while_ingresses_are_adopted_released_and_replaced(
             assert refused.returncode == 1
             assert follow(cluster, uncommented(refused.stdout)).returncode == 0
             settle(stage)
-    assert traffic.requests >= enough
-    assert traffic.failures == []
-    record_property("requests", f"{traffic.requests} requests, none failed")
+    assert [answer for answer in answers if answer is not True] == []
+    record_property("requests", f"{len(answers)} requests, none failed")
     assert stage.ingress("old") is None
     now = stage.ingress("shop")
     assert now is not None

@@ -35,7 +35,7 @@ from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resourc
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
-from tests.e2e.objects import POLICIES, POLICY_BINDINGS, create
+from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create, new
 from tests.e2e.people import said, tenant_of
 
 pytestmark = pytest.mark.thorough
@@ -85,7 +85,6 @@ class Attack:
         time.sleep(1)  # until the API server has noticed
 
     def others_deny(self, expression: str) -> None:
-        named = {"name": self.stage.namespace}
         rule = {"apiGroups": ["networking.k8s.io"], "apiVersions": ["v1"], "resources": ["ingresses"]}
         rule["operations"] = ["CREATE", "UPDATE"]
         here = {"matchLabels": {"kubernetes.io/metadata.name": self.stage.namespace}}
@@ -95,20 +94,16 @@ class Attack:
         spec = {"matchConstraints": constraints, "validations": [denied]}
         binding = {"policyName": self.stage.namespace, "validationActions": ["Deny"]}
         for resource, content in ((POLICIES, spec), (POLICY_BINDINGS, binding)):
-            kinds = {"apiVersion": resource.api_version, "kind": resource.kind}
-            self.stage.api.create(resource, {**kinds, "metadata": named, "spec": content})
+            create(self.stage.api, resource, self.stage.namespace, spec=content)
             self.made.append(resource)
-        metadata = {"name": "probe", "namespace": self.stage.namespace}
-        probe = {"apiVersion": INGRESSES.api_version, "kind": "Ingress", "metadata": metadata}
-        probe["spec"] = {"rules": [{"host": "probe.example.com"}]}
+        probe = by_hand(self.stage.namespace, "probe", "probe.example.com", "probe")
         path, dry = path_of(INGRESSES, self.stage.namespace), {"dryRun": "All"}
         wait_for(lambda: said(lambda: self.stage.api.request("POST", path, params=dry, body=probe)), 30)
 
     def create(self, service: Object) -> None:
-        metadata = {"name": NAME, "namespace": self.stage.namespace, "annotations": service["annotations"]}
-        metadata |= {"finalizers": service.get("finalizers", [])}
+        metadata = {"annotations": service["annotations"], "finalizers": service.get("finalizers", [])}
         spec = service.get("spec", {"ports": [{"name": "http", "port": 80}]})
-        self.service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+        self.service = new(SERVICES, NAME, self.stage.namespace, metadata, spec=spec)
         self.tenant.create(SERVICES, self.service)
 
     def patch(self, patch: Object) -> None:

@@ -66,11 +66,7 @@ def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
     statuses = [each._replace(plural=f"{each.plural}/status") for each in SPECS]
     with contextlib.closing(tenant_of(plane, NAMESPACE, rights=[*SPECS, *statuses])) as api:
         for resource, spec in SPECS.items():
-            metadata = {"name": "shop", "namespace": NAMESPACE}
-            api.create(
-                resource,
-                {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec},
-            )
+            create(api, resource, "shop", NAMESPACE, spec=spec)
             wait_for(lambda: said(partial(deepen, api, resource, 9)), 30, what=f"the policy of {resource.plural}")  # noqa: B023
         yield api
 

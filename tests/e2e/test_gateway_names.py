@@ -28,8 +28,9 @@ from ingress_manager.commands.audit.claims import TRAEFIK, collisions, names_of
 from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view.look import ObjectView, look
 from ingress_manager.core.policy import Policy
+from tests.e2e import objects
 from tests.e2e.conftest import require
-from tests.e2e.objects import INGRESS_CLASSES, POLICIES, POLICY_BINDINGS, create
+from tests.e2e.objects import INGRESS_CLASSES, POLICIES, POLICY_BINDINGS, create, new
 
 CLASS = "names"
 OURS = {"app.kubernetes.io/managed-by": "ingress-manager"}
@@ -54,7 +55,6 @@ class Probe:
 
     def create_service(self, namespace: str, name: str, ports: Iterable[str]) -> bool:
         """Create the Service with ports of these names or numbers, or give them to it; return whether it may exist."""
-        metadata = {"namespace": namespace, "name": name}
         numbers = (each for each in range(8000, 9000))
         spec = {
             "ports": [
@@ -66,7 +66,7 @@ class Probe:
             if self.api.get(SERVICES, name, namespace):
                 self.api.patch(SERVICES, name, {"spec": spec}, namespace)
             else:
-                self.api.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+                create(self.api, SERVICES, name, namespace, spec=spec)
         except ApiError as error:
             if error.status != 422:
                 raise
@@ -119,8 +119,7 @@ def probe() -> Iterator[Probe]:
     with Processes() as processes, closing(ControlPlane(find_programs(print), processes)) as plane:
         plane.start()
         plane.wait_ready()
-        class_ = {"apiVersion": INGRESS_CLASSES.api_version, "kind": "IngressClass", "metadata": {"name": CLASS}}
-        plane.api.create(INGRESS_CLASSES, {**class_, "spec": {"controller": "traefik.io/ingress-controller"}})
+        create(plane.api, INGRESS_CLASSES, CLASS, spec={"controller": "traefik.io/ingress-controller"})
         for names in (["sentinel", *OLDER], YOUNGER):
             for name in names:
                 create(plane.api, NAMESPACES, name)
@@ -163,16 +162,11 @@ def ingress(namespace: str, name: str, paths: list[Path]) -> Object:
         }
         for host, path, service, port in paths
     ]
-    return {
-        "apiVersion": INGRESSES.api_version,
-        "kind": INGRESSES.kind,
-        "metadata": {"namespace": namespace, "name": name, "labels": OURS},
-        "spec": {"rules": rules},
-    }
+    return new(INGRESSES, name, namespace, {"labels": OURS}, spec={"rules": rules})
 
 
 def backend(service: str, port: str) -> Object:
-    return {"service": {"name": service, "port": {"number": int(port)} if port.isdigit() else {"name": port}}}
+    return objects.backend(service, int(port) if port.isdigit() else port)
 
 
 def of_class(made: Object, class_: str) -> Object:

@@ -18,6 +18,8 @@ from tests.e2e.objects import POLICIES
 from tests.e2e.shell import commands_of, sh
 from tools import dist
 
+pytestmark = pytest.mark.thorough
+
 EVERY_FOLDER = [*FOLDERS, "metacontroller/httproute"]
 
 
@@ -55,14 +57,12 @@ def test_all_is_taken_without_a_warning_and_every_pod_is_admitted_where_restrict
     assert said.count("created (server dry run)") == len(made)
 
 
-@pytest.mark.thorough
 def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:
     """So a tool that compares the cluster with Git finds nothing either: nothing has to be ignored."""
     for folder in ("manifests", "manifests/sample", "gateway", "metacontroller/install", "metacontroller/httproute"):
         assert installed.kubectl("diff", "--kustomize", str(REPOSITORY / folder)) == "", folder
 
 
-@pytest.mark.thorough
 def test_the_options_of_the_gateway_and_of_openshift_are_taken_without_a_warning(
     installed: ControlPlane, tmp_path: Path
 ) -> None:
@@ -76,7 +76,6 @@ def test_the_options_of_the_gateway_and_of_openshift_are_taken_without_a_warning
     installed.kubectl("apply", "--kustomize", str(tmp_path), "--dry-run=server", "--warnings-as-errors")
 
 
-@pytest.mark.thorough
 def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
     installed: ControlPlane, tmp_path: Path
 ) -> None:
@@ -102,7 +101,6 @@ def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
 # What docs/upgrade.md, docs/sizing.md and metacontroller/README.md tell people to run.
 
 
-@pytest.mark.thorough
 def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: ControlPlane, tmp_path: Path) -> None:
     file = tmp_path / "install.yaml"
     file.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], [], tmp_path))
@@ -117,20 +115,17 @@ def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: Control
     assert ran == ["apply", "rollout", "apply", "apply", "rollout", "get", "apply", "apply"]
 
 
-@pytest.mark.thorough
 def test_the_objects_to_reckon_with_are_counted(installed: ControlPlane) -> None:
     counts = [command for command in commands_of("docs/sizing.md") if command.startswith("kubectl get ")]
     counted = [int(sh(installed, command).stdout) for command in counts]
     assert counted == [len(installed.api.list(kind)) for kind in (SERVICES, INGRESSES)]
 
 
-@pytest.mark.thorough
 def test_a_metacontroller_that_is_there_is_found(installed: ControlPlane) -> None:
     [command] = [line for line in commands_of("metacontroller/README.md") if line.startswith("kubectl get ")]
     assert "deployment.apps/metacontroller" in sh(installed, command).stdout
 
 
-@pytest.mark.thorough
 def test_the_expressions_of_the_policies_fit_the_types_of_what_they_judge(installed: ControlPlane) -> None:
     """A controller of Kubernetes checks that, and writes what it finds into the status."""
     process = installed.processes.add(

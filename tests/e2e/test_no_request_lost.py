@@ -33,6 +33,7 @@ from devcluster.gateway import answers
 from devcluster.story import Stage
 from tests.bench.steady_load import ALL_KINDS, Report, SteadyLoad
 from tests.e2e.audit import writes
+from tests.e2e.objects import create
 
 pytestmark = pytest.mark.thorough
 
@@ -100,8 +101,7 @@ class Shops(Stage):
 
     def open(self) -> None:
         """Create the Services and start the Traefiks; return when all that is visited is served."""
-        metadata = {"name": NAMESPACE}
-        self.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        create(self.api, NAMESPACES, NAMESPACE)
         assert self.cluster.gateway
         for process in self.cluster.gateway.traefiks:
             # They would follow each change, too.

@@ -11,7 +11,7 @@ from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage, routes
-from tests.e2e.objects import create
+from tests.e2e.objects import create, new
 from tests.e2e.people import said, tenant_of
 
 NAMESPACE = "guarded"
@@ -20,12 +20,8 @@ ON = {"ingress/http": "true"}
 
 
 def service(name: str, annotations: dict[str, str] | None = None, **metadata: Any) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations or {}} | metadata,
-        "spec": {"ports": [{"name": "http", "port": 80}]},
-    }
+    metadata = {"annotations": annotations or {}} | metadata
+    return new(SERVICES, name, NAMESPACE, metadata, spec={"ports": [{"name": "http", "port": 80}]})
 
 
 EXTERNAL = {"type": "ExternalName", "externalName": "secret.team-b.svc.cluster.local"}

@@ -22,15 +22,7 @@ def test_who_patches_refused_services_all_the_time_delays_nobody(cluster: DevClu
     create(stage.api, NAMESPACES, attacker)
     with contextlib.closing(tenant_of(cluster.control_plane, attacker)) as tenant:
         for name in names:
-            tenant.create(
-                SERVICES,
-                {
-                    "apiVersion": "v1",
-                    "kind": "Service",
-                    "metadata": {"name": name, "namespace": attacker, "annotations": {"ingress/http": "yes"}},
-                    "spec": {"ports": [{"port": 80}]},
-                },
-            )
+            Stage(tenant, attacker).create_service(name, {"ingress/http": "yes"})
 
         def patch(number: int) -> None:
             change = {"metadata": {"labels": {"patched": f"{number}"}}}

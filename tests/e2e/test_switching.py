@@ -2,29 +2,33 @@
 
 import contextlib
 import http.client
-import os
 import re
 import shutil
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import trustme
 import yaml
 
 from devcluster import gateway, overlay
-from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, path_of, wait_for
+from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, wait_for
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.programs import find_kubectl
+from devcluster.story import Stage
+from tests.e2e import certificates
 from tests.e2e.conftest import SERVING_SETTINGS
-from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, GATEWAYS, SECRETS, create
-from tests.e2e.old_controller import ADDRESS, SERVICE_UPSTREAM, OldController
+from tests.e2e.nodes import Nodes
+from tests.e2e.objects import CONFIG_MAPS, create
+from tests.e2e.old_controller import ADDRESS, SERVICE_UPSTREAM, old_controller
+from tests.e2e.shell import environment_of
+from tests.e2e.traffic import Place, asking
 
 PAGE = REPOSITORY / "docs/switching.md"
 PATIENCE = 30
@@ -65,36 +69,17 @@ class Address(NamedTuple):
         return f"--insecure {ports}"
 
 
-class Visitors(threading.Thread):
-    """Somebody who asks for every host again and again, at the address that their DNS tells."""
+@dataclass
+class Visitor:
+    """Somebody who asks for every host, at the address that their DNS tells."""
 
-    def __init__(self, address: Address, pause: float) -> None:
-        super().__init__(daemon=True)
-        self._pause = pause
-        self.address = address
-        self.answered = 0
-        self.failed: list[str] = []
-        self._end = threading.Event()
+    address: Address
 
-    def run(self) -> None:
-        """Ask until the end, and note what isn't answered with 200."""
-        while not self._end.wait(self._pause):
-            for host in (PLAIN, NAMED, SECURE):
-                try:
-                    status: int | str = self.address.status(host, tls=host == SECURE)
-                except (OSError, http.client.HTTPException) as error:
-                    status = repr(error)
-                self.answered += 1
-                if status != 200:
-                    self.failed.append(f"{host}: {status}, {time.perf_counter():.3f}")
-
-    def __enter__(self) -> "Visitors":
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self.join()
+    def ask(self) -> list[str]:
+        """Return what isn't answered with 200."""
+        time.sleep(0.005)
+        answers = {host: self.address.status(host, tls=host == SECURE) for host in (PLAIN, NAMED, SECURE)}
+        return [f"{host}: {status}, {time.perf_counter():.3f}" for host, status in answers.items() if status != 200]
 
 
 class Operator:
@@ -136,11 +121,10 @@ class Operator:
 
     def bash(self, text: str) -> str:
         """Run commands in that shell."""
-        kubectl = find_kubectl().path.parent
         done = subprocess.run(
             ["bash", "-c", f". {self._state}\nset -euo pipefail\n{text}\n{{ declare -f; export -p; }} > {self._state}"],  # noqa: S607
             cwd=self._folder,
-            env={**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": f"{kubectl}:{os.environ['PATH']}"},
+            env=environment_of(self.cluster.control_plane),
             capture_output=True,
             text=True,
             timeout=120,
@@ -232,13 +216,13 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
     assert serving.gateway
     new = Address(serving.gateway.http_port, serving.gateway.https_port)
     with contextlib.ExitStack() as exits:
-        old = exits.enter_context(OldController(serving))
-        exits.enter_context(https_listener(serving))
+        old = exits.enter_context(old_controller(serving))
+        exits.enter_context(certificates.served(Place(serving, "httproute"))).store(trustme.CA().issue_cert(SECURE))
         exits.callback(serving.restart_hook, SERVING_SETTINGS)
         serving.restart_hook({"annotations": SERVICE_UPSTREAM})
         exits.enter_context(shops(serving))
-        pretend_that_pods_run(serving)
-        made = Operator(serving, tmp_path, Address(old.http_port, old.https_port), new)
+        exits.enter_context(Nodes(serving.api))
+        made = Operator(serving, tmp_path, Address(*old), new)
         made.until_served(made.old)
         made.settings({"annotations": SERVICE_UPSTREAM})
         yield made
@@ -252,52 +236,14 @@ def shops(cluster: DevCluster) -> Iterator[None]:
         create(api, NAMESPACES, namespace)
     with contextlib.ExitStack() as backends:
         for (namespace, name), annotations in SHOPS.items():
-            metadata = {"name": name, "namespace": namespace, "annotations": {"ingress/http": "true"} | annotations}
-            spec = {"ports": [{"name": "http", "port": 80}]}
-            service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
-            backends.enter_context(Backend(api.create(SERVICES, service)))
+            stage = Stage(api, namespace)
+            backends.enter_context(Backend(stage.create_service(name, {"ingress/http": "true"} | annotations)))
         yield
     for namespace, name in SHOPS:
         api.delete(SERVICES, name, namespace)
     for namespace in namespaces:
         wait_for(lambda: not [*api.list(INGRESSES, namespace), *api.list(HTTPROUTES, namespace)], PATIENCE)  # noqa: B023
         api.delete(NAMESPACES, namespace)
-
-
-def pretend_that_pods_run(cluster: DevCluster) -> None:
-    """Write into the status of the hook's Deployment what its controller, which doesn't run here, would write."""
-    path = path_of(DEPLOYMENTS, "ingress-manager", "ingress-manager")
-    replicas = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 2)
-    # A generation that every change of this test stays below.
-    cluster.api.request("PATCH", f"{path}/status", body={"status": replicas | {"observedGeneration": 1000}})
-
-
-@contextlib.contextmanager
-def https_listener(cluster: DevCluster) -> Iterator[None]:
-    """Have a listener `https` of the Gateway; its certificate is the API server's."""
-    api, where = cluster.api, gateway.NAME
-    assert cluster.gateway
-    pair = {
-        f"tls.{kind}": (cluster.control_plane.ca_file.parent / f"apiserver.{kind}").read_text()
-        for kind in ("crt", "key")
-    }
-    metadata = {"name": "switching", "namespace": where}
-    api.create(
-        SECRETS,
-        {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls", "stringData": pair},
-    )
-    before = (api.get(GATEWAYS, overlay.CLASS, where) or {})["spec"]["listeners"]
-    listener = {
-        **before[0],
-        "name": "https",
-        "protocol": "HTTPS",
-        "port": cluster.gateway.https_port,
-        "tls": {"certificateRefs": [{"name": "switching"}]},
-    }
-    api.patch(GATEWAYS, overlay.CLASS, {"spec": {"listeners": [*before, listener]}}, where)
-    yield
-    api.patch(GATEWAYS, overlay.CLASS, {"spec": {"listeners": before}}, where)
-    api.delete(SECRETS, "switching", where)
 
 
 def before(operator: Operator) -> None:
@@ -337,7 +283,7 @@ BOTH = {"class": "nginx", "outputs": ["ingress", "httproute"]}
 EVERY_SHOP = {"shop", "blog", "pay"}
 
 
-def way_1(operator: Operator, visitors: Visitors, late: Visitors) -> None:
+def way_1(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.sh("kubectl apply -k metacontroller/httproute/")
     operator.edit({**BOTH, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}})
     operator.take_effect()
@@ -349,7 +295,7 @@ def way_1(operator: Operator, visitors: Visitors, late: Visitors) -> None:
         NAMED: "200 200 200 404",
         SECURE: "308 404 200 200",
     }
-    move(operator.new, visitors, late)
+    move(operator.new, visitor, late)
     operator.edit({"outputs": ["httproute"]})
     operator.take_effect()
     operator.until_served(operator.old, served=False)
@@ -358,8 +304,8 @@ def way_1(operator: Operator, visitors: Visitors, late: Visitors) -> None:
     operator.settings(BOTH)
     operator.take_effect()
     operator.until_served(operator.old)
-    move(operator.old, visitors, late)
-    move(operator.new, visitors, late)
+    move(operator.old, visitor, late)
+    move(operator.new, visitor, late)
 
     operator.edit({"class": "ingress-manager", "outputs": ["ingress", "httproute"]})
     operator.take_effect()
@@ -371,7 +317,7 @@ def way_1(operator: Operator, visitors: Visitors, late: Visitors) -> None:
     operator.until_routes(set())
 
 
-def way_2(operator: Operator, visitors: Visitors, late: Visitors) -> None:
+def way_2(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.file("switching/kustomization.yaml")
     operator.sh("kubectl apply -k switching/")
     operator.until_served(operator.new)
@@ -381,7 +327,7 @@ def way_2(operator: Operator, visitors: Visitors, late: Visitors) -> None:
         NAMED: "200 200 200 200",
         SECURE: "308 200 200 200",
     }
-    move(operator.new, visitors, late)
+    move(operator.new, visitor, late)
     operator.edit({"class": "ingress-manager"})
     operator.take_effect()
     operator.until_classes("ingress-manager")
@@ -419,23 +365,24 @@ def after(operator: Operator) -> None:
     operator.until_classes("ingress-manager")
 
 
-def move(address: Address, visitors: Visitors, late: Visitors) -> None:
+def move(address: Address, visitor: Visitor, late: Visitor) -> None:
     """Move the DNS, which some learn later than others."""
-    visitors.address = address
+    visitor.address = address
     time.sleep(0.3)
     late.address = address
     time.sleep(0.1)
 
 
 @contextlib.contextmanager
-def nobody_notices(operator: Operator) -> Iterator[tuple[Visitors, Visitors]]:
+def nobody_notices(operator: Operator) -> Iterator[tuple[Visitor, Visitor]]:
     """Have visitors of the old controller, of whom none may be disappointed."""
     operator.until_served(operator.old)
-    with Visitors(operator.old, 0.005) as visitors, Visitors(operator.old, 0.005) as late:
-        yield visitors, late
-    for each in (visitors, late):
-        assert each.failed == []
-        assert each.answered > 100
+    visitor, late = Visitor(operator.old), Visitor(operator.old)
+    with asking(visitor.ask) as answers, asking(late.ask) as answers_of_late:
+        yield visitor, late
+    for each in (answers, answers_of_late):
+        assert [failed for failed in each if failed != []] == []
+        assert len(each) > 30
 
 
 @pytest.mark.thorough

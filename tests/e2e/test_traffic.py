@@ -1,7 +1,6 @@
 """Requests from outside reach the Service, by Ingress and by HTTPRoute, and each change takes effect on them."""
 
 import contextlib
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +11,7 @@ from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.gateway import Answer
 from tests.e2e.objects import GATEWAY_CLASSES, GATEWAYS, INGRESS_CLASSES, by_hand, create
-from tests.e2e.traffic import ON, Place, backend
+from tests.e2e.traffic import ON, Place, asking, backend
 
 
 def test_a_service_is_served_once_it_is_annotated(place: Place) -> None:
@@ -76,18 +75,9 @@ def test_the_404_page_answers_once_the_service_is_deleted(place: Place) -> None:
 def test_while_what_was_deleted_is_restored_nothing_but_the_service_and_the_404_page_answers(place: Place) -> None:
     """`python -m bench gateway` measures for how long the page does."""
     host = place.host("restored")
-    answers: list[Answer] = []
-    ended = threading.Event()
-
-    def visit() -> None:
-        while not ended.is_set():
-            answers.append(place.gateway.ask(host))
-
     with place.service("restored") as service, Backend(service):
         place.until_served(host)
-        visitor = threading.Thread(target=visit)
-        visitor.start()
-        try:
+        with asking(lambda: answer_of(place.gateway.ask(host))) as answers:
             for number in range(3):
                 uid = only(place, "restored")["metadata"]["uid"]
                 place.api.delete(place.resource, "restored", place.namespace, uid=uid)
@@ -96,10 +86,7 @@ def test_while_what_was_deleted_is_restored_nothing_but_the_service_and_the_404_
                 # has learned of the new one.
                 place.annotate("restored", {"ingress/host": f"{host}, {number}.{host}"})
                 place.until_served(f"{number}.{host}")
-        finally:
-            ended.set()
-            visitor.join()
-    assert {answer_of(answer) for answer in answers} <= {f"{place.namespace}/restored", "the 404 page"}
+    assert set(answers) <= {f"{place.namespace}/restored", "the 404 page"}
 
 
 def only(place: Place, name: str) -> Object:

@@ -162,13 +162,9 @@ def memory(site: Site) -> int:
     return sum(traefik.pss_bytes() for traefik in site.place.gateway.traefiks)
 
 
-def test_headers_of_60_kib_arrive(site: Site) -> None:
+def test_headers_of_60_kib_arrive_and_of_more_than_64_kib_are_refused_with_431(site: Site) -> None:
     site.on("/headers", lambda exchange: exchange.answer(body=str(len(exchange.headers["X-Long"])).encode()))
     assert site.ask("GET", "/headers", X_Long="x" * 60 * 1024).body == str(60 * 1024).encode()
-
-
-def test_headers_of_more_than_64_kib_are_refused_with_431(site: Site) -> None:
-    site.on("/headers", Exchange.answer)
     with site.visitor() as visitor:
         head = f"GET /headers HTTP/1.1\r\nHost: {site.host}\r\nX-Long: {'x' * 72 * 1024}\r\n\r\n"
         visitor.sock.sendall(head.encode())
@@ -252,32 +248,23 @@ def answer_on(connection: socket.socket) -> tuple[int, bytes]:
         return response.status, response.read()
 
 
-def test_a_backend_notices_that_its_visitor_has_left(site: Site) -> None:
-    left = queue.Queue[bool]()
+@pytest.mark.parametrize("begun", [True, False], ids=["in the middle of the answer", "before it"])
+def test_a_backend_notices_that_its_visitor_has_left(site: Site, begun: bool) -> None:
+    asked, left = threading.Event(), queue.Queue[bool]()
 
     def answer(exchange: Exchange) -> None:
-        exchange.start(200, Transfer_Encoding="chunked")
-        exchange.chunk(b"first")
+        if begun:
+            exchange.start(200, Transfer_Encoding="chunked")
+            exchange.chunk(b"first")
+        asked.set()
         left.put(exchange.visitor_has_left())
 
     site.on("/left", answer)
     with site.visitor() as visitor:
         visitor.send_request("GET", "/left")
-        assert visitor.getresponse().read(5) == b"first"
-    assert left.get(timeout=TIMEOUT)
-
-
-def test_a_backend_notices_that_its_visitor_has_left_before_the_answer(site: Site) -> None:
-    asked, left = threading.Event(), queue.Queue[bool]()
-
-    def answer(exchange: Exchange) -> None:
-        asked.set()
-        left.put(exchange.visitor_has_left())
-
-    site.on("/left-early", answer)
-    with site.visitor() as visitor:
-        visitor.send_request("GET", "/left-early")
         assert asked.wait(TIMEOUT)
+        if begun:
+            assert visitor.getresponse().read(5) == b"first"
     assert left.get(timeout=TIMEOUT)
 
 

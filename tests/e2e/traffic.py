@@ -2,13 +2,16 @@
 
 import contextlib
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any
 
-from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, Api, Object, Resource, wait_for
+from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, Api, Object, Resource, T, wait_for
 from devcluster.cluster import DevCluster
 from devcluster.gateway import Answer, Gateway
+from tests.e2e.objects import create
 
 ON = {"ingress/http": "true"}
 
@@ -54,14 +57,10 @@ class Place:
 
         Give each test a name of its own: a Service that is made again at once waits for the end of the first's Ingress.
         """
-        metadata = {
-            "name": name,
-            "namespace": self.namespace,
-            "annotations": {"ingress/host": self.host(name)} | dict(annotations),
-        }
+        metadata = {"annotations": {"ingress/host": self.host(name)} | dict(annotations)}
         named = [{"name": f"port-{port['port']}", **port} for port in ports]
         spec = {"selector": {"app": name}, "ports": named}
-        yield self.api.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+        yield create(self.api, SERVICES, name, self.namespace, metadata, spec=spec)
         self.api.delete(SERVICES, name, self.namespace)
 
     def annotate(self, name: str, annotations: Mapping[str, str | None]) -> None:
@@ -89,6 +88,28 @@ class Place:
     def until_404_page(self, host: str, path: str = "/", *, tls: bool = False) -> Answer:
         """Return the answer once both Traefiks answer with the 404 page."""
         return self.until("the 404 page", lambda answer: answer.is_the_404_page, host, path, tls=tls)
+
+
+@contextlib.contextmanager
+def asking(ask: Callable[[], T]) -> Iterator[list[T | Exception]]:
+    """Yield the answers of somebody who asks again and again, each on a connection of its own, until the end."""
+    answers: list[T | Exception] = []
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.is_set():
+            try:
+                answers.append(ask())
+            except (OSError, HTTPException, ValueError) as error:
+                answers.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield answers
+    finally:
+        ended.set()
+        thread.join()
 
 
 def backend(answer: Answer) -> tuple[str, int]:

@@ -283,7 +283,8 @@ def told(model: Model, observed: Observed | None) -> str:
     """Return what is wrong at one name, in lines."""
     expected = "\n    or ".join(sorted(map(described, model.expected())))
     state = model.service or "no Service"
-    return f"{model.namespace}/{model.name}: {described(observed)}\n  is not {expected}\n  for {state} with {model.settings}"
+    lines = (f"{model.namespace}/{model.name}: {described(observed)}", f"is not {expected}", f"for {state}")
+    return "\n  ".join((*lines, f"with {model.settings}"))
 
 
 def described(observed: Observed | None) -> str:
