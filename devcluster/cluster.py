@@ -1,10 +1,27 @@
-"""The development cluster: a control plane with ingress-manager installed and running."""
+"""The development cluster: a control plane with ingress-manager installed and running.
+
+It starts in this order. Each step needs those before it. What takes long begins early, and is waited for late.
+
+| step                        | needs, and why there                                                                   |
+|-----------------------------|----------------------------------------------------------------------------------------|
+| programs are found          | nothing runs yet: one that is missing is built now, which takes minutes                |
+| ports are reserved          | all that follows names the parts by them                                               |
+| etcd, API server begin      | they take longest; all until they are ready needs nothing of them                      |
+| the manifests are rendered  | the ports of the hook and the gateway, which they name                                 |
+| the hook begins             | its settings, from the manifests                                                       |
+| the API server is ready     |                                                                                        |
+| CRDs                        | before the manifests, which hold a DecoratorController, and before the controllers     |
+| controllers begin           | the CRDs: the garbage collector looks for later ones only every 30 seconds             |
+| the manifests are applied   | the CRDs                                                                               |
+| the gateway begins          | the manifests: its ServiceAccount's token, and the address of the 404 page's Service   |
+| the hook is ready           | before the engine, whose first requests would fail                                     |
+| the engine begins           | the manifests: its ServiceAccount's token, and the DecoratorController                 |
+| all of it is ready          | the engine has taken up the DecoratorController, the policies deny, the gateway serves |
+"""
 
 import contextlib
-import dataclasses
 import functools
 import http.client
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,10 +30,11 @@ from typing import Any
 import yaml
 
 from devcluster import engines, gateway_api, overlay
-from devcluster.api import CRDS, EVENTS, INGRESSES, LEASES, SERVICES, Api, ApiError, Object, path_of, wait_for
+from devcluster.api import CRDS, EVENTS, LEASES, Api, Object, wait_for
 from devcluster.build import REPOSITORY, Progress
-from devcluster.control_plane import ControlPlane, kubectl
+from devcluster.control_plane import ControlPlane
 from devcluster.gateway import Gateway
+from devcluster.policies import wait_for_policies
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, find_traefik
@@ -25,8 +43,11 @@ from hooks.settings_file import load
 CRD_FILE = Path(__file__).with_name("crds.yaml")
 
 
-def hook_command(port: int) -> list[str]:
-    """Return the command that serves the hook on loopback, with the committed configuration."""
+def hook_command(port: int, _settings: Path | None = None) -> list[str]:
+    """Return the command that serves the hook on loopback, with the committed configuration.
+
+    Its settings are in the file that its environment names.
+    """
     return [
         *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf"),
         *("--bind", f"127.0.0.1:{port}", "--reuse-port", "hooks.app:create_app()"),
@@ -106,129 +127,64 @@ class DevCluster:
         self._exits.close()
 
     def _start(self, exits: contextlib.ExitStack) -> None:
+        """Start all parts, in the order that this module opens with."""
         programs = find_programs(self._progress)
         traefik = find_traefik() if self._gateways else None
         crds = gateway_api.crds(self._progress) if self._httproute else []
+
         self.processes = exits.enter_context(Processes(keep=self._keep))
         self.folder = self.processes.folder
-        reserved = exits.enter_context(contextlib.closing(ReservedPort()))
-        hook_port = reserved.number
-        if self._hook_command:
-            reserved.close()  # it is reserved for processes of our own user, and a container's is another one
-        self.hook_url = f"http://127.0.0.1:{hook_port}"
-
-        self._progress("starting etcd and the API server")
+        self.hook = self._hook(exits.enter_context(contextlib.closing(ReservedPort())))
         plane = exits.enter_context(contextlib.closing(ControlPlane(programs, self.processes)))
-        plane.start()
         self.control_plane, self.api, self.kubeconfig = plane, plane.api, plane.kubeconfig
-
         if traefik:
             self.gateway = exits.enter_context(contextlib.closing(Gateway(self._gateways, traefik, self.processes)))
 
-        # What follows needs no API server, so it is done while that one starts.
-        rendered = overlay.render(
-            self.folder / "overlay",
-            self.hook_url,
-            self._resync,
-            lambda *arguments: kubectl(programs, self.processes, *arguments),
-            overlay.Serving(self.gateway.http_port, self.gateway.page_port, self._httproute) if self.gateway else None,
-        )
-        engine = engines.find_engine(self._choice, rendered.find("Deployment", "metacontroller"))
-        self.settings_file = self.folder / "settings.yaml"
-        if self.gateway:
-            # The one line that gateway/README.md asks for, in the ConfigMap with the settings.
-            text = re.sub(r"^( +class:) nginx$", rf"\1 {overlay.CLASS}", rendered.text, flags=re.MULTILINE)
-            rendered = dataclasses.replace(rendered, text=text)
-        stated = rendered.settings() if self._settings is None else yaml.safe_dump(self._settings)
-        self.settings_file.write_text(stated)
+        self._progress("starting etcd and the API server")
+        plane.start()
+        manifests = self._render()
+        engine = engines.find_engine(self._choice, manifests.find("Deployment", "metacontroller"))
+        settings = manifests.settings() if self._settings is None else yaml.safe_dump(self._settings)
+        self.settings_file.write_text(settings)
         self.ingress_class = load(self.settings_file).policy.ingress_class
-        self.hook = self._hook(hook_port)
         self.hook.start()
         plane.wait_ready()
 
         self._progress("applying the manifests")
         install_crds(self.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *crds])
         plane.start_controllers()
-        self.kubectl("apply", "--server-side", "--validate=strict", "--filename=-", input=rendered.text)
+        self.kubectl("apply", "--server-side", "--validate=strict", "--filename=-", input=manifests.text)
         if self.gateway:
             self._progress("starting the gateway")
-            self.gateway.start(plane, rendered)
+            self.gateway.start(plane, manifests)
         self.hook.wait_ready(self.hook_ready)
 
-        self.engine = self._engine(engine)
         self._progress(f"starting {engine.name('')}")
+        self.engine = self._engine(engine)
         self.engine.start()
         self.engine.wait_ready(self._controller_started)
-        self.wait_for_policies()
+        wait_for_policies(self.api)
         if self.gateway:
             self.gateway.wait_ready()
         self.engine_name = engine.name(self.engine.log_path.read_text())
         self.engine_user = engine.user
 
-    def wait_for_policies(self) -> None:
-        """Return once the API server enforces the admission policies; it takes a moment to load them.
-
-        For each, a write that it must deny is tried, as a dry run, until it is denied.
-        """
-        annotations = {"metacontroller.k8s.io/decorator-controller": overlay.CONTROLLER}
-        kubernetes = self.api.get(SERVICES, "kubernetes", "default") or {}
-        owner = {"apiVersion": "v1", "kind": "Service", "name": "kubernetes", "uid": kubernetes["metadata"]["uid"]}
-        self.api.create(INGRESSES, probe_ingress("policy-probe"))
-        self.api.create(
-            INGRESSES, probe_ingress("policy-probe-owned", annotations=annotations, ownerReferences=[owner])
-        )
-        orphan = {"annotations": {"ingress/http": "true"}, "finalizers": ["orphan"]}
-        service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "policy-probe"} | orphan}
-        deep: Object = {}
-        for _ in range(9):
-            deep = {"f:a": deep}
-        entry = {
-            "manager": "probe",
-            "operation": "Update",
-            "apiVersion": "v1",
-            "fieldsType": "FieldsV1",
-            "fieldsV1": deep,
-        }
-        for what, method, path, body in (
-            (
-                "names that are taken",
-                "POST",
-                path_of(INGRESSES, "default"),
-                probe_ingress("policy-probe", annotations=annotations),
-            ),
-            ("Services", "POST", path_of(SERVICES, "default"), service | {"spec": {"ports": [{"port": 80}]}}),
-            (
-                "the depth of Services",
-                "PATCH",
-                path_of(SERVICES, "default", "kubernetes"),
-                {"metadata": {"labels": {"probe": "deep"}, "managedFields": [entry]}},
-            ),
-            (
-                "the owners of Ingresses",
-                "PATCH",
-                path_of(INGRESSES, "default", "policy-probe-owned"),
-                {"metadata": {"ownerReferences": None}},
-            ),
-        ):
-            denied = functools.partial(self._is_denied, method, path, body)
-            wait_for(denied, 30, what=f"the policy of {what}")
-        self.api.delete(INGRESSES, "policy-probe", "default")
-        self.api.delete(INGRESSES, "policy-probe-owned", "default")
-
-    def _is_denied(self, method: str, path: str, body: Object) -> bool:
-        try:
-            self.api.request(method, path, params={"dryRun": "All"}, body=body)
-        except ApiError as error:
-            return error.status == 403  # 409, AlreadyExists, while the policy of taken names is not enforced
-        return False
-
-    def _hook(self, port: int) -> Process:
+    def _hook(self, reserved: ReservedPort) -> Process:
+        if self._hook_command:
+            reserved.close()  # it is reserved for processes of our own user, and a container's is another one
+        self.hook_url = f"http://127.0.0.1:{reserved.number}"
+        self.settings_file = self.folder / "settings.yaml"
         return self.processes.add(
             "hook",
-            self._hook_command(port, self.settings_file) if self._hook_command else hook_command(port),
+            (self._hook_command or hook_command)(reserved.number, self.settings_file),
             env={"INGRESS_MANAGER_SETTINGS": str(self.settings_file)},
             cwd=REPOSITORY,
         )
+
+    def _render(self) -> overlay.Rendered:
+        gateway = self.gateway
+        serving = overlay.Serving(gateway.http_port, gateway.page_port, self._httproute) if gateway else None
+        return overlay.render(self.folder / "overlay", self.hook_url, self._resync, serving)
 
     @property
     def parts(self) -> dict[str, Process]:
@@ -255,7 +211,7 @@ class DevCluster:
         kubeconfig = self.folder / "engine.kubeconfig"
         token = self.api.service_account_token(engine.namespace, engine.service_account)
         self.control_plane.write_kubeconfig(kubeconfig, engine.service_account, token)
-        process = self.processes.add("engine", engine.command(kubeconfig), cwd=engine.folder)
+        process = self.processes.add("engine", engine.command(kubeconfig), cwd=REPOSITORY)
 
         def give_up_lead() -> None:
             # Metacontroller keeps its lease when it ends, and its successor would wait for 15 s.
@@ -302,16 +258,6 @@ def is_established(api: Api, name: str) -> bool:
     crd = api.get(CRDS, name) or {}
     conditions = crd.get("status", {}).get("conditions") or []  # null at first
     return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
-
-
-def probe_ingress(name: str, **metadata: Any) -> Object:
-    """Return an Ingress with which it is tried whether a policy is enforced."""
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": {"name": name, "namespace": "default"} | metadata,
-        "spec": {"rules": [{"host": "example.com"}]},
-    }
 
 
 def tells_of_the_start(event: dict[str, Any]) -> bool:

@@ -70,8 +70,22 @@ class ControlPlane:
         credentials.write_kubeconfig(path, url=self.url, ca_file=self.ca_file, user=user, token=token)
 
     def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
-        """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""
-        return kubectl(self.programs, self.processes, *arguments, input=input, KUBECONFIG=str(self.kubeconfig))
+        """Run kubectl as admin, without a person's preferences, and return what it prints.
+
+        Raises CommandFailed with its error message.
+        """
+        answer = subprocess.run(
+            [str(self.programs.kubectl.path), *arguments],
+            input=input,
+            stdin=subprocess.DEVNULL if input is None else None,
+            capture_output=True,
+            text=True,
+            env=self.processes.environment({"KUBECONFIG": str(self.kubeconfig)}),
+            check=False,
+        )
+        if answer.returncode:
+            raise CommandFailed(f"kubectl {' '.join(arguments)}: {answer.stderr.strip()}")
+        return answer.stdout
 
     def audit_events(self) -> Iterator[dict[str, Any]]:
         """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
@@ -151,29 +165,3 @@ class ControlPlane:
 
     def _process(self, path: Path, *arguments: str) -> Process:
         return self.processes.add(path.name, [str(path), *arguments])
-
-
-def kubectl(
-    programs: Programs,
-    processes: Processes,
-    *arguments: str,
-    input: str | None = None,  # noqa: A002 - as subprocess.run calls it
-    **environment: str,
-) -> str:
-    """Run kubectl with its caches in our folder and without a person's preferences; return what it prints.
-
-    Raises CommandFailed with its error message.
-    """
-    command = [str(programs.kubectl.path), *arguments]
-    answer = subprocess.run(
-        command,
-        input=input,
-        stdin=subprocess.DEVNULL if input is None else None,
-        capture_output=True,
-        text=True,
-        env=processes.environment(environment),
-        check=False,
-    )
-    if answer.returncode:
-        raise CommandFailed(f"kubectl {' '.join(arguments)}: {answer.stderr.strip()}")
-    return answer.stdout

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from devcluster.build import REPOSITORY
 from devcluster.errors import MissingProgram
 from devcluster.programs import find_metacontroller
 
@@ -40,16 +39,11 @@ class Engine:
         return f"system:serviceaccount:{self.namespace}:{self.service_account}"
 
     def command(self, kubeconfig: Path) -> list[str]:
-        """Return the command that runs it."""
+        """Return the command that runs it, in the repository's folder."""
         if not self.metacontroller:
             return [sys.executable, "-m", "devcluster.standin", "--kubeconfig", str(kubeconfig)]
         [container] = self.deployment["spec"]["template"]["spec"]["containers"]
         return [str(self.metacontroller), *adapted(container["args"]), f"--kubeconfig={kubeconfig}"]
-
-    @property
-    def folder(self) -> Path:
-        """Where to run it: the stand-in is found by its name from here."""
-        return REPOSITORY
 
     def name(self, log: str) -> str:
         """Return its name for a person. Metacontroller states its version nowhere but in its log."""

@@ -26,11 +26,16 @@ def rendered(folder: str) -> list[dict[str, Any]]:
 
 def built(folder: Path) -> list[dict[str, Any]]:
     """Return the objects that kustomize builds from a folder."""
+    return list(yaml.safe_load_all(kustomize(folder)))
+
+
+def kustomize(folder: Path) -> str:
+    """Return what kustomize builds from a folder. Raises CommandFailed."""
     command: list[str | Path] = [find_kubectl().path, "kustomize", folder]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CommandFailed(f"{folder} does not build: {done.stderr}")
-    return list(yaml.safe_load_all(done.stdout))
+    return done.stdout
 
 
 def find(folder: str, kind: str, name: str | None = None) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """The overlay: the committed manifests, patched for a machine without Pods, and what is read from the result."""
 
 import os
-from collections.abc import Callable
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from devcluster import manifests
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
 
@@ -85,10 +86,10 @@ class Serving:
     """Whether HTTPRoutes are served, and made, too."""
 
 
-def render(
-    folder: Path, hook_url: str, resync: int | None, kubectl: Callable[..., str], serving: Serving | None = None
-) -> Rendered:
+def render(folder: Path, hook_url: str, resync: int | None, serving: Serving | None) -> Rendered:
     """Write the overlay into a new folder and return what kustomize makes of it.
+
+    With a gateway, its class is that of the settings: the one line that gateway/README.md asks for.
 
     Raises CommandFailed when the manifests are not as the patches expect them.
     """
@@ -110,7 +111,8 @@ def render(
         "patches": patches,
     }
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-    return Rendered(kubectl("kustomize", str(folder)))
+    text = manifests.kustomize(folder)
+    return Rendered(re.sub(r"^( +class:) nginx$", rf"\1 {CLASS}", text, flags=re.MULTILINE) if serving else text)
 
 
 def patch(kind: str, name: str, patched: list[dict[str, Any]]) -> dict[str, Any]:

@@ -26,7 +26,8 @@ from packageurl import PackageURL
 from devcluster.build import REPOSITORY, Progress
 from devcluster.console import Command, progress
 from devcluster.errors import CommandFailed, DevClusterError
-from devcluster.programs import find_kubectl, find_own
+from devcluster.manifests import kustomize
+from devcluster.programs import find_own
 from ingress_manager import __version__
 from tools.image import component
 
@@ -101,7 +102,7 @@ def manifests(folders: tuple[str, ...], images: list[dict[str, str]], temporary:
         own = Path(tempfile.mkdtemp(dir=temporary))
         base = os.path.relpath(REPOSITORY / folder, own.resolve())  # kustomize takes no absolute path for a base
         (own / "kustomization.yaml").write_text(yaml.safe_dump({"resources": [base], "images": images}))
-        documents.append(run(find_kubectl().path, "kustomize", own))
+        documents.append(kustomize(own))
     return "---\n".join(documents)
 
 

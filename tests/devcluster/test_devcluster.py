@@ -446,15 +446,8 @@ def test_a_reserved_port_refuses_until_its_server_listens_and_again_after_it() -
 # What is applied to the cluster.
 
 
-def test_the_overlay_renders_the_committed_manifests_with_the_hook_on_loopback(
-    processes: Processes, tmp_path: Path
-) -> None:
-    def kubectl(*arguments: str) -> str:
-        return subprocess.check_output(
-            [programs.find_kubectl().path, *arguments], env=processes.environment(), text=True
-        )
-
-    rendered = overlay.render(tmp_path.resolve() / "overlay", "http://127.0.0.1:1234", 7, kubectl)
+def test_the_overlay_renders_the_committed_manifests_with_the_hook_on_loopback(tmp_path: Path) -> None:
+    rendered = overlay.render(tmp_path.resolve() / "overlay", "http://127.0.0.1:1234", 7, None)
 
     spec = rendered.find("DecoratorController", "ingress-manager")["spec"]
     urls = {name: hook["webhook"]["url"] for name, hook in spec["hooks"].items()}
@@ -467,16 +460,9 @@ def test_the_overlay_renders_the_committed_manifests_with_the_hook_on_loopback(
     assert engine.user == "system:serviceaccount:metacontroller:metacontroller"
 
 
-def test_with_a_gateway_its_objects_name_the_ports_that_are_reserved_for_it(
-    processes: Processes, tmp_path: Path
-) -> None:
-    def kubectl(*arguments: str) -> str:
-        return subprocess.check_output(
-            [programs.find_kubectl().path, *arguments], env=processes.environment(), text=True
-        )
-
+def test_with_a_gateway_its_objects_name_the_ports_that_are_reserved_for_it(tmp_path: Path) -> None:
     serving = overlay.Serving(http_port=1234, page_port=1235, httproute=True)
-    rendered = overlay.render(tmp_path.resolve() / "overlay", "http://127.0.0.1:1", None, kubectl, serving)
+    rendered = overlay.render(tmp_path.resolve() / "overlay", "http://127.0.0.1:1", None, serving)
 
     assert rendered.find("Service", "not-found")["spec"]["ports"][0]["port"] == 1235
     assert rendered.find("Gateway", "ingress-manager")["spec"]["listeners"][0]["port"] == 1234

@@ -34,6 +34,7 @@ import yaml
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, path_of, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
+from devcluster.policies import wait_for_policies
 from devcluster.story import Stage
 from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create, new
 from tests.e2e.people import said, tenant_of
@@ -196,7 +197,7 @@ def attack(resyncing: DevCluster, request: pytest.FixtureRequest) -> Iterator[At
     if made.left_out:
         file = f"metacontroller/controller/{made.left_out.removeprefix('ingress-manager-')}.yaml"
         resyncing.kubectl("apply", "--filename", str(REPOSITORY / file))
-        resyncing.wait_for_policies()
+        wait_for_policies(resyncing.api)
 
 
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)

@@ -121,7 +121,7 @@ def start_metacontroller(site: Site, processes: Processes, hook_port: int) -> Pr
     token = site.plane.api.service_account_token(engine.namespace, engine.service_account)
     site.plane.write_kubeconfig(kubeconfig, engine.service_account, token)
     proxy = {"HTTP_PROXY": f"http://127.0.0.1:{hook_port}"}
-    process = processes.add("engine", engine.command(kubeconfig), env=proxy, cwd=engine.folder)
+    process = processes.add("engine", engine.command(kubeconfig), env=proxy, cwd=REPOSITORY)
     process.start()
     return process
 
