@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hooks import logs
 from hooks.settings_file import from_environment
+from hooks.worker import prepare
 from ingress_manager.core.errors import SettingsError
 
 PORT = 8080
@@ -28,6 +29,7 @@ bind = addresses(PORT)
 # A greenlet for each connection: an idle connection, or a request that is half sent, holds up no other. One process
 # answers several times as fast as an API server takes Ingresses; more processes would only take more memory.
 worker_class = "hooks.worker.Worker"
+post_worker_init = prepare
 workers = 1
 
 # Metacontroller opens as many connections as it has workers (20). The rest is room for connections that hang.

@@ -1,4 +1,17 @@
-"""gunicorn's gevent worker, which also closes idle connections when it stops, and lets no client hold up the others."""
+"""gunicorn's gevent worker, which also closes idle connections when it stops, and lets no client hold up the others.
+
+It overrides two methods that gunicorn doesn't document, `timeout_ctx` and `handle_request`. gunicorn could do all of it
+for everybody, and then this module would go:
+
+- `timeout_ctx`: when a worker stops, end the wait for another request. gunicorn's gevent worker waits for it until
+  `graceful_timeout` is over; its threaded worker does not.
+- `handle_request`: a limit of the time that one request may take, and of what is read of a body that the application
+  has left unread.
+- `linger`: read on for a moment before a connection is closed (RFC 9112, section 9.6).
+- `gevent.sleep(0)` after each request: one connection that always has something to read shall not be served alone.
+
+tests/hooks/test_server.py notices where another version of gunicorn calls them in another way.
+"""
 
 import gc
 import socket
@@ -28,16 +41,9 @@ PIECE = 64 * 1024
 class Worker(GeventWorker):  # type: ignore[misc]
     """Answers each connection in a greenlet of its own."""
 
-    def run(self) -> None:
-        """Serve until the worker is told to stop, and all that is under way is answered."""
-        # What was made at the start lives as long as the process: the garbage collector need not look at it again.
-        gc.collect()
-        gc.freeze()
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._waiting: dict[Any, gevent.Timeout] = {}
-        gevent.get_hub().print_exception = log_exception  # type: ignore[method-assign, assignment]
-        closer = gevent.spawn(self.close_idle_connections)
-        super().run()
-        closer.kill()
 
     @contextmanager
     def timeout_ctx(self) -> Iterator[None]:
@@ -82,6 +88,15 @@ class Worker(GeventWorker):  # type: ignore[misc]
         # While a connection always has something to read, gevent never waits for it, and nobody else is served.
         gevent.sleep(0)
         return True
+
+
+def prepare(worker: Worker) -> None:
+    """Prepare a worker that is about to serve: gunicorn's server hook `post_worker_init`."""
+    # What was made at the start lives as long as the process: the garbage collector need not look at it again.
+    gc.collect()
+    gc.freeze()
+    gevent.get_hub().print_exception = log_exception  # type: ignore[method-assign, assignment]
+    gevent.spawn(worker.close_idle_connections)
 
 
 def throw_away(body: Any) -> bool:

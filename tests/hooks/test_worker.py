@@ -17,6 +17,7 @@ import pytest
 from gunicorn.http.errors import ChunkMissingTerminator
 from gunicorn.workers.ggevent import GeventWorker
 
+from hooks import gunicorn_conf
 from hooks import worker as workers
 from hooks.worker import MOST_UNREAD, PIECE, Worker, linger, log_exception
 
@@ -38,48 +39,47 @@ class Request:
 
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
-    """Return a worker whose `run` returns when it is told to stop and no connection is left, as gunicorn's does."""
-
-    def run(self: Any) -> None:
-        while self.alive or self.connections:
-            gevent.sleep(0.01)
-
-    monkeypatch.setattr(GeventWorker, "run", run)
-    monkeypatch.setattr(gc, "freeze", lambda: None)
-    monkeypatch.setattr(gevent.get_hub(), "print_exception", None)  # put back at the end
+    """Return a worker that serves no socket."""
+    monkeypatch.setattr(GeventWorker, "__init__", lambda *_arguments: None)
     gevent.sleep(0)  # the hub, too, is a greenlet: it begins before coverage looks at the worker
-    made = object.__new__(Worker)
-    made.cfg, made.alive, made.connections = Config(), True, 0
+    made = Worker()
+    made.cfg, made.alive = Config(), True
     return made
+
+
+def test_before_it_serves_errors_become_json_and_idle_connections_are_watched(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawned: list[object] = []
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    monkeypatch.setattr(gevent, "spawn", spawned.append)
+    monkeypatch.setattr(gevent.get_hub(), "print_exception", None)  # put back at the end
+    gunicorn_conf.post_worker_init(worker)
+    assert spawned == [worker.close_idle_connections]
+    assert gevent.get_hub().print_exception is log_exception
 
 
 @pytest.mark.no_cover
 def test_when_it_stops_it_ends_every_wait_for_another_request(worker: Worker) -> None:
     def connection() -> None:
-        worker.connections += 1
         with worker.timeout_ctx():
             gevent.sleep(60)
-        worker.connections -= 1
 
     def serve() -> None:
-        running = gevent.spawn(worker.run)
-        gevent.sleep(0.05)
-        for _ in range(3):
-            gevent.spawn(connection)
+        closer = gevent.spawn(worker.close_idle_connections)
+        connections = [gevent.spawn(connection) for _ in range(3)]
         gevent.sleep(0.2)
-        assert worker.connections == 3, "nothing ends while it serves"
+        assert not any(each.ready() for each in connections), "nothing ends while it serves"
         worker.alive = False
-        gevent.spawn(connection)  # one that comes late
-        gevent.sleep(0)
-        running.get(timeout=5)
+        connections.append(gevent.spawn(connection))  # one that comes late
+        gevent.joinall(connections, timeout=5, raise_error=True)
+        assert all(each.ready() for each in connections)
+        closer.kill()
 
     gevent.spawn(serve).get(timeout=10)
-    assert worker.connections == 0
 
 
 def test_the_wait_for_another_request_is_known_while_it_lasts(worker: Worker) -> None:
-    worker.alive = False
-    worker.run()
     with worker.timeout_ctx():
         assert list(worker._waiting) == [gevent.getcurrent()]
     assert not worker._waiting
