@@ -24,7 +24,7 @@ WORDS: dict[type[Type], str] = {
     inspect.IntType: "a whole number",
     inspect.BoolType: "true or false",
     inspect.NoneType: "null",
-    inspect.DateTimeType: "a time, as in 2026-01-31T12:00:00Z",
+    inspect.DateTimeType: "a time",
     inspect.ListType: "a list",
     inspect.VarTupleType: "a list",
     inspect.DictType: "a mapping",
@@ -42,6 +42,17 @@ SCALARS: dict[type[Type], Any] = {
 }
 
 
+VALUES: dict[type, str] = {
+    str: "text",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "a mapping",
+}
+"""What people call a value of a type; any other is null."""
+
+
 class Mismatch(NamedTuple):
     """A place at which a value differs from its type."""
 
@@ -52,6 +63,9 @@ class Mismatch(NamedTuple):
 
     right: tuple[str, ...] = ()
     """What would be right: words for the types, or the names of the fields; of one that is missing: its name."""
+
+    stated: Any = None
+    """The value that is of another type."""
 
 
 @cache
@@ -75,7 +89,7 @@ def fit(stated: Any, type_: Type, found: list[Mismatch], path: Path = ()) -> Any
             return _fit_items(stated, each, found, path)
         if _is_scalar(stated, each):
             return stated
-    found.append(Mismatch(path, "type", tuple(map(_word, types))))
+    found.append(Mismatch(path, "type", tuple(map(_word, types)), stated))
     return LEFT_OUT
 
 

@@ -327,7 +327,7 @@ def test_what_cannot_be_read_or_judged_is_told_and_the_rest_is_judged() -> None:
     lines = text.splitlines()
     ended = run("audit", "-", stdin=text)
     assert (ended.status, ended.out[:17]) == (1, "Nothing was found")
-    where = "team-a/wrong: is no valid Service: spec.ports: must be array | null, not text"
+    where = "team-a/wrong: is no valid Service: spec.ports: must be a list or null, not text"
     assert ended.err == (
         f"{DEFAULTS}"
         f"stdin:{1 + lines.index('  ports: none')}: {where}\n"

@@ -23,7 +23,7 @@ from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.render.rendering import render
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
 from ingress_manager.commands.view.ingresses import INGRESS
-from ingress_manager.commands.view.services import SERVICE
+from ingress_manager.commands.view.typed import SERVICE
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
 

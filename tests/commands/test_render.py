@@ -156,17 +156,17 @@ def test_an_annotation_that_is_no_text_is_told(reason: str, change: str, line: i
         (
             "a port as text",
             {"metadata": {"name": "a"}, "spec": {"ports": [{"port": "80"}]}},
-            "1: default/a: is no valid Service: spec.ports[0].port: must be int, not text",
+            "1: default/a: is no valid Service: spec.ports[0].port: must be a whole number, not text",
         ),
         (
             "annotations that are none",
             {"metadata": {"name": "a", "annotations": ["x"]}, "spec": {}},
-            "1: default/a: is no valid Service: metadata.annotations: must be object | null, not array",
+            "1: default/a: is no valid Service: metadata.annotations: must be a mapping or null, not a list",
         ),
         (
             "a time that is none",
             {"metadata": {"name": "a", "creationTimestamp": "now"}, "spec": {}},
-            '1: default/a: is no valid Service: metadata.creationTimestamp: "Invalid RFC3339 encoded datetime"',
+            "1: default/a: is no valid Service: metadata.creationTimestamp: must be a time or null, not text",
         ),
     ],
 )

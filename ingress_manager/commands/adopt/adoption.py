@@ -18,9 +18,9 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.view.ingresses import as_spec, routes_to, services_of
+from ingress_manager.commands.view.ingresses import routes_to, services_of
 from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR, is_made_for, marks, owners
-from ingress_manager.commands.view.services import SERVICE, as_service
+from ingress_manager.commands.view.typed import SERVICE, as_service, as_spec
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
@@ -109,9 +109,9 @@ def adoption_of(
     )
 
 
-def _typed(found: T | Message) -> T:
-    if isinstance(found, Message):
-        raise _NotAdopted([found])
+def _typed(found: T | list[Message]) -> T:
+    if isinstance(found, list):
+        raise _NotAdopted(found)
     return found
 
 

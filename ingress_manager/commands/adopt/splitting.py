@@ -9,10 +9,9 @@ import msgspec
 
 from ingress_manager.commands.annotating.asking import ask, left_behind
 from ingress_manager.commands.plans.steps import Line, annotate, patch, unseen
-from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import routes_to, services_of
-from ingress_manager.commands.view.services import as_service
+from ingress_manager.commands.view.typed import as_service
 from ingress_manager.core.kubernetes import IngressSpec
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
@@ -55,7 +54,7 @@ def own_ingress(
     """Yield the lines that give a Service an Ingress of its own, which says what `spec` says. Raises _Left."""
     found = services.get(f"{item.namespace}/{name}")
     service = as_service(found) if found else None
-    if found is None or service is None or isinstance(service, Message):
+    if found is None or service is None or isinstance(service, list):
         raise _Left(f"There is no Service {name} that could be annotated.")
     if len(routes_to(name, spec)) < len(list(spec.paths())):
         raise _Left(f"A rule without a host leads to Service {name}, and no annotation can ask for that.")

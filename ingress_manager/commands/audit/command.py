@@ -14,7 +14,7 @@ from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import Options, Source, settings_of, settings_option, source_options
-from ingress_manager.commands.view import ingresses, services
+from ingress_manager.commands.view import ingresses, typed
 from ingress_manager.commands.view.look import HTTPROUTE, INGRESS, SERVICE, Known
 from ingress_manager.core.policy import Policy
 
@@ -97,7 +97,7 @@ def what_is_there(source: Source) -> tuple[Manifests, Known]:
     known = Known()
     if source.files:
         manifests = source.read("")
-        if not any(manifests.of_kind(services.SERVICE)):
+        if not any(manifests.of_kind(typed.SERVICE)):
             known.unknown[SERVICE] = f"Services could not be looked at: there is none in what was read; {BOTH}"
         if not any(manifests.of_kind(ingresses.INGRESS)):
             note(f"There is no Ingress in what was read; {BOTH}")

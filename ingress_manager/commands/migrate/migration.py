@@ -20,8 +20,8 @@ from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import comment, shown
 from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
-from ingress_manager.commands.view.ingresses import INGRESS, as_spec, routes_to
-from ingress_manager.commands.view.services import SERVICE, as_service
+from ingress_manager.commands.view.ingresses import INGRESS, routes_to
+from ingress_manager.commands.view.typed import SERVICE, as_service, as_spec
 from ingress_manager.core.annotations import Route
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.decide import decide, refusal_of
@@ -99,8 +99,8 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
     """Add the steps for one Service, and what of it has no counterpart; return whether there are steps."""
     migration.messages.extend(about(item, sentence, "metadata", "annotations", key) for key, sentence in made.lost)
     service = as_service(item)
-    if isinstance(service, Message):
-        migration.messages.append(service)
+    if isinstance(service, list):
+        migration.messages += service
         return False
     if made.host is None:
         migration.messages.append(about(item, UNKNOWN_HOST.format(made.controller.lower())))

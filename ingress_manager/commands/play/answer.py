@@ -17,7 +17,7 @@ from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item, read
 from ingress_manager.commands.reading.yaml_documents import YamlLines
 from ingress_manager.commands.render.rendering import render
-from ingress_manager.commands.view.services import SERVICE
+from ingress_manager.commands.view.typed import SERVICE
 from ingress_manager.core.errors import REASONS, Problem, Reason, SettingsError
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy

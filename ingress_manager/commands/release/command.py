@@ -10,7 +10,7 @@ from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, Source, with_source
 from ingress_manager.commands.release.releases import release as releases_of
-from ingress_manager.commands.view.services import SERVICE
+from ingress_manager.commands.view.typed import SERVICE
 
 HTTPROUTES = "httproutes.gateway.networking.k8s.io"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.about import about_refusal
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.services import SERVICE, as_service
+from ingress_manager.commands.view.typed import SERVICE, as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Object
 from ingress_manager.core.policy import Policy
@@ -30,8 +30,8 @@ def render(items: Iterable[Item], policy: Policy) -> Rendered:
         if item.kind != SERVICE:
             continue
         service = as_service(item)
-        if isinstance(service, Message):
-            rendered.messages.append(service)
+        if isinstance(service, list):
+            rendered.messages += service
             continue
         decision = decide(service, NOTHING, policy)
         if isinstance(decision, Desired):

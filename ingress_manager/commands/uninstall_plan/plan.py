@@ -12,7 +12,7 @@ from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.settings import DEPLOYMENT, NAMESPACE
 from ingress_manager.commands.view.ingresses import INGRESS
 from ingress_manager.commands.view.managed import CONTROLLER, HTTPROUTE, is_managed, without_marks
-from ingress_manager.commands.view.services import SERVICE
+from ingress_manager.commands.view.typed import SERVICE
 from ingress_manager.core.annotations import PREFIX
 
 DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"

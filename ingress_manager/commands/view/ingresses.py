@@ -2,11 +2,6 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
-from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.services import invalid
 from ingress_manager.core.annotations import Route
 from ingress_manager.core.kubernetes import IngressSpec
 
@@ -34,17 +29,3 @@ def tls_of(hosts: Iterable[str], spec: IngressSpec) -> tuple[bool, str | None]:
     """Return whether one of the hosts has TLS, and the first Secret that is stated for one of them."""
     entries = [entry for entry in spec.tls or () if not entry.hosts or set(entry.hosts).intersection(hosts)]
     return bool(entries), next((entry.secret_name for entry in entries if entry.secret_name), None)
-
-
-def as_spec(item: Item) -> IngressSpec | Message:
-    """Return the typed spec of an Ingress, or the message that says why the API server would not take it either."""
-    try:
-        return msgspec.convert({"spec": item.object.get("spec")}, _Ingress).spec
-    except msgspec.ValidationError as error:
-        return invalid(item, INGRESS, str(error))
-
-
-class _Ingress(msgspec.Struct, frozen=True):
-    """An Ingress whatever its metadata are, so that what is wrong begins with spec."""
-
-    spec: IngressSpec

@@ -8,13 +8,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-import msgspec
-
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view import ingresses, managed, services
+from ingress_manager.commands.view import ingresses, managed, typed
 from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR
-from ingress_manager.commands.view.services import as_service, invalid
 from ingress_manager.core.decide import Decision, Desired, Unchanged, decide, judge, refusal_of
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
@@ -158,26 +155,26 @@ class View:
 def look(items: Iterable[Item], policy: Policy, known: Known | None = None) -> View:
     """Return what there is among the items, and what becomes of each Service by the settings `policy`."""
     view = View(policy, known or Known())
-    typed: dict[str, tuple[Item, Service]] = {}
+    services: dict[str, tuple[Item, Service]] = {}
     for item in items:
         kind = item.kind
-        if kind == services.SERVICE:
-            service = as_service(item)
-            if isinstance(service, Message):
-                view.invalid.append(service)
+        if kind == typed.SERVICE:
+            service = typed.as_service(item)
+            if isinstance(service, list):
+                view.invalid += service
             else:
-                typed[item.label] = item, service
+                services[item.label] = item, service
         elif kind in TYPES:
             each = as_object(item, *TYPES[kind])
             if isinstance(each, ObjectView):
                 view.objects[each.key] = each
-            elif each is not None:
-                view.invalid.append(each)
+            else:
+                view.invalid += each
     made_for: dict[str, dict[Key, ObjectView]] = {}
     for each in view.objects.values():
         if each.is_marked and each.owner_uid:
             made_for.setdefault(each.owner_uid, {})[each.key] = each
-    for label, (item, service) in typed.items():
+    for label, (item, service) in services.items():
         observed = made_for.get(service.metadata.uid, {})
         decision = decide(service, as_observed(observed, httproutes=view.known.httproutes), policy)
         view.services[label] = ServiceView(item, service, observed, decision)
@@ -192,16 +189,15 @@ def as_observed(objects: Mapping[Key, ObjectView], *, httproutes: bool) -> Obser
     return Observed(found[INGRESS], found[HTTPROUTE] if httproutes else None)
 
 
-def as_object(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> ObjectView | Message | None:
-    """Return the typed object. For one that is invalid: the message that says so if it is ours, None if it is not."""
+def as_object(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> ObjectView | list[Message]:
+    """Return the typed object. For one that is invalid: the messages that say so if it is ours, none if it is not."""
     owner = next((owner for owner in managed.owners(item) if owner.get("controller") is True), {})
     is_marked = item.annotations.get(DECORATOR) == CONTROLLER
     is_labelled = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
-    try:
-        typed = msgspec.convert(item.object, type_)
-    except msgspec.ValidationError as error:
-        return invalid(item, item.kind, str(error)) if is_marked or is_labelled else None
-    return ObjectView(kind, item, typed, owner, is_marked, is_labelled)
+    found: Attachment | list[Message] = typed.typed(item, item.object, type_)
+    if isinstance(found, list):
+        return found if is_marked or is_labelled else []
+    return ObjectView(kind, item, found, owner, is_marked, is_labelled)
 
 
 def is_being_deleted(item: Item) -> bool:

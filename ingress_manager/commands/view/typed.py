@@ -1,0 +1,70 @@
+"""Objects as the core's types: the one place where what a person wrote becomes the Service that `core.decide` takes.
+
+A Service in a file lacks what the API server adds: the namespace and the uid. They are filled in here.
+"""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import msgspec
+
+from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.reading.about import about
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.core.kubernetes import IngressSpec, Object, Service
+from ingress_manager.core.shape import VALUES, Mismatch, fit, type_of
+from ingress_manager.core.text import one_line
+
+SERVICE = "v1/Service"
+ANNOTATIONS = ("metadata", "annotations")
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def as_service(item: Item) -> Service | list[Message]:
+    """Return the typed Service, or the messages that say why kubectl would not apply it either."""
+    metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
+    return typed(item, {**item.object, "metadata": metadata}, Service)
+
+
+def as_spec(item: Item) -> IngressSpec | list[Message]:
+    """Return the typed spec of an Ingress, or the messages that say why the API server would not take it either."""
+    found = typed(item, {"spec": item.object.get("spec")}, _Ingress)
+    return found.spec if isinstance(found, _Ingress) else found
+
+
+class _Ingress(msgspec.Struct, frozen=True):
+    """An Ingress whatever its metadata are, so that what is wrong begins with spec."""
+
+    spec: IngressSpec
+
+
+def typed(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
+    """Return an object as a type, or a message for each place at which it is another one, at the field's line."""
+    try:
+        return msgspec.convert(object_, type_)
+    except msgspec.ValidationError:
+        found: list[Mismatch] = []
+        fit(object_, type_of(type_), found)
+        return [about(item, _sentence(item, each), *each.path) for each in found]
+
+
+def _sentence(item: Item, mismatch: Mismatch) -> str:
+    if mismatch.sort == "type" and mismatch.path[:-1] == ANNOTATIONS:
+        return f"{mismatch.path[-1]}: must be text: put the value in quotes"
+    return f"is no valid {item.kind.rpartition('/')[2]}: {one_line(_wrong(mismatch))}"
+
+
+def _wrong(mismatch: Mismatch) -> str:
+    path = "".join(_steps(mismatch))
+    if mismatch.sort == "missing":
+        return f"{f'{path}.{mismatch.right[0]}'.lstrip('.')} is missing"
+    if mismatch.sort == "key":
+        return f"{path.lstrip('.')}: a key must be text; put it in quotes"
+    is_ = VALUES.get(type(mismatch.stated), "null")
+    return f"{path.lstrip('.')}: must be {' or '.join(mismatch.right)}, not {is_}"
+
+
+def _steps(mismatch: Mismatch) -> Iterator[str]:
+    for step in mismatch.path:
+        yield f"[{step}]" if isinstance(step, int) else f".{step}"
