@@ -24,7 +24,7 @@ import yaml
 
 from devcluster.sync_requests import service
 from ingress_manager.commands.adopt.adoption import Adoption, adopt
-from ingress_manager.commands.annotating.wishes import wishes
+from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.plans import taking as shell_steps
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
@@ -120,7 +120,7 @@ def test_what_annotations_ask_for_is_what_was_asked_for() -> None:
     here = in_namespace(Policy(), "team-a")
     shop = msgspec.convert(service(ports=[{"name": "http", "port": 80}, {"name": "admin", "port": 8080}]), Service)
     routes = [Route("a.example.com", "/1:20", "Exact", "http"), Route("b.example.com", "/~,a=&@", None, "8080")]
-    asked = read(wishes(shop, routes, here, ingress_class="other", tls=True))
+    asked = read(annotations_for(shop, routes, here, ingress_class="other", tls=True))
     assert asked is not None
     assert not asked.problems
     assert asked.routes == (
@@ -128,7 +128,7 @@ def test_what_annotations_ask_for_is_what_was_asked_for() -> None:
         Route("b.example.com", "/~,a=&@", None, "8080"),
     )
     assert (asked.ingress_class, asked.tls, asked.hosts, asked.port) == ("other", True, None, None)
-    unknown = wishes(shop, [Route("example.com", "/", None, "metrics")], here)
+    unknown = annotations_for(shop, [Route("example.com", "/", None, "metrics")], here)
     assert unknown == {"ingress/http": "true", "ingress/port": "metrics"}
 
 

@@ -22,7 +22,16 @@ from devcluster.sync_requests import Object, service
 from ingress_manager.commands.explain.entries import entries
 from ingress_manager.commands.play import command as shell
 from ingress_manager.commands.play import loopback
-from ingress_manager.commands.play.answer import MOST_MISTAKES, MOST_SERVICES, Field, Made, Mistake, Result, State, play
+from ingress_manager.commands.play.answer import (
+    MOST_MISTAKES,
+    MOST_SERVICES,
+    DesiredObject,
+    Field,
+    Mistake,
+    Result,
+    State,
+    play,
+)
 from ingress_manager.commands.play.loopback import HEADERS, LARGEST_BODY, Loopback
 from ingress_manager.commands.printing.objects import as_yaml, printed
 from ingress_manager.commands.reading.manifests import read
@@ -74,7 +83,7 @@ def unpaused(settings: str) -> Policy:
 
 def test_all_there_is_to_say_stands_in_the_result() -> None:
     ingress = next(iter(render(read(GOOD).items, Policy()).objects))
-    made = (Made("Ingress team-a/shop", as_yaml(ingress)),)
+    made = (DesiredObject("Ingress team-a/shop", as_yaml(ingress)),)
     assert play(GOOD, "") == Result(State.FINE, "Fine: it becomes 1 Ingress.", objects=made)
     unknown = "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host?"
     mistakes = (

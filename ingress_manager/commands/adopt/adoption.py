@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ingress_manager.commands.adopt.splitting import split
-from ingress_manager.commands.annotating.asking import Asked, ask, left_behind
+from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind
 from ingress_manager.commands.plans.deployers import about_ingress, about_service
 from ingress_manager.commands.plans.steps import Event, Line, Step, annotate, chained, patch, script, touch, unseen
 from ingress_manager.commands.printing.messages import Message
@@ -94,7 +94,7 @@ def adoption_of(
     refuse_other_backends(item, spec, services, policy)
     if service is None:
         raise _NotAdopted([about(item, f"there is no Service {item.label}, so there is nothing to annotate")])
-    asked = ask(spec, item.annotations, _typed(as_service(service)), policy)
+    asked = annotated_for(spec, item.annotations, _typed(as_service(service)), policy)
     refuse_what_cannot_be_said(item, asked, accepted)
     # What is there before gets into the command that takes the step back.
     before = {key: service.annotations.get(key) for key in asked.annotations}
@@ -167,7 +167,7 @@ def refuse_other_backends(item: Item, spec: IngressSpec, services: Mapping[str, 
     raise _NotAdopted([about(item, sentence)], split(item, spec, services, policy))
 
 
-def refuse_what_cannot_be_said(item: Item, asked: Asked, accepted: Container[str]) -> None:
+def refuse_what_cannot_be_said(item: Item, asked: Annotated, accepted: Container[str]) -> None:
     """Raise _NotAdopted when the Service would be refused, or a field would change that may not."""
     if asked.refused:
         raise _NotAdopted(about_refusal(item, asked.refused))
@@ -180,7 +180,7 @@ def refuse_what_cannot_be_said(item: Item, asked: Asked, accepted: Container[str
         raise _NotAdopted(lost, changes=[change.field for change in asked.changes])
 
 
-def steps(item: Item, service: Item, asked: Asked, *, paused: bool) -> Iterator[Step]:
+def steps(item: Item, service: Item, asked: Annotated, *, paused: bool) -> Iterator[Step]:
     """Yield the steps. Where no cluster has given the two objects their uid, there is only the first."""
     known = service.metadata.get("uid") and item.metadata.get("resourceVersion")
     event = Event(service, f"Ingress {item.label}") if known else None
@@ -199,7 +199,7 @@ def steps(item: Item, service: Item, asked: Asked, *, paused: bool) -> Iterator[
         yield Step(touch(service, item, event).undo[1:])
 
 
-def given(item: Item, service: Item, asked: Asked) -> dict[str, Any]:
+def given(item: Item, service: Item, asked: Annotated) -> dict[str, Any]:
     """Return the merge patch that gives the Ingress to its Service, with the changes that are accepted."""
     change: dict[str, Any] = {"metadata": marks(item, service)}
     if asked.changes and asked.ingress:
@@ -210,7 +210,7 @@ def given(item: Item, service: Item, asked: Asked) -> dict[str, Any]:
     return change
 
 
-def notes(item: Item, service: Item, asked: Asked) -> Iterator[str]:
+def notes(item: Item, service: Item, asked: Annotated) -> Iterator[str]:
     """Yield what is worth knowing about an Ingress that can be adopted."""
     label = item.labels.get(MANAGED_BY_LABEL, MANAGED_BY)
     if label != MANAGED_BY:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ingress_manager.commands.annotating.asking import ask, left_behind
+from ingress_manager.commands.annotating.annotated import annotated_for, left_behind
 from ingress_manager.commands.plans.steps import Line, annotate, patch, unseen
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import routes_to, services_of
@@ -58,7 +58,7 @@ def own_ingress(
         raise _Left(f"There is no Service {name} that could be annotated.")
     if len(routes_to(name, spec)) < len(list(spec.paths())):
         raise _Left(f"A rule without a host leads to Service {name}, and no annotation can ask for that.")
-    asked = ask(spec, item.annotations, service, policy)
+    asked = annotated_for(spec, item.annotations, service, policy)
     if asked.refused:
         raise _Left(f"Service {name} can't have one: {asked.refused.line()}")
     if wrong := list(unseen(found, asked.annotations)):

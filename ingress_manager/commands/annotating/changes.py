@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.annotating.wishes import number_of
+from ingress_manager.commands.annotating.annotations import number_of
 from ingress_manager.core.copying import ADDED, NOT_COPIED, OLD_CLASS
 from ingress_manager.core.kubernetes import Backend, IngressPath, IngressRule, IngressSpec, IngressTls, Object, Service
 from ingress_manager.core.text import quoted

@@ -1,4 +1,4 @@
-"""`explain`: an annotation, a setting, a reason or a finding, from the tables that are gone by. The pure part."""
+"""`explain`: what an annotation, a setting, a reason or a kind of finding means, from the program's own tables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.annotating.asking import ask
+from ingress_manager.commands.annotating.annotated import annotated_for
+from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.annotating.changes import Change
-from ingress_manager.commands.annotating.wishes import wishes
 from ingress_manager.commands.migrate import exposecontroller, xposer
 from ingress_manager.commands.migrate.exposed import Controller, Exposed
 from ingress_manager.commands.plans.steps import Line, annotate, chained, unseen
@@ -106,7 +106,7 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
         migration.messages.append(about(item, UNKNOWN_HOST.format(made.controller.lower())))
         return False
     here = in_namespace(policy, item.namespace)
-    wanted = wishes(
+    wanted = annotations_for(
         service,
         [Route(made.host, made.path, None, None if made.port is None else str(made.port))],
         here,
@@ -144,7 +144,7 @@ def adopting(ingress: Item, service: Service, policy: Policy) -> list[Line]:
     spec = as_spec(ingress)
     changes: tuple[Change, ...] = ()
     if isinstance(spec, IngressSpec) and routes_to(ingress.name, spec):
-        changes = ask(spec, ingress.annotations, service, policy).changes
+        changes = annotated_for(spec, ingress.annotations, service, policy).changes
     told = [comment(f"{change.field}: {change.sentence}") for change in changes]
     accepted = [f"--accept-changes={field}" for field in dict.fromkeys(change.field for change in changes)]
     return [*told, ("ingress-manager", "adopt", ingress.label, *accepted, "--apply")]

@@ -72,7 +72,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DesiredObject:
     """One of the objects that are made."""
 
     name: str
@@ -92,7 +92,7 @@ class Result:
     notes: tuple[str, ...] = ()
     """What is worth knowing, and wrong with nothing."""
 
-    objects: tuple[Made, ...] = ()
+    objects: tuple[DesiredObject, ...] = ()
 
 
 def play(service: str, settings: str) -> Result:
@@ -114,7 +114,7 @@ def _decided(text: str, policy: Policy) -> Result:
     rendered = render(services[:MOST_SERVICES], msgspec.structs.replace(policy, paused=False))
     messages = [*manifests.unreadable, *rendered.messages]
     mistakes = tuple(_mistakes(messages[:MOST_MISTAKES]))
-    objects = tuple(_made(made) for made in rendered.objects)
+    objects = tuple(_shown(made) for made in rendered.objects)
     state, headline = _summary(len(services), len(messages), rendered.objects)
     refused = any(message.reason for message in messages)
     notes = (*_not_shown(len(messages)), *_notes(manifests.items, policy, refused=refused))
@@ -168,9 +168,9 @@ def _mistakes(messages: Iterable[Message]) -> Iterator[Mistake]:
         said.add(remedy)
 
 
-def _made(made: Object) -> Made:
+def _shown(made: Object) -> DesiredObject:
     metadata = made["metadata"]
-    return Made(f"{made['kind']} {metadata['namespace']}/{metadata['name']}", as_yaml(made))
+    return DesiredObject(f"{made['kind']} {metadata['namespace']}/{metadata['name']}", as_yaml(made))
 
 
 def _mistakes_of_settings(text: str, sentences: Iterable[str]) -> Iterator[Mistake]:

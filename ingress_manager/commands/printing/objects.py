@@ -63,7 +63,7 @@ def _dumped(values: Iterable[Any]) -> str:
     return text if is_seen(text) else "".join(c if is_seen(c) else f"\\U{ord(c):08x}" for c in text)
 
 
-def name_of(made: Object) -> str:
+def name_of(item: Object) -> str:
     """Return what `kubectl get -o name` calls an object: ingress.networking.k8s.io/shop."""
-    group = made["apiVersion"].rpartition("/")[0]
-    return f"{made['kind'].lower()}{'.' if group else ''}{group}/{made['metadata']['name']}"
+    group = item["apiVersion"].rpartition("/")[0]
+    return f"{item['kind'].lower()}{'.' if group else ''}{group}/{item['metadata']['name']}"

@@ -1,8 +1,8 @@
 """YAML as kubectl reads it (sigs.k8s.io/yaml): the documents in a text, and the lines of their fields.
 
 Documents are separated by lines that begin with `---`. Scalars have the types of YAML 1.1, but for dates and numbers in
-base 60, which stay text. So `yes` and `010` without quotes are true and 8, and can't be the value of an annotation. A
-key that is stated twice is refused; kubectl would take the last.
+base 60, which stay text. So `yes` and `010` without quotes are true and 8, and can't be the value of an annotation.
+A key that is stated twice is refused; kubectl would take the last.
 
 Refused, too, is what could end the process, or keep it busy for hours: too many levels, and what aliases and merge keys
 multiply.

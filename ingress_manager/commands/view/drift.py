@@ -30,21 +30,21 @@ def stated(item: Object) -> Object:
     }
 
 
-def becomes(item: Item, wanted: Object) -> Object:
+def becomes(item: Item, desired: Object) -> Object:
     """Return these parts of an object as Metacontroller would make them.
 
     Raises ValueError when Metacontroller can't read its record of what it last applied: it then does nothing.
     """
     last = stated(last_applied(item.object))
-    marked = stated(wanted)
+    marked = stated(desired)
     marked["metadata"]["annotations"][DECORATOR] = CONTROLLER
     made: Object = merge(stated(item.object), last, marked)
     return made
 
 
-def differences(item: Item, wanted: Object) -> list[str]:
+def differences(item: Item, desired: Object) -> list[str]:
     """Return what is different, a field each: what it is, and what it should be. Raises ValueError as `becomes`."""
-    now, then = stated(item.object), becomes(item, wanted)
+    now, then = stated(item.object), becomes(item, desired)
     return [] if same(now, then) else list(_differences(now, then, ""))
 
 

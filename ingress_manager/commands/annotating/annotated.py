@@ -1,4 +1,4 @@
-"""Asking: with which annotations a Service asks for what an Ingress says, and what becomes of that."""
+"""Annotated Services: with which annotations a Service asks for what an Ingress says, and what becomes of that."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.annotating.changes import Change, changes
-from ingress_manager.commands.annotating.wishes import wishes
 from ingress_manager.commands.view.ingresses import routes_to, tls_of
 from ingress_manager.core.annotations import PREFIX, read
 from ingress_manager.core.copying import CONTROLLER_PREFIXES, OLD_CLASS, check_copied
@@ -18,7 +18,7 @@ from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Annotated:
     """What a Service has to ask for, and what becomes of that."""
 
     annotations: dict[str, str | None]
@@ -44,7 +44,7 @@ class Asked:
         return refusal_of(self.decision)
 
 
-def ask(spec: IngressSpec, annotations: Mapping[str, str], service: Service, policy: Policy) -> Asked:
+def annotated_for(spec: IngressSpec, annotations: Mapping[str, str], service: Service, policy: Policy) -> Annotated:
     """Return how the Service asks for what an Ingress says, as far as annotations can say it.
 
     `spec` and `annotations` are the Ingress's. When what the Service asks for already is the same, it stays.
@@ -58,37 +58,37 @@ def ask(spec: IngressSpec, annotations: Mapping[str, str], service: Service, pol
     ]
     tls, secret = tls_of([route.host for route in routes if route.host], spec)
     ingress_class = spec.ingress_class_name or annotations.get(OLD_CLASS)
-    wanted = wishes(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)
+    desired = annotations_for(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)
 
-    also = changed(present, dict(copied(annotations, here)))
-    off: dict[str, str | None] = {key: None for key in present if key.startswith(PREFIX) and key not in wanted}
-    anew = asked(spec, annotations, service, policy, {**changed(present, wanted), **off, **also})
-    as_it_is = asked(spec, annotations, service, policy, also)
+    also = changes_to(present, dict(copied(annotations, here)))
+    off: dict[str, str | None] = {key: None for key in present if key.startswith(PREFIX) and key not in desired}
+    anew = annotated_with(spec, annotations, service, policy, {**changes_to(present, desired), **off, **also})
+    as_it_is = annotated_with(spec, annotations, service, policy, also)
     suffices = read(present) and not as_it_is.refused and len(as_it_is.changes) <= len(anew.changes)
     return as_it_is if suffices else anew
 
 
-def changed(present: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the annotations that are wanted and not yet there."""
-    return {key: value for key, value in wanted.items() if present.get(key) != value}
+def changes_to(present: Mapping[str, str], desired: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the annotations that are desired and not yet there."""
+    return {key: value for key, value in desired.items() if present.get(key) != value}
 
 
-def asked(
+def annotated_with(
     spec: IngressSpec, annotations: Mapping[str, str], service: Service, policy: Policy, change: dict[str, str | None]
-) -> Asked:
+) -> Annotated:
     """Return what becomes of a Service whose annotations are changed."""
     merged: dict[str, Any] = {**(service.metadata.annotations or {}), **change}
     stated = {key: value for key, value in merged.items() if value is not None}
     metadata = msgspec.structs.replace(service.metadata, annotations=stated)
-    found = Asked(change, decide(msgspec.structs.replace(service, metadata=metadata), NOTHING, policy))
+    found = Annotated(change, decide(msgspec.structs.replace(service, metadata=metadata), NOTHING, policy))
     if found.ingress is None:
         return found
-    return Asked(change, found.decision, tuple(changes(service, spec, annotations, found.ingress)))
+    return Annotated(change, found.decision, tuple(changes(service, spec, annotations, found.ingress)))
 
 
-def left_behind(annotations: Mapping[str, str], asked: Asked) -> list[str]:
+def left_behind(annotations: Mapping[str, str], annotated: Annotated) -> list[str]:
     """Return those annotations of an Ingress, meant for a controller, that one made in its place would lack."""
-    made = asked.ingress["metadata"].get("annotations", {}) if asked.ingress else {}
+    made = annotated.ingress["metadata"].get("annotations", {}) if annotated.ingress else {}
     # The old annotation of the class is said by spec.ingressClassName.
     meant = [key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and key != OLD_CLASS]
     return sorted(key for key in meant if key not in made)

@@ -1,4 +1,4 @@
-"""Wishes: the annotations of a Service that ask for given routes, a class and TLS.
+"""Annotations: those of a Service that ask for given routes, a class and TLS.
 
 It is `core.annotations.read` the other way round. What the settings and the Service's ports imply isn't stated.
 """
@@ -16,7 +16,7 @@ from ingress_manager.core.ports import find_ports, infer_port
 DEFAULT_TYPE = "Prefix"
 
 
-def wishes(  # noqa: PLR0913 - each is one of the annotations
+def annotations_for(  # noqa: PLR0913 - each is one of the annotations
     service: Service,
     routes: Sequence[Route],
     here: NamespacePolicy,
@@ -29,14 +29,14 @@ def wishes(  # noqa: PLR0913 - each is one of the annotations
 
     A class of None leaves the class to the settings. So does a secret of None, and a port of None to the Service.
     """
-    wanted = {HTTP.key: "true", **of_routes(service, routes, here)}
+    found = {HTTP.key: "true", **of_routes(service, routes, here)}
     if ingress_class is not None and ingress_class != here.ingress_class:
-        wanted["ingress/class"] = ingress_class
+        found["ingress/class"] = ingress_class
     if tls and secret is not None and secret != here.default_secret(service.metadata.name):
-        wanted["ingress/tls-secret"] = secret
+        found["ingress/tls-secret"] = secret
     elif tls != here.tls.enabled:
-        wanted["ingress/tls"] = "true" if tls else "false"
-    return wanted
+        found["ingress/tls"] = "true" if tls else "false"
+    return found
 
 
 def of_routes(service: Service, routes: Sequence[Route], here: NamespacePolicy) -> dict[str, str]:
@@ -47,24 +47,24 @@ def of_routes(service: Service, routes: Sequence[Route], here: NamespacePolicy) 
     first, *others = by_host.values()
     alike = all(paths == first for paths in others)
     ports = {route.port for route in routes}
-    wanted = {}
+    found = {}
     if alike and [*by_host] != [here.default_host(service.metadata.name)]:
-        wanted["ingress/host"] = ", ".join(by_host)
+        found["ingress/host"] = ", ".join(by_host)
     listed = first if alike else routes
     if len(listed) > 1:
-        wanted["ingress/routes"] = as_text([stated(route, port=len(ports) > 1) for route in listed])
+        found["ingress/routes"] = as_text([fields_of(route, port=len(ports) > 1) for route in listed])
     else:
         if (path := listed[0].path or "/") != "/":
-            wanted["ingress/path"] = path
+            found["ingress/path"] = path
         if (path_type := listed[0].path_type or DEFAULT_TYPE) != DEFAULT_TYPE:
-            wanted["ingress/path-type"] = path_type
+            found["ingress/path-type"] = path_type
     for port in ports if len(ports) == 1 else ():
         if port is not None and not is_inferred(service, port):
-            wanted["ingress/port"] = port
-    return wanted
+            found["ingress/port"] = port
+    return found
 
 
-def stated(route: Route, *, port: bool) -> dict[str, str]:
+def fields_of(route: Route, *, port: bool) -> dict[str, str]:
     """Return the fields of one route of ingress/routes; `port` says whether it states the port."""
     path_type = None if route.path_type == DEFAULT_TYPE else route.path_type
     fields = {"host": route.host, "path": route.path, "pathType": path_type, "port": route.port if port else None}
