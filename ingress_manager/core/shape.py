@@ -131,6 +131,8 @@ def _fit_fields(stated: dict[Any, Any], type_: inspect.StructType, found: list[M
                 kept[key] = fitting
         elif type_.forbid_unknown_fields:
             found.append(Mismatch((*path, key), "unknown", tuple(fields)))
+        elif not isinstance(key, str):
+            found.append(Mismatch((*path, key), "key"))
     required = [name for name, field in fields.items() if field.required]
     found += [Mismatch(path, "missing", (name,)) for name in required if name not in stated]
     return kept if kept.keys() >= set(required) else LEFT_OUT
