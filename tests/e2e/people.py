@@ -1,6 +1,7 @@
 """Somebody with some rights and no others: a tenant, a reader, or whoever moves Ingresses in and out."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import yaml
@@ -36,9 +37,9 @@ def reader(plane: ControlPlane, folder: Path, name: str, rules: list[Object], na
     create(plane.api, SERVICE_ACCOUNTS, name, where)
     grant(plane.api, (where, name), name, rules, namespace)
     kubeconfig = kubeconfig_of(plane, where, name, folder)
-    api = Api(plane.url, plane.api.service_account_token(where, name), plane.ca_file)
-    # The API server takes a moment to learn of new rights.
-    wait_for(lambda: said(lambda: api.list(SERVICES, namespace)) is None, 30, what=f"the rights of {name}")
+    with closing(Api(plane.url, plane.api.service_account_token(where, name), plane.ca_file)) as api:
+        # The API server takes a moment to learn of new rights.
+        wait_for(lambda: said(lambda: api.list(SERVICES, namespace)) is None, 30, what=f"the rights of {name}")
     return kubeconfig
 
 

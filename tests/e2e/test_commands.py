@@ -19,7 +19,7 @@ from tests.e2e.shell import run
 from tools import cases
 
 
-@pytest.mark.parametrize("form", ["yaml", "json"])
+@pytest.mark.parametrize("form", ["yaml", pytest.param("json", marks=pytest.mark.thorough)])
 def test_the_api_server_takes_what_render_prints(form: str, empty_cluster: ControlPlane) -> None:
     # Their Ingresses are tried one by one in test_accepted.py.
     by_default = [case for case in CASES if not (case / "settings.yaml").exists()]

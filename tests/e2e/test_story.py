@@ -1,21 +1,14 @@
-"""The story of the demo, and what else a Service's owner and other people can do."""
+"""What a Service's owner and other people can do beside the story, which test_readme.py has `make demo` play."""
 
 import time
-from collections.abc import Callable
 from functools import partial
 
 import pytest
 
 from devcluster.api import INGRESSES, SERVICES, Object
 from devcluster.cluster import DevCluster
-from devcluster.story import Stage, routes, steps_for
+from devcluster.story import Stage, routes
 from tests.e2e.audit import until_create_met_an_existing_ingress
-
-
-def test_the_story(stage: Stage, record_property: Callable[[str, object], None]) -> None:
-    for step in steps_for(stage):
-        step.play(stage)
-        record_property(step.done, f"{(time.perf_counter() - stage.acted_at) * 1000:.0f} ms")
 
 
 def test_a_service_deleted_and_made_again_at_once_has_an_ingress_of_its_own(stage: Stage) -> None:
