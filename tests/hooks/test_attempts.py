@@ -130,8 +130,7 @@ def test_who_patches_refused_services_as_fast_as_the_api_server_lets_them_delays
     assert engine.slowest < 1
 
 
-@pytest.mark.parametrize("namespaces", [1, 50])
-@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize(("replicas", "namespaces"), [(1, 1), (2, 50)])
 def test_5000_services_that_are_refused_at_once_are_told_within_15_minutes_and_nobody_else_waits(
     replicas: int, namespaces: int
 ) -> None:

@@ -96,18 +96,13 @@ def test_values_change_what_their_case_says_and_nothing_else(case: Path) -> None
     assert changes(case) == (case / "changes.diff").read_text(encoding="utf-8"), "`make cases` writes it"
 
 
-def test_every_value_is_set_by_a_case() -> None:
-    stated = [values_of(case) for case in cases()]
-    assert [leaf.path for leaf in chart.leaves() if not any(states(values, leaf.path) for values in stated)] == []
-
-
 def states(values: Any, path: tuple[str, ...]) -> bool:
     """Return whether values state the value at a path."""
     return not path or (isinstance(values, dict) and path[0] in values and states(values[path[0]], path[1:]))
 
 
 @pytest.mark.parametrize("leaf", chart.leaves(), ids=lambda leaf: ".".join(leaf.path))
-def test_every_value_changes_what_is_rendered(leaf: chart.Value) -> None:
+def test_every_value_is_set_by_a_case_and_changes_what_is_rendered(leaf: chart.Value) -> None:
     stating = [values_of(case) for case in cases() if states(values_of(case), leaf.path)]
     assert any(template(values).stdout != template(without(values, leaf.path)).stdout for values in stating)
 
@@ -155,25 +150,6 @@ def test_the_hook_reads_the_settings_that_are_in_the_values() -> None:
     [config] = [item for item in rendered(values) if item["kind"] == "ConfigMap"]
     assert parse(config["data"]["settings.yaml"]) == parse(yaml.safe_dump(values["settings"]))
     assert parse(config["data"]["settings.yaml"]).ingress_class is None
-
-
-def test_prometheus_and_grafana_find_what_they_look_for() -> None:
-    objects = {
-        (item["kind"], item["metadata"]["name"]): item
-        for item in rendered(values_of(CASES / "monitoring"))
-        if item["metadata"]["labels"].get("app.kubernetes.io/part-of")
-    }
-    for (kind, _), item in objects.items():
-        label = {"NetworkPolicy": {}, "ConfigMap": {"grafana_dashboard": "1", "team": "platform"}}
-        assert label.get(kind, {"release": "kube-prometheus-stack"}).items() <= item["metadata"]["labels"].items()
-    [rule] = objects["NetworkPolicy", "ingress-manager-monitoring"]["spec"]["ingress"]
-    assert rule["from"][0]["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "observability"}}
-
-    elsewhere = rendered(values_of(CASES / "monitoring-of-metacontroller-elsewhere"))
-    [spec] = [item["spec"] for item in elsewhere if item["metadata"]["name"] == "metacontroller"]
-    assert spec["namespaceSelector"] == {"matchNames": ["platform"]}
-    assert spec["selector"] == {"matchLabels": {"app.kubernetes.io/name": "metacontroller-helm"}}
-    assert [item for item in elsewhere if item["kind"] == "NetworkPolicy"] == []
 
 
 def test_values_and_settings_that_are_wrong_are_all_named() -> None:
