@@ -31,9 +31,9 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import answers
 from devcluster.story import Stage
-from tests.bench.steady_load import ALL_KINDS, Report, SteadyLoad
 from tests.e2e.audit import writes
 from tests.e2e.objects import create
+from tests.e2e.steady_load import ALL_KINDS, Report, SteadyLoad
 
 pytestmark = pytest.mark.thorough
 

@@ -1,46 +1,8 @@
-"""What plays the pages whose commands need a cluster: it reads them, waits as people do, and hides what varies."""
+"""What a page shows is compared with what its commands print, but for what varies."""
 
 import pytest
 
 from tools import pages
-
-PAGE = """\
-# Title
-
-```console
-$ not on a cluster
-```
-
-```console cluster
-$ echo one; echo two >&2
-one
-two
-$ A=three
-$ echo $A
-```
-"""
-
-
-def test_the_commands_of_a_page_are_those_for_a_cluster_with_what_they_print() -> None:
-    assert pages.commands(PAGE) == [("echo one; echo two >&2", "one\ntwo\n"), ("A=three", ""), ("echo $A", "")]
-
-
-def test_a_shell_remembers_and_prints_both_streams() -> None:
-    with pages.Shell() as shell:
-        assert pages.played(PAGE, shell.see) == PAGE.replace("$ echo $A\n", "$ echo $A\nthree\n")
-
-
-def test_a_command_that_looks_is_repeated_until_it_sees_what_the_page_shows() -> None:
-    with pages.Shell() as shell:
-        shell.run("n=0; kubectl() { n=$((n+1)); echo seen $n; }")
-        assert shell.see(pages.Typed("kubectl get shop", "seen 3\n")) == "seen 3\n"
-        assert shell.see(pages.Typed("kubectl annotate shop", "seen 9\n")) == "seen 4\n"
-
-
-def test_patience_ends() -> None:
-    with pages.Shell(patience=0) as shell:
-        shell.run("curl() { echo 404; }")
-        assert shell.see(pages.Typed("curl shop", "200\n")) == "404\n"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.bench.steady_load import Report, SteadyLoad
+from tests.e2e.steady_load import Report, SteadyLoad
 
 HOST = "shop.example.com"
 
@@ -103,12 +103,6 @@ def test_what_is_not_the_answer_of_the_service_is_a_failure(
         assert reason in failed.reason
 
 
-def test_nobody_who_listens_is_a_failure() -> None:
-    with server(serving(GOOD)) as port:
-        pass
-    assert "connection refused" in visit(port).failed[0].reason
-
-
 def test_a_request_that_meets_the_end_of_its_connection_is_told_to_be_sent_again() -> None:
     """The server reads the second request of each connection, and closes without an answer."""
     with server(serving(GOOD, b"")) as port:
@@ -117,49 +111,3 @@ def test_a_request_that_meets_the_end_of_its_connection_is_told_to_be_sent_again
     assert report.sent_again
     assert {again.reason for again in report.sent_again} == {"sent 2 times"}
     assert report.succeeded == report.total
-
-
-def test_an_answer_that_is_awaited_delays_no_other_request() -> None:
-    """The first answer comes after ten others."""
-    first, others = threading.Lock(), threading.Semaphore(0)
-
-    def serve(connection: socket.socket) -> None:
-        if first.acquire(blocking=False):
-            for _ in range(10):
-                others.acquire()
-        else:
-            others.release()
-        serving(GOOD)(connection)
-
-    with server(serve) as port:
-        report = visit(port, kind="new")
-    assert report.failed == []
-    assert report.total > 10
-
-
-def test_new_connections_go_to_the_addresses_that_are_named_last() -> None:
-    with server(serving(GOOD)) as port, server(serving(answer(b"elsewhere")), "127.0.0.2", port):
-        load = SteadyLoad({HOST: "the shop"}, ["127.0.0.1"], http_port=port, rate=100, kinds=["new"])
-        with load:
-            time.sleep(0.2)
-            load.connect_to(["127.0.0.2"])
-            time.sleep(0.2)
-            report = load.report()
-    assert report.succeeded
-    assert {failed.reason for failed in report.failed} == {"200 OK: elsewhere"}
-    assert min(failed.at for failed in report.failed) > 0.1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"texts": {}}, "no HOST=TEXT is given"),
-        ({"texts": {HOST: "x"}, "kinds": ["slow"]}, 'kept, new and http2, not "slow"'),
-    ],
-)
-def test_what_makes_no_sense_is_told(arguments: dict[str, object], said: str) -> None:
-    with (
-        SteadyLoad(addresses=["127.0.0.1"], http_port=1, **arguments) as load,  # type: ignore[arg-type]
-        pytest.raises(AssertionError, match=said),
-    ):
-        load.report()
