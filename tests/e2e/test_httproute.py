@@ -109,18 +109,6 @@ def test_hosts_with_other_paths_have_an_httproute_that_comes_and_goes_without_to
     assert (now["metadata"]["uid"], now["metadata"]["generation"]) == (first["metadata"]["uid"], 1)
 
 
-def test_what_no_httproute_can_say_is_refused_and_the_one_that_works_stays(routes: Routes) -> None:
-    routes.create_service("shop", ON)
-    made = routes.until_route("shop", "the HTTPRoute", lambda _: True)
-    annotate(routes, {"ingress/tls-secret": "shop-tls"})
-    routes.until_event(
-        "shop", "the certificate belongs to a listener of Gateway ingress-manager-gateway/ingress-manager"
-    )
-    now = routes.route("shop")
-    assert now is not None
-    assert now["spec"] == made["spec"]
-
-
 def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(routes: Routes) -> None:
     stranger = create(routes.api, HTTPROUTES, "blog", routes.namespace, spec={"hostnames": ["blog.example.com"]})
     routes.create_service("blog", ON)

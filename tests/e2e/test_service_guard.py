@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of, wait_for
+from devcluster.api import NAMESPACES, SERVICES, Api, Object, path_of, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
-from devcluster.story import Stage, routes
 from tests.e2e.objects import create, new
 from tests.e2e.people import said, tenant_of
 
@@ -142,17 +141,3 @@ def test_an_external_name_that_is_one_already_can_be_annotated_and_edited(tenant
     other = {"spec": {"externalName": "b.example.com"}}
     assert said(lambda: tenant.patch(SERVICES, "outside", other, NAMESPACE)) is None
     tenant.delete(SERVICES, "outside", NAMESPACE)
-
-
-def test_an_attempt_changes_nothing_and_the_ingress_leads_where_it_led(stage: Stage) -> None:
-    stage.create_service("shop", ON)
-    before = stage.until_ingress("shop", "the Ingress", lambda _: True)
-    assert TO_EXTERNAL in (said(lambda: stage.api.patch(SERVICES, "shop", {"spec": EXTERNAL}, stage.namespace)) or "")
-    orphaning = {"propagationPolicy": "Orphan"}
-    path = path_of(SERVICES, stage.namespace, "shop")
-    assert ORPHANED in (said(lambda: stage.api.request("DELETE", path, body=orphaning)) or "")
-    stage.api.patch(SERVICES, "shop", {"spec": {"ports": [{"name": "http", "port": 81}]}}, stage.namespace)
-    after = stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
-    assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    stage.api.delete(SERVICES, "shop", stage.namespace)
-    stage.until("no Ingress", lambda: stage.api.get(INGRESSES, "shop", stage.namespace) is None)

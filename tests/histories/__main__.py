@@ -50,7 +50,7 @@ def play(engine: str, histories: int, seed: str, seen: Seen, progress: Progress)
                 plan = made_up_plan(f"{seed}-{number}", count, STEPS, faults=number % 2 == 1)
                 wrong = rounds.play(plan)
                 number += 1
-                progress(f"{seen.histories} histories, {seen.steps} steps, {len(wrong)} diverged")
+                progress(f"{seen.histories} histories, {len(wrong)} diverged")
                 for index, why in list(wrong.items())[:3]:
                     click.echo(f"\nround {plan.seed}, history {index}: {why}", err=True)
                     seen.diverged.append(why)
@@ -61,11 +61,10 @@ def play(engine: str, histories: int, seed: str, seen: Seen, progress: Progress)
 
 def show(seen: Seen, seconds: float) -> None:
     """Print what was played."""
-    click.echo(f"{seen.histories} histories ({seen.with_faults} with faults) of {seen.steps} steps, in {seconds:.0f} s")
-    click.echo(f"{len(seen.diverged)} diverged; {seen.settings} changes of the settings; {seen.denied} writes denied")
+    faults = ", ".join(f"{count} {what}" for what, count in sorted(seen.faults.items())) or "no faults"
+    click.echo(f"{seen.histories} histories of {STEPS} steps, with {faults}, in {seconds:.0f} s")
+    click.echo(f"{len(seen.diverged)} diverged; {seen.denied} writes were denied, as they should be")
     click.echo(f"settled at the latest after {seen.slowest[0]:.0f} s; what came last had been: {seen.slowest[1]}")
-    for title, counter in (("faults", seen.faults), ("writes of the engine", seen.writes)):
-        click.echo(f"{title}: " + (", ".join(f"{count} {what}" for what, count in sorted(counter.items())) or "none"))
 
 
 if __name__ == "__main__":

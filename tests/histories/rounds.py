@@ -47,15 +47,9 @@ class Seen:
     """What rounds have come to."""
 
     histories: int = 0
-    with_faults: int = 0
-    steps: int = 0
     denied: int = 0
     """Writes that the admission policies have denied, as they should."""
     faults: Counter[str] = field(default_factory=Counter)
-    settings: int = 0
-    """How often the settings were changed."""
-    writes: Counter[str] = field(default_factory=Counter)
-    """What the engine has written, by verb and kind of object."""
     slowest: tuple[float, str] = (0, "")
     """After how many seconds everything had settled at the latest, and what was last."""
     diverged: list[str] = field(default_factory=list)
@@ -85,7 +79,7 @@ class Rounds:
 
     def __init__(self, cluster: DevCluster, seen: Seen) -> None:
         self.cluster, self.api, self.seen = cluster, cluster.api, seen
-        self.writes = Writes(cluster, seen.writes)
+        self.writes = Writes(cluster)
         self._settings = Settings()
         self._touches = itertools.count()
 
@@ -113,7 +107,9 @@ class Rounds:
             wrong |= self.writes.check(places)
             list(clients.map(self._clear, places))
             wait_for(lambda: not self._ingresses(), HEALING, what="an empty cluster")
-        self._count(plan, places)
+        self.seen.histories += len(plan.histories)
+        self.seen.denied += sum(place.denied for place in places)
+        self.seen.faults.update(f"{event.kind} {event.part}" for event in plan.events if isinstance(event, Fault))
         return wrong
 
     def _play_step(
@@ -138,17 +134,6 @@ class Rounds:
             # The garbage collector can lose an Ingress whose Service is gone: docs/outages.md.
             self._keeper.restart("controller manager")
         self._keeper.until_up()
-
-    def _count(self, plan: Plan, places: Iterable[Place]) -> None:
-        self.seen.histories += len(plan.histories)
-        self.seen.with_faults += len(plan.histories) if plan.faults else 0
-        self.seen.steps += sum(map(len, plan.histories))
-        self.seen.denied += sum(place.denied for place in places)
-        for event in plan.events:
-            if isinstance(event, Fault):
-                self.seen.faults[f"{event.kind} {event.part}"] += 1
-            elif event:
-                self.seen.settings += 1
 
     def _prepare(self, place: Place) -> None:
         """Make the namespace, unless it is there."""

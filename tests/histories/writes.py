@@ -1,7 +1,6 @@
 """What the engine writes, from the audit log: each write of a round is judged, not only the end."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,10 +16,10 @@ RECORD = "metacontroller.k8s.io/last-applied-configuration"
 class Writes:
     """Reads on in the audit log, and judges what is new."""
 
-    def __init__(self, cluster: DevCluster, counts: Counter[str]) -> None:
+    def __init__(self, cluster: DevCluster) -> None:
         self.to_ingresses: dict[tuple[str, str], list[str]] = {}
         """What was done to each Ingress, by namespace and name, in this order."""
-        self._cluster, self._counts = cluster, counts
+        self._cluster = cluster
         self._read = 0
 
     def begin(self) -> None:
@@ -51,7 +50,6 @@ class Writes:
                 wrong[-1] = f"the engine has tried to write to {resource}: {line.decode()}"
             if event["responseStatus"]["code"] >= 400:
                 continue
-            self._counts[f"{event['verb']} {resource}"] += 1
             if resource == "ingresses":
                 namespace, name = about["namespace"], about["name"]
                 self.to_ingresses.setdefault((namespace, name), []).append(event["verb"])
