@@ -2,8 +2,8 @@
 
 A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
 the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
-Below tests/commands, what the objects of each case in migrate and adopt become is written beside them, and what is
-found in those of audit; below tests/chart, what the values of each case change. Some cases are the examples of
+Below tests/commands, what the objects of each case of a command become, or what is found in them, is written beside
+them; below tests/chart, what the values of each case change. Some cases are the examples of
 `ingress-manager play`, and are written into the package.
 """
 
@@ -24,8 +24,13 @@ from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import effects, findings
 from ingress_manager.commands.migrate.migration import migrate
+from ingress_manager.commands.plans.plan import script
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
+from ingress_manager.commands.release.releases import release
+from ingress_manager.commands.uninstall_plan.plan import lines as lines_of_uninstall
+from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
 from ingress_manager.commands.view.ingresses import INGRESS as INGRESS_KIND
+from ingress_manager.commands.view.typed import SERVICE
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
@@ -37,6 +42,8 @@ TESTS = REPOSITORY / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
 MIGRATIONS = TESTS / "commands/migrate"
 ADOPTIONS = TESTS / "commands/adopt"
+RELEASES = TESTS / "commands/release"
+UNINSTALLS = TESTS / "commands/uninstall_plan"
 AUDITS = TESTS / "commands/audit"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
@@ -161,6 +168,25 @@ def adoptable(case: Path) -> tuple[Manifests, list[Item], Policy, list[str]]:
     return manifests, list(manifests.of_kind(INGRESS_KIND)), policy, accepted
 
 
+def released(case: Path) -> dict[str, str]:
+    """Return the files of a case of `release`: how its Service is released, or why it isn't, and the notes."""
+    manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
+    [plan] = release(manifests, manifests.of_kind(SERVICE))
+    steps = "".join(f"{line}\n" for line in script(plan.steps))
+    told = "".join(f"{sentence}\n" for sentence in (*plan.messages, *plan.notes))
+    return {name: text for name, text in {"steps.sh": steps, "told.txt": told}.items() if text}
+
+
+def uninstalled(case: Path) -> dict[str, str]:
+    """Return the files of a case of `uninstall-plan`: with --keep, and with --remove, if that differs."""
+    manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
+    keep, remove = (
+        "".join(f"{line}\n" for line in lines_of_uninstall(uninstall_plan(manifests, keep=keep)))
+        for keep in (True, False)
+    )
+    return {"keep.sh": keep, **({"remove.sh": remove} if remove != keep else {})}
+
+
 def audited(case: Path) -> dict[str, str]:
     """Return the files that hold what is found in a case of `audit`, and what other settings would change."""
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
@@ -170,6 +196,10 @@ def audited(case: Path) -> dict[str, str]:
         return {"audit.txt": "".join(found)}
     changed = preview(manifests.items, settings_in(case / "new.yaml"))
     return {"audit.txt": "".join(found), "changes.txt": "".join(effects(changed, "table"))}
+
+
+COMMANDS = {MIGRATIONS: migrated, ADOPTIONS: adopted, RELEASES: released, UNINSTALLS: uninstalled, AUDITS: audited}
+"""The folders with cases of commands, and what says which files each of their cases has."""
 
 
 def settings_in(file: Path) -> Policy:
@@ -190,7 +220,7 @@ def main(*folders: Path) -> None:
 
 if __name__ == "__main__":
     main(CASES, ATTACKS)
-    for folder, becomes in ((MIGRATIONS, migrated), (ADOPTIONS, adopted), (AUDITS, audited)):
+    for folder, becomes in COMMANDS.items():
         for each in cases_in(folder):
             for file, content in becomes(each).items():
                 (each / file).write_text(content, encoding="utf-8")

@@ -12,9 +12,7 @@ notes.txt       what is worth knowing, if anything
 """
 
 import json
-import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +21,9 @@ import pytest
 import yaml
 
 from devcluster.sync_requests import service
-from ingress_manager.commands.adopt.adoption import Adoption, adopt
+from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.annotating.annotations import annotations_for
-from ingress_manager.commands.plans import taking as shell_steps
+from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.core.annotations import Route, read
@@ -44,11 +42,6 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
 
 
-def plan(case: Path) -> Adoption:
-    [adoption] = adopt(*cases.adoptable(case))
-    return adoption
-
-
 @pytest.mark.parametrize("case", ADOPTIONS, ids=lambda path: path.name)
 def test_what_becomes_of_an_ingress_is_as_the_case_says(case: Path) -> None:
     becomes = cases.adopted(case)
@@ -57,42 +50,26 @@ def test_what_becomes_of_an_ingress_is_as_the_case_says(case: Path) -> None:
     assert (case / "ingress.yaml").read_text(encoding="utf-8").startswith("# ")
     assert ("refusal.txt" in becomes) == case.name.endswith("-refused")
     assert (case / "accept.txt").exists() == case.name.endswith("-accepted")
+    if "refusal.txt" in becomes:
+        assert all(line.startswith("#") for line in becomes.get("steps.sh", "").splitlines())
 
 
 @pytest.mark.parametrize(
     "case", [case for case in ADOPTIONS if case.name[-8:] != "-refused"], ids=lambda path: path.name
 )
 def test_an_adopted_ingress_keeps_its_spec_but_for_what_is_accepted(case: Path) -> None:
-    _, [ingress], _, accepted = cases.adoptable(case)
-    spec = plan(case).spec
-    assert spec is not None
-    changed = {
-        field for field in {**spec, **ingress.object["spec"]} if spec.get(field) != ingress.object["spec"].get(field)
-    }
+    manifests, [ingress], policy, accepted = cases.adoptable(case)
+    before = ingress.object["spec"]
+    [adoption] = adopt(manifests, [ingress], policy, accepted)
+    assert adoption.spec is not None
+    changed = {field for field in {**adoption.spec, **before} if adoption.spec.get(field) != before.get(field)}
     assert changed == {field.split(".")[1] for field in accepted if field.startswith("spec.")}
-
-
-@pytest.mark.parametrize(
-    "case", [case for case in ADOPTIONS if (case / "accept.txt").exists()], ids=lambda path: path.name
-)
-def test_nothing_is_done_while_one_of_the_changes_is_not_accepted(case: Path) -> None:
-    manifests, wanted, policy, accepted = cases.adoptable(case)
     for left_out in accepted:
-        [adoption] = adopt(manifests, wanted, policy, {*accepted} - {left_out})
-        assert (adoption.steps, adoption.spec) == ([], None)
-        assert {finding.sentence.partition(": ")[0] for finding in adoption.messages} == {left_out}
-        assert all(f"--accept-changes {left_out}" in finding.sentence for finding in adoption.messages)
-
-
-@pytest.mark.parametrize("case", ADOPTIONS, ids=lambda path: path.name)
-def test_the_service_is_annotated_before_the_ingress_is_given_to_it(case: Path) -> None:
-    commands = [asked(step.command) for step in plan(case).steps]
-    last = [("annotate", "service")] if case.name == "annotated-already" else []
-    wanted = (
-        [("annotate", "service"), ("patch", "ingress"), ("wait", f"ingress/{case.name}"), *last] if commands else []
-    )
-    assert commands == wanted
-    assert [step.until is not None for step in plan(case).steps] == [number == 0 for number in range(len(commands))]
+        [refused] = adopt(manifests, [ingress], policy, {*accepted} - {left_out})
+        assert (list(refused.steps), refused.spec) == ([], None)
+        [told] = refused.messages
+        assert told.sentence.startswith(f"{left_out}: ")
+        assert told.sentence.endswith(f"; --accept-changes {left_out} allows it")
 
 
 @pytest.mark.parametrize("case", cases.cases_in(cases.CASES), ids=lambda path: path.name)
@@ -149,7 +126,7 @@ def test_a_dump_is_planned_without_a_cluster(tmp_path: Path) -> None:
     ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json")
     assert (ended.status, ended.out, ended.err) == (0, (CASE / "steps.sh").read_text(), DEFAULTS)
     without = run("adopt", "hosts", "-n", "team-a", "-f", tmp_path / "dump.json", "--without-event")
-    assert [line.split()[0] for line in without.out.splitlines()[2:-1]] == ["kubectl", "sleep", "kubectl", "kubectl"]
+    assert ("\nsleep 10\n" in without.out, "seen()" in without.out) == (True, False)
 
 
 def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() -> None:
@@ -168,60 +145,6 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
     annotated = text.replace("  name: hosts\n", metadata, 1)
     again = run("adopt", "hosts", "-f", "-", "-n", "team-a", stdin=annotated)
     assert again.out.splitlines()[1:] == ended.out.splitlines()[2:]
-
-
-def test_a_refused_one_is_told_and_what_can_be_done_instead_is_printed_as_comments(tmp_path: Path) -> None:
-    case = cases.ADOPTIONS / "several-services-refused"
-    (tmp_path / "dump.json").write_text(json.dumps(objects(case)))
-    ended = run("adopt", "team-a/several-services-refused", "-f", tmp_path / "dump.json")
-    assert ended.status == 1
-    assert ended.out == (case / "steps.sh").read_text()
-    assert all(line.startswith("#") for line in ended.out.splitlines())
-    assert "team-a/several-services-refused: spec.rules: leads to 2 Services" in ended.err
-
-
-def test_what_a_file_holds_cannot_become_a_command() -> None:
-    names = ["a; reboot", "b\nreboot"]
-    path = {"path": "/", "pathType": "Prefix"}
-    paths = [{**path, "backend": {"service": {"name": name, "port": {"number": 80}}}} for name in names]
-    rules = [{"host": "a.example.com", "http": {"paths": paths}}]
-    ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": {"rules": rules}}
-    annotations = {"cert-manager.io/x\nreboot": "", "nginx.ingress.kubernetes.io/proxy-read-timeout": "1\nreboot"}
-    items: list[Any] = [{**ingress, "metadata": {"name": "b\nreboot", "annotations": annotations}}]
-    items += [{**service(), "metadata": {"name": name}} for name in names]
-    text = "\n".join(map(json.dumps, items))
-    for command in (["adopt", "b\nreboot"], ["uninstall-plan", "--keep"], ["release", "a; reboot", "b\nreboot"]):
-        ended = run(*command, "-f", "-", stdin=text)
-        assert "reboot" not in shlex.split(ended.out, comments=True)
-        assert "reboot" not in ended.out.splitlines()
-
-
-def test_what_no_script_can_hold_is_told_and_nothing_is_printed_of_its_ingress() -> None:
-    """What is to be said, what was said before, and what one of several Services is to say."""
-    annotated, named, several = objects(), objects(), objects(cases.ADOPTIONS / "several-services-refused")
-    annotated["items"][0]["metadata"]["annotations"] = {"ingress/host": "a\u202e"}
-    for found in (named, several):
-        for item in found["items"]:
-            if "ports" in item["spec"]:
-                item["spec"]["ports"] = [
-                    {"name": f"{name}\0", "port": port} for name, port in (("a", 3000), ("b", 3001))
-                ]
-            for rule in item["spec"].get("rules", ()):
-                for path in rule["http"]["paths"]:
-                    path["backend"]["service"]["port"] = {"name": "a\0"}
-    told = "holds characters that a person would not see in a command, so none is made"
-    port = ("--accept-changes", "spec.rules.http.paths.backend.service.port")
-    for found, said, accept in (
-        (annotated, 'ingress/host: "a\\u202e"', ()),
-        (named, 'ingress/port: "a\\x00"', port),
-    ):
-        ended = run("adopt", "team-a/hosts", "-f", "-", *accept, stdin=json.dumps(found))
-        assert (ended.status, ended.out) == (1, "")
-        assert ended.err.startswith(f"{DEFAULTS}stdin:1: team-a/hosts: {said} {told}: ")
-    ended = run("adopt", "team-a/several-services-refused", "-f", "-", stdin=json.dumps(several))
-    assert ended.status == 1
-    assert f"Service several-services-cart can't be annotated by a command: {said} {told}" in ended.out
-    assert "kubectl annotate" not in ended.out
 
 
 def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:
@@ -249,24 +172,19 @@ def test_an_ingress_that_is_ingress_managers_already_is_left_alone(tmp_path: Pat
 @pytest.mark.parametrize(
     ("reason", "arguments", "message"),
     [
-        ("no name", [], "Missing argument '[NAMESPACE/]INGRESS...'"),
         ("no such Ingress", ["team-a/nobody", "-f", "-"], "there is no Ingress team-a/nobody"),
         ("another namespace", ["hosts", "-f", "-", "-n", "b"], "there is no Ingress hosts"),
+        ("several of the name", ["hosts", "-f", "-"], "there are several of the name hosts: write NAMESPACE/hosts"),
         ("files can't be changed", ["hosts", "-f", "-", "--apply"], "--apply works on the cluster, not on files"),
     ],
 )
 def test_wrong_use_is_told_with_exit_status_2(reason: str, arguments: list[str], message: str) -> None:
-    ended = run("adopt", *arguments, stdin=json.dumps(objects()))
-    assert (ended.status, ended.out) == (2, ""), reason
-    assert message in ended.err
-
-
-def test_a_name_in_several_namespaces_needs_one() -> None:
     both = objects()
     both["items"] += [{**item, "metadata": {**item["metadata"], "namespace": "b"}} for item in both["items"]]
-    ended = run("adopt", "hosts", "-f", "-", stdin=json.dumps(both))
-    assert (ended.status, ended.out) == (2, "")
-    assert "there are several of the name hosts: write NAMESPACE/hosts" in ended.err
+    found = both if reason == "several of the name" else objects()
+    ended = run("adopt", *arguments, stdin=json.dumps(found))
+    assert (ended.status, ended.out) == (2, ""), reason
+    assert message in ended.err
 
 
 # With --apply, on a kubectl that only answers; tests/e2e/test_adopt.py has a real one.
@@ -314,9 +232,7 @@ def applied(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, *arguments: str |
         return cluster.run(kubectl, *words)
 
     monkeypatch.setattr(Kubectl, "run", answer)
-    monkeypatch.setattr(shell_steps, "PATIENCE", 0.01)
-    monkeypatch.setattr(shell_steps, "INTERVAL", 0.001)
-    monkeypatch.setattr(shell_steps, "PAUSE", 0)
+    monkeypatch.setattr(carrying_out, "sleep", float)
     return run("adopt", "team-a/hosts", "--apply", "--context", "there", *arguments)
 
 
@@ -328,7 +244,8 @@ def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(
     assert (ended.status, ended.err) == (0, "")
     *steps, last = ended.out.splitlines()
     lines = (CASE / "steps.sh").read_text().splitlines()
-    printed = [f"$ {line.replace(' -- ', ' --context=there -- ')}" for line in lines if line.startswith("kubectl")]
+    commands = [line.partition(" || stop ")[0] for line in lines if line.startswith("kubectl")]
+    printed = [f"$ {command.replace(' -- ', ' --context=there -- ')}" for command in commands]
     assert (steps, last) == (printed, "team-a/hosts is ingress-manager's.")
     assert cluster.calls == [
         "get services,ingresses",
@@ -358,7 +275,7 @@ def test_without_a_new_event_it_stops_and_says_how_to_go_back(
     ended = applied(monkeypatch, cluster, "--settings", settings)
     assert ended.status == 2, reason
     assert "patch ingress" not in cluster.calls
-    assert "team-a/hosts: Metacontroller has not reported within 0.01 s that Ingress team-a/hosts is in the way." in (
+    assert "team-a/hosts: Metacontroller has not reported within 60 s that Ingress team-a/hosts is in the way." in (
         ended.err
     )
     assert f"The last Event of Service team-a/hosts: {last}. " in ended.err
@@ -401,53 +318,28 @@ def test_who_stops_it_is_told_what_was_done(monkeypatch: pytest.MonkeyPatch, set
         assert ("To go back:" in lines) == bool(done)
 
 
-def test_waiting_in_the_place_of_the_event_is_told(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, settings: Path
+) -> None:
     told: list[str] = []
 
-    @contextmanager
-    def waiting(what: str) -> Iterator[None]:
+    def waiting(what: str) -> AbstractContextManager[None]:
         told.append(what)
-        yield
+        return nullcontext()
 
-    monkeypatch.setattr(shell_steps, "waiting", waiting)
-    assert applied(monkeypatch, Cluster(""), "--settings", settings, "--without-event").status == 0
-    assert told == ["waiting 0 seconds, so that Metacontroller sees it"]
-
-
-def test_what_is_printed_is_for_the_cluster_that_was_looked_at(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
-    for case in ("several-services-refused", "another-name-refused", "our-label-refused", "hosts"):
-        cluster = Cluster("", found=objects(cases.ADOPTIONS / case))
-
-        def answer(kubectl: Kubectl, *words: str, cluster: Cluster = cluster) -> str:
-            return cluster.run(kubectl, *words)
-
-        monkeypatch.setattr(Kubectl, "run", answer)
-        printed = run("adopt", f"team-a/{case}", "--context", "there", "--settings", settings).out
-        commands = [line.lstrip("# ") for line in printed.splitlines() if "kubectl " in line or "adopt" in line]
-        assert commands
-        for command in (each for each in commands if each.startswith(("kubectl", "ingress-manager"))):
-            words = shlex.split(command.removesuffix(" &&"))
-            assert words[words.index("--") - 1 if "--" in words else -1] == "--context=there"
-
-
-def test_in_a_pause_metacontrollers_record_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+    monkeypatch.setattr(carrying_out, "waiting", waiting)
     settings.write_text("paused: true\n")
     cluster = Cluster("")
+    refused = applied(monkeypatch, cluster, "--settings", settings)
+    sentence = "the settings pause ingress-manager: end the pause first, or add --without-event"
+    assert (refused.status, sentence in refused.err) == (2, True)
+    cluster.calls.clear()
     ended = applied(monkeypatch, cluster, "--settings", settings, "--without-event")
     assert (ended.status, ended.out.splitlines()[-1]) == (0, "team-a/hosts is ingress-manager's.")
     assert [call.split()[0] for call in cluster.calls] == ["get", "annotate", "patch", "get"]
-    told = "the settings pause ingress-manager: end the pause first, or add --without-event"
-    assert told in run("adopt", "team-a/hosts", "-f", "-", "--settings", settings, stdin=json.dumps(objects())).err
-
-
-def test_the_event_can_be_done_without(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
-    cluster = Cluster("")
-    settings.write_text("paused: true\n")
-    refused = applied(monkeypatch, cluster, "--settings", settings)
-    assert refused.status == 2
-    assert "the settings pause ingress-manager: end the pause first, or add --without-event" in refused.err
-    assert applied(monkeypatch, cluster, "--settings", settings, "--without-event").status == 0
-    assert "get events" not in cluster.calls
+    assert told == ["waiting 10 seconds, so that Metacontroller sees it"]
+    printed = run("adopt", "team-a/hosts", "-f", "-", "--settings", settings, stdin=json.dumps(objects()))
+    assert (printed.status, sentence in printed.err) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -483,9 +375,12 @@ def test_the_settings_have_to_be_known(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_refused_ones_do_not_keep_others_from_being_adopted(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
     found = objects()
-    found["items"] += objects(cases.ADOPTIONS / "every-host-refused")["items"]
+    refused = "our-label-refused"
+    found["items"] += objects(cases.ADOPTIONS / refused)["items"]
     cluster = Cluster("", EVENT, found=found)
-    ended = applied(monkeypatch, cluster, "--settings", settings, "team-a/every-host-refused")
+    ended = applied(monkeypatch, cluster, "--settings", settings, f"team-a/{refused}")
     assert ended.status == 1
+    advised = (cases.ADOPTIONS / f"{refused}/steps.sh").read_text().splitlines()
+    assert f"{advised[0]}\n" in ended.out, "what can be done instead is printed"
     assert ended.out.endswith("team-a/hosts is ingress-manager's.\n")
-    assert "team-a/every-host-refused: spec.rules: no rule has a host" in ended.err
+    assert f"team-a/{refused}: has the label app.kubernetes.io/managed-by: ingress-manager" in ended.err

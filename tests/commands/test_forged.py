@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, service
-from ingress_manager.commands.plans import taking as shell_steps
+from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl
 from ingress_manager.core.text import is_seen
 from tests.commands.commands import Ended, asked, run
@@ -100,8 +100,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], *argument
         return found if isinstance(found, str) else json.dumps({"kind": "List", "apiVersion": "v1", "items": found})
 
     monkeypatch.setattr(Kubectl, "run", answer)
-    monkeypatch.setattr(shell_steps, "PATIENCE", 0.001)
-    monkeypatch.setattr(shell_steps, "INTERVAL", 0.001)
+    monkeypatch.setattr(carrying_out, "sleep", float)
     return run(*arguments)
 
 

@@ -15,9 +15,8 @@ from ingress_manager.commands.audit import reports
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.migrate.migration import migrate
-from ingress_manager.commands.plans.steps import script
+from ingress_manager.commands.plans.plan import script
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
-from ingress_manager.commands.printing.words import comment, shown
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.render.rendering import render
@@ -97,8 +96,7 @@ def scripts_of(found: Manifests) -> None:
         obeyed_by_no_terminal(lines(adoption))
     for made in release(found, found.of_kind(SERVICE)):
         obeyed_by_no_terminal(script(made.steps))
-    for line in uninstall_plan(found, keep=True):
-        obeyed_by_no_terminal(comment(line) if isinstance(line, str) else shown(line))
+    obeyed_by_no_terminal(script(list(uninstall_plan(found, keep=True))))
 
 
 def obeyed_by_no_terminal(script: Iterable[str]) -> None:

@@ -21,8 +21,8 @@ from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.adopt.adoption import lines as lines_of
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.migrate.migration import migrate
-from ingress_manager.commands.plans.steps import Step, script
-from ingress_manager.commands.printing.words import Command, comment, shown, with_options
+from ingress_manager.commands.plans.plan import PATIENCE, Event, Pause, Step, going_back, script, without_events
+from ingress_manager.commands.printing.words import Command, shown, with_options
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
@@ -32,17 +32,18 @@ from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Policy
 from tools import cases, debian
 
-PAUSE = 7
 WRITES_DOWN = r"""#!/bin/sh
 printf '%s\0' "$#" "${0##*/}" "$@" >> "$CALLS"
 """
 KUBECTL = f"""{WRITES_DOWN}
+for last; do :; done
+[ "$1 $last" != "$FAILS" ] || exit 1
 [ "$1" = get ] || exit 0
 read -r count < "$COUNT"
 echo $((count + 1)) > "$COUNT"
 while read -r event; do echo "$count $event"; done < "$EVENTS"
 """
-"""At each look it has all Events anew, as if Metacontroller had seen everything."""
+"""At each look it has all Events anew, as if Metacontroller had seen everything. It FAILS by its verb and last word."""
 
 
 class Script(NamedTuple):
@@ -83,8 +84,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def ran(sh: list[str], path: Path, made: Script) -> list[Command]:
-    """Return what a shell ran, each with its program. Nothing was printed, and nothing was written."""
+def ran(sh: list[str], path: Path, made: Script, fails: str = "", told: str = "") -> list[Command]:
+    """Return what a shell ran, each with its program. Nothing was printed but what is told, and nothing was written."""
     with TemporaryDirectory() as folder:
         empty = Path(folder, "empty")
         empty.mkdir()
@@ -95,11 +96,11 @@ def ran(sh: list[str], path: Path, made: Script) -> list[Command]:
             "EVENTS": "".join(f"{e}\n" for e in made.events),
         }.items():
             files[name].write_text(text, encoding="utf-8")
-        environment = {"PATH": str(path), **{name: str(file) for name, file in files.items()}}
+        environment = {"PATH": str(path), "FAILS": fails, **{name: str(file) for name, file in files.items()}}
         ended = subprocess.run(
             [*sh, str(files["SCRIPT"])], cwd=empty, env=environment, capture_output=True, check=False, timeout=60
         )
-        assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b""), made.text
+        assert (ended.returncode, ended.stdout, ended.stderr.decode()) == (bool(fails or told), b"", told), made.text
         assert list(empty.iterdir()) == [], made.text
         return list(calls(files["CALLS"].read_text(encoding="utf-8"))) if files["CALLS"].exists() else []
 
@@ -113,46 +114,42 @@ def calls(written: str) -> Iterator[Command]:
 # What is printed.
 
 
+def of_steps(steps: Iterable[Step], options: Sequence[str] = ()) -> Script:
+    """Return the script of a plan."""
+    plan = list(steps)
+    meant: list[Command] = []
+    for step in plan:
+        look = [step.until.command] if isinstance(step.until, Event) else []
+        command = [step.command] if step.command else []
+        wait = [step.until] if isinstance(step.until, tuple) and step.until else []
+        meant += [with_options(each, options) for each in (*look, *command, *look, *wait)]
+        meant += [("sleep", str(step.until.seconds))] if isinstance(step.until, Pause) else []
+    events = tuple(step.until.text for step in plan if isinstance(step.until, Event))
+    return Script("".join(f"{line}\n" for line in script(plan, options)), meant, events)
+
+
 def of_migration(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -> Script:
     migration = migrate(manifests, policy, options)
-    meant = [with_options(line, options) for block in migration.steps for line in block if not isinstance(line, str)]
-    return Script(migration.script(), meant)
+    return Script(migration.script(), [each for plan in migration.plans for each in of_steps(plan, options).commands])
 
 
-def of_steps(steps: Sequence[Step], options: Sequence[str] = (), pause: int | None = None) -> Script:
-    """Return the script of `adopt` or `release`."""
-    meant: list[Command] = []
-    for step in steps:
-        command = with_options(("kubectl", *step.command), options)
-        look = [with_options(("kubectl", *step.until.command), options)] if step.until and pause is None else []
-        wait = [("sleep", str(pause))] if step.until and pause is not None else []
-        meant += [*look, command, *look, *wait]
-    events = tuple(step.until.text for step in steps if step.until)
-    return Script("".join(f"{line}\n" for line in script(steps, options=options, pause=pause)), meant, events)
-
-
-def of_adoptions(manifests: Manifests, wanted: Iterable[Item], policy: Policy, accepted: Sequence[str]) -> list[Script]:
-    """Return what `adopt` prints: the script of the steps, and the one that is advised instead."""
-    made = []
-    for adoption in adopt(manifests, wanted, policy, accepted):
-        meant = of_steps(adoption.steps)
+def of_adoptions(
+    found: Manifests, ingresses: Iterable[Item], policy: Policy, accepted: Sequence[str], options: Sequence[str] = ()
+) -> list[Script]:
+    """Return what `adopt` prints: the script of the steps, or the one that is advised instead."""
+    scripts = []
+    for adoption in adopt(found, ingresses, policy, accepted):
+        meant = of_steps([*adoption.advice, *adoption.steps], options)
         if adoption.steps and not meant.events:
-            meant.commands.append(("ingress-manager", "adopt", adoption.ingress.label, "--apply"))
-        advised = [line for line in adoption.advice if not isinstance(line, str)]
-        printed = "".join(f"{line.removeprefix('#   ')}\n" for line in lines_of(adoption))
-        made.append(Script(printed, [*advised, *meant.commands], meant.events))
-    return made
-
-
-def of_plan(manifests: Manifests, *, keep: bool, options: Sequence[str] = ()) -> Script:
-    lines = list(uninstall_plan(manifests, keep=keep, has_controllers=True))
-    text = "".join(f"{comment(line) if isinstance(line, str) else shown(line, options)}\n" for line in lines)
-    return Script(text, [with_options(("kubectl", *line), options) for line in lines if not isinstance(line, str)])
+            meant.commands.append(("ingress-manager", "adopt", adoption.item.label, "--apply"))
+        printed = "".join(f"{line.removeprefix('#   ')}\n" for line in lines_of(adoption, options))
+        scripts.append(meant._replace(text=printed))
+    return scripts
 
 
 def of_audit(items: Iterable[Item], policy: Policy) -> Script:
     commands = [found.command for found in audit(items, policy).findings if found.command]
-    return Script("".join(f"{shown(each)}\n" for each in commands), [("kubectl", *each) for each in commands])
+    return Script("".join(f"{shown(each)}\n" for each in commands), commands)
 
 
 def read_objects(case: Path) -> tuple[Manifests, Policy]:
@@ -181,9 +178,9 @@ def all_scripts() -> Iterator[Script]:
         yield of_audit(manifests.items, policy)
     for made in release(managed(), managed().of_kind(SERVICE)):
         yield of_steps(made.steps)
-        yield of_steps(made.steps, pause=PAUSE)
-    yield of_plan(managed(), keep=True)
-    yield of_plan(managed(), keep=False)
+        yield of_steps(without_events(made.steps))
+    yield of_steps(uninstall_plan(managed(), keep=True))
+    yield of_steps(uninstall_plan(managed(), keep=False, has_controllers=True))
 
 
 def test_each_case_runs_what_is_meant_and_nothing_else(sh: list[str], path: Path) -> None:
@@ -191,6 +188,42 @@ def test_each_case_runs_what_is_meant_and_nothing_else(sh: list[str], path: Path
     assert sum(len(made.commands) for made in scripts) > 300
     for made in scripts:
         assert ran(sh, path, made) == made.commands, made.text
+
+
+def waiting_plans() -> Iterator[Sequence[Step]]:
+    for name in ("annotated-otherwise", "several-services-refused"):
+        [adoption] = adopt(*cases.adoptable(cases.ADOPTIONS / name))
+        yield adoption.steps or adoption.advice
+    for released in release(managed(), managed().of_kind(SERVICE)):
+        yield released.steps
+
+
+def test_what_is_waited_for_in_vain_ends_the_script_and_how_to_go_back_is_told(sh: list[str], path: Path) -> None:
+    waits = [(plan, number) for plan in waiting_plans() for number, step in enumerate(plan, start=1) if step.until]
+    assert len(waits) == 5
+    for plan, number in waits:
+        text, commands, events = of_steps(plan[:number])
+        text = "".join(f"{line}\n" for line in script(plan))
+        until, back = plan[number - 1].until, going_back(plan[:number], ())
+        assert len(back) > 1
+        if isinstance(until, Event):
+            told, fails = [until.missing(), *back], ""
+            commands += [("sleep", "1"), until.command] * (PATIENCE - 1)
+            events = events[:-1]
+        else:
+            assert isinstance(until, tuple)
+            told, fails = back, f"wait {until[-1]}"
+        assert ran(sh, path, Script(text, commands, events), fails, "".join(f"{line}\n" for line in told)) == commands
+
+
+def test_no_step_is_taken_after_one_that_failed(sh: list[str], path: Path) -> None:
+    """Not even by a shell that goes on after an error, as one does into which lines are pasted."""
+    for plan in (*waiting_plans(), *map(without_events, waiting_plans())):
+        made = of_steps(plan)
+        for verb in ("annotate", "patch"):
+            number = next(number for number, words in enumerate(made.commands) if words[1] == verb)
+            fails = f"{verb} {made.commands[number][-1]}"
+            assert ran(sh, path, made, fails) == made.commands[: number + 1]
 
 
 def test_no_word_of_a_script_holds_what_a_person_would_not_see() -> None:
@@ -267,9 +300,9 @@ def test_whatever_a_dump_holds_only_what_is_meant_runs(
     scripts = [
         of_migration(manifests, LENIENT, options),
         *(of_steps(made.steps, options) for made in release(manifests, manifests.of_kind(SERVICE))),
-        *of_adoptions(manifests, manifests.of_kind(INGRESS), LENIENT, ()),
-        of_plan(manifests, keep=True, options=options),
-        of_plan(manifests, keep=False, options=options),
+        *of_adoptions(manifests, manifests.of_kind(INGRESS), LENIENT, (), options),
+        of_steps(uninstall_plan(manifests, keep=True, has_controllers=True), options),
+        of_steps(uninstall_plan(manifests, keep=False), options),
         of_audit(manifests.items, LENIENT),
     ]
     for made in scripts:

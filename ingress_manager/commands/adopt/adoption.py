@@ -5,7 +5,7 @@ an Ingress of a Service that asks for none, and delete it.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,7 +13,8 @@ import msgspec
 from ingress_manager.commands.adopt.splitting import split
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind
 from ingress_manager.commands.plans.deployers import about_ingress, about_service
-from ingress_manager.commands.plans.steps import Event, Line, Step, annotate, chained, patch, script, touch, unseen
+from ingress_manager.commands.plans.plan import Plan, Step, script
+from ingress_manager.commands.plans.steps import annotating, kubectl, name_taken, patch, touch, unseen, wait
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.about import about, about_refusal
@@ -31,24 +32,14 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Adoption:
+class Adoption(Plan):
     """What is to be done with one Ingress."""
-
-    ingress: Item
-    steps: list[Step] = field(default_factory=list)
-    """Empty when it can't be adopted, or is ingress-manager's already."""
 
     spec: Object | None = None
     """The spec that it has afterwards; None when it can't be adopted, or is ingress-manager's already."""
 
-    messages: Sequence[Message] = ()
-    """Why it can't be adopted."""
-
-    advice: Sequence[Line] = ()
-    """The lines of a script that can be run instead, if there is one."""
-
-    notes: list[str] = field(default_factory=list)
-    """What is worth knowing."""
+    advice: Sequence[Step] = ()
+    """What can be done instead, if there is something."""
 
     changes: Sequence[str] = ()
     """The fields that change, or would change."""
@@ -57,20 +48,20 @@ class Adoption:
 class _NotAdopted(Exception):  # noqa: N818 - it is caught where it is raised for
     """Why an Ingress can't be adopted, and what can be done instead."""
 
-    def __init__(self, messages: Iterable[Message], advice: Iterable[Line] = (), changes: Iterable[str] = ()) -> None:
+    def __init__(self, messages: Iterable[Message], advice: Iterable[Step] = (), changes: Iterable[str] = ()) -> None:
         super().__init__()
         self.messages, self.advice, self.changes = tuple(messages), tuple(advice), tuple(changes)
 
 
 def adopt(
-    manifests: Manifests, wanted: Iterable[Item], policy: Policy, accepted: Container[str] = ()
+    manifests: Manifests, ingresses: Iterable[Item], policy: Policy, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield what is to be done with each of the Ingresses that are `wanted`, a pause apart.
+    """Yield what is to be done with each of these Ingresses, a pause apart.
 
     `accepted` names the fields that may change, such as spec.defaultBackend.
     """
     services = {item.label: item for item in manifests.of_kind(SERVICE)}
-    for item in wanted:
+    for item in ingresses:
         service = services.get(item.label)
         if service and is_made_for(item, service):
             yield Adoption(item, notes=[f"{item.label}: is ingress-manager's already"])
@@ -96,9 +87,7 @@ def adoption_of(
         raise _NotAdopted([about(item, f"there is no Service {item.label}, so there is nothing to annotate")])
     asked = annotated_for(spec, item.annotations, _typed(as_service(service)), policy)
     refuse_what_cannot_be_said(item, asked, accepted)
-    # What is there before gets into the command that takes the step back.
-    before = {key: service.annotations.get(key) for key in asked.annotations}
-    if wrong := [*unseen(service, asked.annotations), *unseen(service, before)]:
+    if wrong := list(unseen(service, asked.annotations)):
         raise _NotAdopted(wrong, changes=[change.field for change in asked.changes])
     return Adoption(
         item,
@@ -134,11 +123,10 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
             )
 
 
-def without_label(item: Item) -> Iterator[Line]:
-    """Yield the command that takes our label off an Ingress, if it has it."""
+def without_label(item: Item) -> Iterator[Step]:
+    """Yield the step that takes our label off an Ingress, if it has it."""
     if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
-        off = f"{MANAGED_BY_LABEL}-"
-        yield ("kubectl", "label", f"--namespace={item.namespace}", "--", "ingress", item.name, off)
+        yield Step(kubectl("label", item, changes=[f"{MANAGED_BY_LABEL}-"]))
 
 
 def refuse_other_backends(item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy) -> None:
@@ -183,20 +171,21 @@ def refuse_what_cannot_be_said(item: Item, asked: Annotated, accepted: Container
 def steps(item: Item, service: Item, asked: Annotated, *, paused: bool) -> Iterator[Step]:
     """Yield the steps. Where no cluster has given the two objects their uid, there is only the first."""
     known = service.metadata.get("uid") and item.metadata.get("resourceVersion")
-    event = Event(service, f"Ingress {item.label}") if known else None
+    event = name_taken(service, item) if known else ()
+    touched = touch(service, item, event)
     if asked.annotations:
-        back = {key: service.annotations.get(key) for key in asked.annotations}
-        yield Step(annotate(service, asked.annotations), ("kubectl", *annotate(service, back, version=False)), event)
+        yield annotating(service, asked.annotations, event, version=True)
     elif event:
-        yield touch(service, item, event)
-    if event is None:
+        yield touched
+    if not event:
         return
-    yield Step(patch(item, given(item, service, asked)), ("ingress-manager", "release", service.label, "--apply"))
-    if not paused:  # else Metacontroller writes its record when the pause ends
-        record = f"--for=jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
-        yield Step(("wait", record, f"--namespace={item.namespace}", "--timeout=60s", "--", f"ingress/{item.name}"))
+    back = ("ingress-manager", "release", service.label, "--apply")
+    record = f"jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
+    # In a pause, Metacontroller writes its record afterwards.
+    recorded = () if paused else wait(item.name, item.namespace, record)
+    yield Step(patch(item, given(item, service, asked)), back, recorded)
     if not asked.annotations:
-        yield Step(touch(service, item, event).undo[1:])
+        yield Step(touched.undo)
 
 
 def given(item: Item, service: Item, asked: Annotated) -> dict[str, Any]:
@@ -228,26 +217,26 @@ def notes(item: Item, service: Item, asked: Annotated) -> Iterator[str]:
         yield from about_service(service)
 
 
-def lines(adoption: Adoption, options: Sequence[str] = (), pause: int | None = None) -> Iterator[str]:
+def lines(adoption: Adoption, options: Sequence[str] = ()) -> Iterator[str]:
     """Yield the script that adopts an Ingress, or, as comments, one that can be run instead.
 
-    `options` are those of kubectl; with `pause`, it waits that many seconds in the place of an Event.
+    `options` of kubectl say which cluster.
     """
     if adoption.advice:
-        yield comment(f"{adoption.ingress.label} can't be adopted as it is. Instead:")
-        yield from (comment(f"  {line}") for line in chained(adoption.advice, options))
+        yield comment(f"{adoption.item.label} can't be adopted as it is. Instead:")
+        yield from (comment(f"  {line}") for line in script(adoption.advice, options))
     if adoption.spec is None:
         return
-    yield comment(adoption.ingress.label)
-    yield from script(adoption.steps, options=options, pause=pause)
+    yield comment(adoption.item.label)
+    yield from script(adoption.steps, options)
     if not any(step.until for step in adoption.steps):
         yield comment("The next steps need the Ingress and the Service as the cluster has them:")
-        yield f"ingress-manager adopt {word(adoption.ingress.label)} --apply"
+        yield f"ingress-manager adopt {word(adoption.item.label)} --apply"
 
 
 def differs(adoption: Adoption, now: Item) -> Message | None:
     """Return what is wrong with an adopted Ingress as it is `now`, None when all is as it was planned."""
-    if now.metadata.get("uid") != adoption.ingress.metadata.get("uid"):
+    if now.metadata.get("uid") != adoption.item.metadata.get("uid"):
         return about(now, "was deleted and made again meanwhile")
     if now.object.get("spec") != adoption.spec:
         return about(now, "its spec is not the one that was planned: does the cluster have other settings?")

@@ -6,7 +6,8 @@ import click
 
 from ingress_manager.commands.adopt.adoption import Adoption, differs, lines
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
-from ingress_manager.commands.plans.taking import PAUSE, apply_option, take, without_event_option
+from ingress_manager.commands.plans.carrying_out import carry_out, plan_options, tell
+from ingress_manager.commands.plans.plan import without_events
 from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.names import named, read_named
@@ -25,8 +26,7 @@ RESOURCES = "services,ingresses"
     multiple=True,
     help="A field of the Ingress that may change, as it is named where the Ingress is refused; may be repeated.",
 )
-@apply_option
-@without_event_option
+@plan_options
 @with_source(*FILES, *ONE_NAMESPACE, *CLUSTER, *SETTINGS)
 @click.pass_context
 def adopt(  # noqa: PLR0913 - each is an option
@@ -55,23 +55,23 @@ def adopt(  # noqa: PLR0913 - each is an option
     """  # noqa: D301 - \b keeps click from joining lines
     if apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
-    manifests, wanted = read_named(source, INGRESS, names, RESOURCES)
+    manifests, ingresses = read_named(source, INGRESS, names, RESOURCES)
     policy = source.policy(guess=not apply)
     if policy.paused and not without_event:
         refuse_pause(apply=apply)
     wrong = show(manifests.unreadable)
-    adoptions = list(adoptions_of(manifests, wanted, policy, accepted))
+    adoptions = list(adoptions_of(manifests, ingresses, policy, accepted))
     for field in sorted({*accepted}.difference(*(adoption.changes for adoption in adoptions))):
         note(f"--accept-changes {field} has no effect: this field would stay as it is.")
     for adoption in adoptions:
-        wrong += show(adoption.messages)
-        for sentence in adoption.notes:
-            note(sentence)
+        wrong += tell(adoption)
+        if without_event:
+            adoption.steps = without_events(adoption.steps)
         if not apply or adoption.advice:
-            for line in lines(adoption, source.kubectl.options, PAUSE if without_event else None):
+            for line in lines(adoption, source.kubectl.options):
                 click.echo(line)
         elif adoption.steps:
-            take(source.kubectl, adoption.ingress.label, adoption.steps, without_event=without_event)
+            carry_out(source.kubectl, adoption)
     if apply:
         wrong += show(check(source, [adoption for adoption in adoptions if adoption.steps]))
     context.exit(1 if wrong else 0)
@@ -87,10 +87,10 @@ def refuse_pause(*, apply: bool) -> None:
 
 def check(source: Source, adopted: Sequence[Adoption]) -> Iterator[Message]:
     """Look at the Ingresses again. Yield what is wrong with one; print the names of the others."""
-    namespaces = {adoption.ingress.namespace for adoption in adopted}
+    namespaces = {adoption.item.namespace for adoption in adopted}
     now = {name: source.kubectl.get("ingresses", f"--namespace={name}") for name in namespaces}
     for adoption in adopted:
-        item = adoption.ingress
+        item = adoption.item
         if found := differs(adoption, named(now[item.namespace], INGRESS, item.label, None)):
             yield found
         else:

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from ingress_manager.commands.annotating.annotated import annotated_for, left_behind
-from ingress_manager.commands.plans.steps import Line, annotate, patch, unseen
+from ingress_manager.commands.plans.plan import Step
+from ingress_manager.commands.plans.steps import annotating, kubectl, patch, unseen, wait
+from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import routes_to, services_of
 from ingress_manager.commands.view.typed import as_service
@@ -16,42 +18,40 @@ from ingress_manager.core.kubernetes import IngressSpec
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
-WEBHOOK = "# ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has."
+WEBHOOK = "ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has."
 
 
-def split(item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy) -> Iterator[Line]:
-    """Yield the lines of a script that gives each Service its own Ingress, and takes the old one away at the end.
+def split(item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy) -> Iterator[Step]:
+    """Yield the steps that give each Service its own Ingress, and take the old one away at the end.
 
-    `services` are all there are, by namespace/name. Lines that begin with # tell what would be different.
+    `services` are all there are, by namespace/name. Notes tell what would be different.
     """
-    yield WEBHOOK
+    yield Step(notes=[WEBHOOK])
     names = services_of(spec)
     rest = spec if item.name not in names else msgspec.structs.replace(spec, default_backend=None)
     complete = True
     for name in names:
         if name != item.name:
             try:
-                yield from own_ingress(name, item, part(rest, name), services, policy)
+                yield own_ingress(name, item, part(rest, name), services, policy)
             except _Left as left:
                 complete = False
-                yield f"# {left}"
+                yield Step(notes=[str(left)])
     if not complete:
-        yield "# Take the paths that have moved out of the old Ingress. It stays for the others."
+        yield Step(notes=["Take the paths that have moved out of the old Ingress. It stays for the others."])
     elif item.name in names:
-        yield without_others(item, spec)
-        yield ("ingress-manager", "adopt", item.label, "--apply")
+        yield Step(without_others(item, spec))
+        yield Step(("ingress-manager", "adopt", item.label, "--apply"))
     else:
-        yield ("kubectl", "delete", f"--namespace={item.namespace}", "--", "ingress", item.name)
+        yield Step(kubectl("delete", item))
 
 
 class _Left(Exception):  # noqa: N818 - it is caught where it is raised for
     """Why the paths to a Service stay in the old Ingress."""
 
 
-def own_ingress(
-    name: str, item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy
-) -> Iterator[Line]:
-    """Yield the lines that give a Service an Ingress of its own, which says what `spec` says. Raises _Left."""
+def own_ingress(name: str, item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy) -> Step:
+    """Return the step that gives a Service an Ingress of its own, which says what `spec` says. Raises _Left."""
     found = services.get(f"{item.namespace}/{name}")
     service = as_service(found) if found else None
     if found is None or service is None or isinstance(service, list):
@@ -63,21 +63,19 @@ def own_ingress(
         raise _Left(f"Service {name} can't have one: {asked.refused.line()}")
     if wrong := list(unseen(found, asked.annotations)):
         raise _Left(f"Service {name} can't be annotated by a command: {wrong[0].sentence}")
-    if left := left_behind(item.annotations, asked):
-        yield f"# Ingress {name} lacks {listed(left)}"
-    yield from (f"# Ingress {name} differs: {change.field}: {change.sentence}" for change in asked.changes)
-    yield ("kubectl", *annotate(found, asked.annotations, version=False))
-    namespace = f"--namespace={item.namespace}"
-    yield ("kubectl", "wait", "--for=create", namespace, "--timeout=60s", "--", f"ingress/{name}")
+    left = left_behind(item.annotations, asked)
+    notes = [f"Ingress {name} lacks {listed(left)}"] if left else []
+    notes += [f"Ingress {name} differs: {change.field}: {change.sentence}" for change in asked.changes]
+    return annotating(found, asked.annotations, wait(name, item.namespace, "create"), notes=notes)
 
 
-def without_others(item: Item, spec: IngressSpec) -> Line:
+def without_others(item: Item, spec: IngressSpec) -> Command:
     """Return the command that leaves in an Ingress only what leads to the Service of its name."""
     rest = msgspec.to_builtins(part(spec, item.name))
     change = {"rules": rest["rules"], **({"tls": rest.get("tls")} if spec.tls else {})}
     version = item.metadata.get("resourceVersion")
     metadata = {"metadata": {"resourceVersion": version}} if version else {}
-    return ("kubectl", *patch(item, {**metadata, "spec": change}))
+    return patch(item, {**metadata, "spec": change})
 
 
 def part(spec: IngressSpec, service: str) -> IngressSpec:

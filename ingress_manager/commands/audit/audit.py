@@ -51,7 +51,7 @@ class Finding:
 
     sentence: str
     command: Command = ()
-    """What mends it, as the arguments of kubectl; empty where no command does."""
+    """What mends it; empty where no command does."""
 
     @property
     def about(self) -> str:

@@ -1,9 +1,5 @@
-"""Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in.
+"""Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in."""
 
-Each is returned as the arguments of kubectl.
-"""
-
-import json
 from collections.abc import Iterable, Sequence
 
 from ingress_manager.commands.plans import steps
@@ -17,10 +13,13 @@ from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.outputs.metadata import MANAGED_BY_LABEL
 from ingress_manager.core.text import nearest
 
-SYNC_ALL: Command = ("rollout", "restart", "--namespace=metacontroller", "--", "deployment", "metacontroller")
+SYNC_ALL: Command = (
+    *("kubectl", "rollout", "restart", "--namespace=metacontroller"),
+    *("--", "deployment", "metacontroller"),
+)
 """Metacontroller syncs every Service when it starts."""
 
-INSTALL_HTTPROUTES: Command = ("apply", "--kustomize=metacontroller/httproute/")
+INSTALL_HTTPROUTES: Command = ("kubectl", "apply", "--kustomize=metacontroller/httproute/")
 
 TAKEN_OFF = {
     Reason.ANNOTATION_NOT_ALLOWED,
@@ -34,7 +33,7 @@ def annotate(item: Item, changes: Iterable[str]) -> Command:
     """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off."""
     words = list(changes)
     replaces = ["--overwrite"] if any(not word.endswith("-") for word in words) else []
-    return (*_kubectl("annotate", item, *replaces), *words)
+    return steps.annotate(item, changes=words, options=replaces)
 
 
 def opt_out(item: Item) -> Command:
@@ -44,18 +43,18 @@ def opt_out(item: Item) -> Command:
 
 def edit(item: Item) -> Command:
     """Return the command that opens an object in an editor."""
-    return _kubectl("edit", item)
+    return steps.kubectl("edit", item)
 
 
 def delete(item: Item) -> Command:
     """Return the command that deletes an object."""
-    return _kubectl("delete", item)
+    return steps.kubectl("delete", item)
 
 
 def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
     """Return the command that takes off the finalizers of an object, but for those to `keep`."""
     change = {"metadata": {"finalizers": list(keep) or None}}
-    return _kubectl("patch", item, "--type=merge", f"--patch={json.dumps(change)}")
+    return steps.patch(item, change)
 
 
 def attach(made: ObjectView, service: ServiceView) -> Command:
@@ -107,8 +106,3 @@ def _correction(item: Item, problem: Problem) -> dict[str, str]:
 def other_host(item: Item) -> Command:
     """Return the command that gives a Service another host."""
     return edit(item) if "ingress/routes" in item.annotations else annotate(item, ["ingress/host=HOST"])
-
-
-def _kubectl(verb: str, item: Item, *options: str) -> Command:
-    kind = str(item.object.get("kind", "")).lower()
-    return (verb, f"--namespace={item.namespace}", *options, "--", kind, item.name)

@@ -14,10 +14,11 @@ from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.annotating.changes import Change
 from ingress_manager.commands.migrate import exposecontroller, xposer
 from ingress_manager.commands.migrate.exposed import Controller, Exposed
-from ingress_manager.commands.plans.steps import Line, annotate, chained, unseen
+from ingress_manager.commands.plans.plan import Step, script
+from ingress_manager.commands.plans.steps import annotate, annotating, kubectl, unseen, wait
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.printing.words import comment, shown
+from ingress_manager.commands.printing.words import shown
 from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.commands.view.ingresses import INGRESS, routes_to
@@ -44,8 +45,8 @@ UNKNOWN_HOST = (
 class Migration:
     """The steps, as a script for a shell, and what has no counterpart."""
 
-    steps: list[list[Line]] = field(default_factory=list)
-    """Commands, and comments that say what they are for, by what belongs together."""
+    plans: list[list[Step]] = field(default_factory=list)
+    """The steps, by what belongs together."""
 
     messages: list[Message] = field(default_factory=list)
     options: Sequence[str] = ()
@@ -53,7 +54,7 @@ class Migration:
 
     def script(self) -> str:
         """Return the steps as they are printed."""
-        return "\n".join("".join(f"{line}\n" for line in chained(lines, self.options)) for lines in self.steps)
+        return "\n".join("".join(f"{line}\n" for line in script(steps, self.options)) for steps in self.plans)
 
 
 def migrate(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -> Migration:
@@ -72,27 +73,25 @@ def migrate(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -
             made = controller.exposed(item, configs.of(controller, item.namespace))
             old.setdefault(made.controller, []).append((item, made))
     for name, services in old.items():
-        migration.steps.append(stopping(name, options))
+        migration.plans.append([stopping(name, options)])
         moved = [(item, made) for item, made in services if _migrate(item, made, policy, ingresses, migration)]
-        migration.steps.extend(tidying(name, moved, options))
+        migration.plans.extend(tidying(name, moved, options))
     return migration
 
 
-def stopping(controller: str, options: Sequence[str]) -> list[Line]:
-    """Return the comments that say what to do first."""
-    command = ("scale", "--replicas=0", "--namespace=NAMESPACE", "--", f"deployment/{controller.lower()}")
-    return [
-        comment(f"First stop {controller}: it would take its Ingresses away with its annotations. For example:"),
-        comment(f"  {shown(command, options)}"),
-    ]
+def stopping(controller: str, options: Sequence[str]) -> Step:
+    """Return the notes that say what to do first."""
+    command = ("kubectl", "scale", "--replicas=0", "--namespace=NAMESPACE", "--", f"deployment/{controller.lower()}")
+    head = f"First stop {controller}: it would take its Ingresses away with its annotations. For example:"
+    return Step(notes=[head, f"  {shown(command, options)}"])
 
 
-def tidying(controller: str, services: Iterable[tuple[Item, Exposed]], options: Sequence[str]) -> Iterator[list[Line]]:
-    """Yield the comments that say what can go at the end, if there is anything."""
-    commands = [annotate(item, dict.fromkeys(made.read), version=False) for item, made in services if made.read]
+def tidying(controller: str, services: Iterable[tuple[Item, Exposed]], options: Sequence[str]) -> Iterator[list[Step]]:
+    """Yield the notes that say what can go at the end, if there is anything."""
+    commands = [annotate(item, changes=[f"{key}-" for key in made.read]) for item, made in services if made.read]
     if commands:
-        head = comment(f"When all is well, what only {controller} has read can go:")
-        yield [head, *(comment(f"  {shown(command, options)}") for command in commands)]
+        head = f"When all is well, what only {controller} has read can go:"
+        yield [Step(notes=[head, *(f"  {shown(command, options)}" for command in commands)])]
 
 
 def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, Item], migration: Migration) -> bool:
@@ -130,38 +129,36 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
     if wrong := list(unseen(item, wanted)):
         migration.messages.extend(wrong)
         return False
-    migration.steps.append([("kubectl", *annotate(item, wanted, version=False))])
     old = ingresses.get(f"{item.namespace}/{made.ingress}")
-    if old and made.ingress == item.name:
-        migration.steps.append(adopting(old, annotated, policy))
-    elif old:
-        migration.steps.append(replacing(item, old))
+    if old and made.ingress != item.name:
+        migration.plans.append(replacing(item, wanted, old))
+        return True
+    migration.plans.append([annotating(item, wanted)])
+    if old:
+        migration.plans.append([adopting(old, annotated, policy)])
     return True
 
 
-def adopting(ingress: Item, service: Service, policy: Policy) -> list[Line]:
+def adopting(ingress: Item, service: Service, policy: Policy) -> Step:
     """Return the step for an Ingress that the other controller has left, with what will be different in it."""
     spec = as_spec(ingress)
     changes: tuple[Change, ...] = ()
     if isinstance(spec, IngressSpec) and routes_to(ingress.name, spec):
         changes = annotated_for(spec, ingress.annotations, service, policy).changes
-    told = [comment(f"{change.field}: {change.sentence}") for change in changes]
     accepted = [f"--accept-changes={field}" for field in dict.fromkeys(change.field for change in changes)]
-    return [*told, ("ingress-manager", "adopt", ingress.label, *accepted, "--apply")]
+    command = ("ingress-manager", "adopt", ingress.label, *accepted, "--apply")
+    return Step(command, notes=[f"{change.field}: {change.sentence}" for change in changes])
 
 
-def replacing(item: Item, old: Item) -> list[Line]:
-    """Return the steps for an Ingress that the other controller has left, and that has another name."""
-    namespace = f"--namespace={item.namespace}"
-    return [
-        comment(f"Its Ingress is called {old.name}, the new one {item.name}."),
-        comment(
-            "Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:"
-        ),
-        comment("then delete the old one first."),
-        ("kubectl", "wait", "--for=create", namespace, "--timeout=60s", "--", "ingress", item.name),
-        ("kubectl", "delete", namespace, "--", "ingress", old.name),
+def replacing(item: Item, annotations: Mapping[str, str], old: Item) -> list[Step]:
+    """Return the steps where the other controller has left an Ingress that has another name."""
+    notes = [
+        f"Its Ingress is called {old.name}, the new one {item.name}.",
+        "Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:",
+        "then delete the old one first.",
     ]
+    created = wait(item.name, item.namespace, "create")
+    return [annotating(item, annotations, created, notes=notes), Step(kubectl("delete", old))]
 
 
 def copied(annotations: Mapping[str, str]) -> dict[str, str]:
@@ -203,8 +200,8 @@ class Configs:
         migration.messages.extend(about(item, sentence, "data") for sentence in controller.lost_settings(config))
         if stated := controller.our_settings(config):
             settings = as_yaml(stated).removesuffix("\n").split("\n")
-            head = comment(f"Settings that say what the ConfigMap {item.label} says:")
-            migration.steps.append([head, *(comment(f"  {line}") for line in settings)])
+            head = f"Settings that say what the ConfigMap {item.label} says:"
+            migration.plans.append([Step(notes=[head, *(f"  {line}" for line in settings)])])
 
 
 def config_of(configmap: Item, key: str) -> dict[str, Any]:

@@ -1,1 +1,14 @@
-"""Plans: kubectl commands that are run one after the other, printed as a script or run by `--apply`."""
+"""Plans: what the commands `adopt`, `release`, `migrate` and `uninstall-plan` do to a cluster, and in which order.
+
+A plan is a list of steps, and a step (`plan.Step`) says
+
+- what must hold before: all steps before it were done and seen. Where its command names a resourceVersion, the API
+  server refuses it when somebody has changed the object since it was read;
+- what is done: one command, as its arguments;
+- what must be seen after it, and for how long it is waited for;
+- how to take it back.
+
+`plan.script` prints a plan for a person's shell, and `carrying_out.carry_out` runs it. Both wait for the same, for as
+long, and say the same when it doesn't come. `steps` makes the steps that several commands need, and `deployers` tells
+which tools must hear of a change.
+"""

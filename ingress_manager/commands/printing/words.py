@@ -9,7 +9,7 @@ from shlex import quote
 from ingress_manager.core.text import is_seen, one_line, quoted
 
 Command = tuple[str, ...]
-"""The arguments of a program."""
+"""A program and its arguments."""
 
 
 def with_options(command: Iterable[str], options: Sequence[str]) -> Command:
@@ -19,9 +19,9 @@ def with_options(command: Iterable[str], options: Sequence[str]) -> Command:
     return (*words[:place], *options, *words[place:])
 
 
-def shown(command: Iterable[str], options: Sequence[str] = (), program: str = "kubectl") -> str:
-    """Return the arguments of kubectl as one line for a shell; `options` of kubectl say which cluster."""
-    return " ".join(map(word, (program, *with_options(command, options))))
+def shown(command: Iterable[str], options: Sequence[str] = ()) -> str:
+    """Return a command as one line for a shell; `options` of kubectl say which cluster."""
+    return " ".join(map(word, with_options(command, options)))
 
 
 def word(text: str) -> str:

@@ -2,9 +2,9 @@
 
 import click
 
-from ingress_manager.commands.plans.steps import script
-from ingress_manager.commands.plans.taking import PAUSE, apply_option, take, without_event_option
-from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.plans.carrying_out import carry_out, plan_options, tell
+from ingress_manager.commands.plans.plan import script, without_events
+from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import read_named
@@ -17,8 +17,7 @@ HTTPROUTES = "httproutes.gateway.networking.k8s.io"
 
 @click.command(short_help="Give Ingresses back as they are, unmanaged.")
 @click.argument("names", metavar="[NAMESPACE/]SERVICE...", nargs=-1, required=True)
-@apply_option
-@without_event_option
+@plan_options
 @with_source(*FILES, *ONE_NAMESPACE, *CLUSTER)
 @click.pass_context
 def release(
@@ -38,22 +37,22 @@ def release(
     """  # noqa: D301 - \b keeps click from joining lines
     if apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
-    manifests, wanted = read_named(source, SERVICE, names, "services,ingresses")
+    manifests, services = read_named(source, SERVICE, names, "services,ingresses")
     if not source.files:
-        for namespace in sorted({item.namespace for item in wanted}):
+        for namespace in sorted({item.namespace for item in services}):
             # Whoever can't see them must not release their Service: they would be deleted.
             manifests.extend(source.kubectl.get_if_known(HTTPROUTES, f"--namespace={namespace}") or Manifests())
     wrong = show(manifests.unreadable)
-    for made in releases_of(manifests, wanted):
-        wrong += show(made.messages)
-        for sentence in made.notes:
-            note(sentence)
-        if apply and made.steps:
-            take(source.kubectl, made.service.label, made.steps, without_event=without_event)
-            kept = ", ".join(f"{item.kind.rpartition('/')[2]} {item.label}" for item in made.kept)
-            click.echo(f"{made.service.label} is released{f'; {kept} stays as it is' if kept else ''}.")
-        elif made.steps:
-            click.echo(comment(made.service.label))
-            for line in script(made.steps, options=source.kubectl.options, pause=PAUSE if without_event else None):
+    for plan in releases_of(manifests, services):
+        wrong += tell(plan)
+        if without_event:
+            plan.steps = without_events(plan.steps)
+        if apply and plan.steps:
+            carry_out(source.kubectl, plan)
+            kept = ", ".join(f"{item.kind.rpartition('/')[2]} {item.label}" for item in plan.kept)
+            click.echo(f"{plan.item.label} is released{f'; {kept} stays as it is' if kept else ''}.")
+        elif plan.steps:
+            click.echo(comment(plan.item.label))
+            for line in script(plan.steps, source.kubectl.options):
                 click.echo(line)
     context.exit(1 if wrong else 0)

@@ -3,9 +3,9 @@
 import click
 
 from ingress_manager.commands.printing.console import show
-from ingress_manager.commands.printing.words import comment, shown
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import CLUSTER, FILES, Source, with_source
+from ingress_manager.commands.uninstall_plan.plan import lines
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan as plan_of
 
 DECORATORS = "decoratorcontrollers.metacontroller.k8s.io"
@@ -44,10 +44,9 @@ def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None,
         manifests = source.read("services,ingresses")
     else:
         manifests, has_controllers = whole_cluster(source)
-    click.echo("set -e")
     plan = plan_of(manifests, keep=keep, keep_metacontroller=keep_metacontroller, has_controllers=has_controllers)
-    for line in plan:
-        click.echo(f"\n{comment(line)}" if isinstance(line, str) else shown(line, source.kubectl.options))
+    for line in lines(plan, source.kubectl.options):
+        click.echo(line)
     context.exit(1 if show(manifests.unreadable) else 0)
 
 

@@ -4,9 +4,10 @@ The DecoratorController and the hook go first. Without an answer of the hook, Me
 deletes nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from ingress_manager.commands.plans.steps import patch
+from ingress_manager.commands.plans.plan import Step, script
+from ingress_manager.commands.plans.steps import annotate, kubectl, patch
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.settings import DEPLOYMENT, NAMESPACE
@@ -33,78 +34,86 @@ MOST_NAMES = 100
 
 def uninstall_plan(
     manifests: Manifests, *, keep: bool, keep_metacontroller: bool = False, has_controllers: bool | None = None
-) -> Iterator[str | Command]:
-    """Yield the commands, as arguments of kubectl, and comments that say what they are for.
+) -> Iterator[Step]:
+    """Yield the steps.
 
     With `keep`, every Ingress and HTTPRoute stays as it is; without, all are removed that ingress-manager has made.
     Metacontroller stays with `keep_metacontroller`, or where it works for other controllers, or may do so.
     `has_controllers`: whether the cluster knows DecoratorControllers, all of which are then among the manifests; after
     a plan that wasn't finished, it may not. None: nobody has looked.
     """
-    made = [item for item in manifests.of_kind(INGRESS, HTTPROUTE) if is_managed(item)]
+    managed = [item for item in manifests.of_kind(INGRESS, HTTPROUTE) if is_managed(item)]
     asking = [item for item in manifests.of_kind(SERVICE) if any(key.startswith(PREFIX) for key in item.annotations)]
-    yield "Stop ingress-manager. What it has made is served on."
-    if has_controllers is not False:
-        yield delete("decoratorcontroller", CONTROLLER)
-    yield delete("deployment", DEPLOYMENT, options=(f"--namespace={NAMESPACE}", "--cascade=foreground"))
-    if made and keep:
-        yield f"Release what it has made, {len(made)} in all: it stays, also when its Service is deleted."
-        yield from (patch(item, {"metadata": without_marks(item)}) for item in made)
-    elif made:
-        yield f"Remove what it has made, {len(made)} in all: from here on, nothing serves the Services."
-        for kind, items in (("ingress", of_kind(made, INGRESS)), ("httproute", of_kind(made, HTTPROUTE))):
-            for namespace, names in each_namespace(items):
-                yield delete(kind, *names, options=(f"--namespace={namespace}",))
-    if asking:
-        yield "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
-        keys = sorted({key for item in asking for key in item.annotations if key.startswith(PREFIX)})
-        off = [f"{key}-" for key in keys]
-        for namespace, names in each_namespace(asking):
-            yield ("annotate", f"--namespace={namespace}", "--", "service", *names, *off)
-    yield from the_rest(manifests, keep_metacontroller=keep_metacontroller, looked=has_controllers is not None)
+    decorator = [] if has_controllers is False else [delete("decoratorcontroller", CONTROLLER)]
+    deployment = delete("deployment", DEPLOYMENT, options=(f"--namespace={NAMESPACE}", "--cascade=foreground"))
+    yield from steps_of("Stop ingress-manager. What it has made is served on.", *decorator, deployment)
+    if keep:
+        head = f"Release what it has made, {len(managed)} in all: it stays, also when its Service is deleted."
+        yield from steps_of(head, *(patch(item, {"metadata": without_marks(item)}) for item in managed))
+    else:
+        head = f"Remove what it has made, {len(managed)} in all: from here on, nothing serves the Services."
+        gone = (kubectl("delete", *items, options=["--ignore-not-found"]) for items in together(managed))
+        yield from steps_of(head, *gone)
+    keys = sorted({key for item in asking for key in item.annotations if key.startswith(PREFIX)})
+    yield from steps_of(
+        "Take the annotations off the Services. Whoever keeps Services in Git takes them off there.",
+        *(annotate(*items, changes=[f"{key}-" for key in keys]) for items in together(asking)),
+    )
+    yield from steps_of(
+        "Remove the admission policies, the rights, and the hook's namespace.",
+        delete("validatingadmissionpolicybinding,validatingadmissionpolicy", *POLICIES),
+        delete("clusterrolebinding,clusterrole", CONTROLLER),
+        delete("namespace", NAMESPACE),
+    )
+    yield from metacontroller(manifests, keep=keep_metacontroller, looked=has_controllers is not None)
 
 
-def of_kind(items: Iterable[Item], kind: str) -> list[Item]:
-    """Return the items of a kind."""
-    return [item for item in items if item.kind == kind]
+def lines(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of the script. They are no subshell: `sh -v` prints each as it comes to it."""
+    yield "set -e"
+    for step in steps:
+        yield from [""] if step.notes else []
+        yield from script([step], options)
 
 
-def delete(kind: str, *names: str, options: Command = ()) -> Command:
-    """Return the arguments that delete what is there of some objects."""
-    return ("delete", *options, "--ignore-not-found", "--", kind, *names)
+def steps_of(head: str, *commands: Command) -> Iterator[Step]:
+    """Yield a step for each command; the first has the note that says what they are for."""
+    return (Step(command, notes=[] if number else [head]) for number, command in enumerate(commands))
 
 
-def each_namespace(items: Iterable[Item]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the namespaces and the names in each, not too many at once: a namespace with very many comes again."""
-    names: dict[str, list[str]] = {}
+def delete(kind: str, *names: str, options: Iterable[str] = ()) -> Command:
+    """Return the command that deletes what is there of some objects."""
+    return ("kubectl", "delete", *options, "--ignore-not-found", "--", kind, *names)
+
+
+def together(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield the items of each kind and namespace, not too many at once: a namespace with very many comes again."""
+    groups: dict[tuple[str, str], list[Item]] = {}
     for item in items:
-        names.setdefault(item.namespace, []).append(item.name)
-    for namespace, of_one in names.items():
-        for start in range(0, len(of_one), MOST_NAMES):
-            yield namespace, of_one[start : start + MOST_NAMES]
+        groups.setdefault((item.kind, item.namespace), []).append(item)
+    for group in groups.values():
+        for start in range(0, len(group), MOST_NAMES):
+            yield group[start : start + MOST_NAMES]
 
 
-def the_rest(manifests: Manifests, *, keep_metacontroller: bool, looked: bool) -> Iterator[str | Command]:
-    """Yield the commands that remove what was installed."""
-    yield "Remove the admission policies, the rights, and the hook's namespace."
-    kinds = "validatingadmissionpolicybinding,validatingadmissionpolicy"
-    yield delete(kinds, *POLICIES)
-    yield delete("clusterrolebinding,clusterrole", CONTROLLER)
-    yield delete("namespace", NAMESPACE)
-    if keep_metacontroller:
-        yield "Metacontroller stays, as --keep-metacontroller asks for."
-        return
+def metacontroller(manifests: Manifests, *, keep: bool, looked: bool) -> Iterator[Step]:
+    """Yield the steps that remove Metacontroller, or one that says why it stays."""
     controllers = list(manifests.of_kind(DECORATORS, COMPOSITES))
-    if not (controllers or looked):
-        yield "Metacontroller stays: none of its controllers was read, so that it can't be known whether it has others."
-        return
     others = [f"{item.kind.rpartition('/')[2]} {item.name}" for item in controllers if item.name != CONTROLLER]
-    if others:
-        yield f"Metacontroller stays: it also works for {', '.join(others)}."
+    if keep:
+        reason = ", as --keep-metacontroller asks for."
+    elif not (controllers or looked):
+        reason = ": none of its controllers was read, so that it can't be known whether it has others."
+    elif others:
+        reason = f": it also works for {', '.join(others)}."
+    else:
+        crds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
+        yield from steps_of(
+            "Remove Metacontroller. It works for nobody else.",
+            delete("namespace", "metacontroller"),
+            delete("crd", *(f"{name}.metacontroller.k8s.io" for name in crds)),
+            # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
+            delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller"),
+        )
         return
-    yield "Remove Metacontroller. It works for nobody else."
-    yield delete("namespace", "metacontroller")
-    crds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
-    yield delete("crd", *(f"{name}.metacontroller.k8s.io" for name in crds))
-    # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
-    yield delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller")
+    yield Step(notes=[f"Metacontroller stays{reason}"])

@@ -14,13 +14,15 @@ kubectl annotate --namespace=team-a -- service shop ingress/http=true ingress/ho
 
 ingress-manager adopt team-a/shop --apply
 
-kubectl annotate --namespace=team-a -- service release-admin ingress/http=true ingress/host=admin.team-a.internal.example.com
-
+(set -e
+stop() { printf '%s\n' "$@" >&2; exit 1; }
 # Its Ingress is called admin, the new one release-admin.
 # Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:
 # then delete the old one first.
-kubectl wait --for=create --namespace=team-a --timeout=60s -- ingress release-admin &&
+kubectl annotate --namespace=team-a -- service release-admin ingress/http=true ingress/host=admin.team-a.internal.example.com
+kubectl wait --for=create --namespace=team-a --timeout=60s -- ingress/release-admin || stop 'To go back:' '  kubectl annotate --namespace=team-a -- service release-admin ingress/http- ingress/host-'
 kubectl delete --namespace=team-a -- ingress admin
+)
 
 kubectl annotate --namespace=team-a -- service by-path ingress/http=true ingress/host=apps.example.com ingress/path=/team-a/by-path/ ingress/tls-secret=tls-by-path
 

@@ -1,0 +1,12 @@
+(set -e
+stop() { printf '%s\n' "$@" >&2; exit 1; }
+seen() { kubectl get --namespace=team-a --field-selector=involvedObject.uid=2f0b6f1c-0000-0000-0000-000000000001,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events | grep -F 'Ingress team-a/shop is in the way'; }
+before=$(seen || true)
+kubectl annotate --namespace=team-a --overwrite -- service shop ingress-manager/moving=50.42
+looks=60
+until now=$(seen) && [ "$now" != "$before" ]; do
+  [ $((looks -= 1)) -gt 0 ] || stop 'Metacontroller has not reported within 60 s that Ingress team-a/shop is in the way. Where the settings pause ingress-manager, or the policy ingress-manager-name-taken is not installed, --without-event does without' 'To go back:' '  kubectl annotate --namespace=team-a -- service shop ingress-manager/moving-'
+  sleep 1
+done
+kubectl annotate --namespace=team-a -- service shop ingress/http- ingress/host- ingress-manager/moving-
+)
