@@ -20,7 +20,7 @@ from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import routes_to, services_of
-from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR, is_made_for, marks, owners
+from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR, is_labelled, is_made_for, marks, owners
 from ingress_manager.commands.view.typed import SERVICE, as_service, as_spec
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import LAST_APPLIED
@@ -110,7 +110,7 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
         yield "is being deleted"
     if service and service.metadata.get("deletionTimestamp"):
         yield f"its Service {service.label} is being deleted"
-    if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
+    if is_labelled(item):
         # The policy name-taken doesn't look at it, and Metacontroller would not say that it has seen the Service.
         yield f"has the label {MANAGED_BY_LABEL}: {MANAGED_BY}, but isn't ingress-manager's: take it off first"
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
@@ -125,7 +125,7 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
 
 def without_label(item: Item) -> Iterator[Step]:
     """Yield the step that takes our label off an Ingress, if it has it."""
-    if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
+    if is_labelled(item):
         yield Step(kubectl("label", item, changes=[f"{MANAGED_BY_LABEL}-"]))
 
 

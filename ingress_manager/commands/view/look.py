@@ -11,11 +11,9 @@ from typing import Any, Final
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import ingresses, managed, typed
-from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR
 from ingress_manager.core.decide import Decision, Desired, Unchanged, decide, judge, refusal_of
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
-from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.policy import Policy, in_namespace
 
 SERVICE, INGRESS, HTTPROUTE = "Service", "Ingress", "HTTPRoute"
@@ -191,13 +189,11 @@ def as_observed(objects: Mapping[Key, ObjectView], *, httproutes: bool) -> Obser
 
 def as_object(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> ObjectView | list[Message]:
     """Return the typed object. For one that is invalid: the messages that say so if it is ours, none if it is not."""
-    owner = next((owner for owner in managed.owners(item) if owner.get("controller") is True), {})
-    is_marked = item.annotations.get(DECORATOR) == CONTROLLER
-    is_labelled = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
+    is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
     found: Attachment | list[Message] = typed.typed(item, item.object, type_)
     if isinstance(found, list):
         return found if is_marked or is_labelled else []
-    return ObjectView(kind, item, found, owner, is_marked, is_labelled)
+    return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_labelled)
 
 
 def is_being_deleted(item: Item) -> bool:

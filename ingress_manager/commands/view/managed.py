@@ -28,22 +28,29 @@ def owners(item: Item) -> list[Object]:
     return [owner for owner in found if isinstance(owner, dict)] if isinstance(found, list) else []
 
 
-def controlling_service(item: Item) -> Object | None:
-    """Return the reference to the Service that controls an object, None if there is none."""
-    return next(
-        (each for each in owners(item) if each.get("controller") is True and each.get("kind") == "Service"), None
-    )
+def controller_of(item: Item) -> Object:
+    """Return the owner reference of what controls an object; empty when nothing does."""
+    return next((owner for owner in owners(item) if owner.get("controller") is True), {})
+
+
+def is_marked(item: Item) -> bool:
+    """Return whether an object has Metacontroller's annotation with our name."""
+    return item.annotations.get(DECORATOR) == CONTROLLER
+
+
+def is_labelled(item: Item) -> bool:
+    """Return whether an object has our label."""
+    return item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
 
 
 def is_managed(item: Item) -> bool:
     """Return whether ingress-manager looks after an object: Metacontroller changes it, and removes it."""
-    return item.annotations.get(DECORATOR) == CONTROLLER and controlling_service(item) is not None
+    return is_marked(item) and controller_of(item).get("kind") == "Service"
 
 
 def is_made_for(item: Item, service: Item) -> bool:
     """Return whether ingress-manager looks after an object, and has made it for this Service."""
-    owner = controlling_service(item)
-    return is_managed(item) and owner is not None and owner.get("uid") == service.metadata.get("uid")
+    return is_managed(item) and controller_of(item).get("uid") == service.metadata.get("uid")
 
 
 def marks(item: Item, service: Item) -> dict[str, Any]:
@@ -74,9 +81,9 @@ def without_marks(item: Item) -> dict[str, Any]:
     All at once: an admission policy denies a change that takes the owner and leaves the annotation.
     """
     ours = (DECORATOR, LAST_APPLIED, NOT_COPIED, ADDED)
-    kept = [owner for owner in owners(item) if owner != controlling_service(item)]
+    kept = [owner for owner in owners(item) if owner != controller_of(item)]
     metadata: dict[str, Any] = {"resourceVersion": item.metadata.get("resourceVersion")}
-    if item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
+    if is_labelled(item):
         metadata["labels"] = {MANAGED_BY_LABEL: None}
     metadata["annotations"] = {key: None for key in ours if key in item.annotations}
     return {**metadata, "ownerReferences": kept or None}
