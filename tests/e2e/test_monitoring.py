@@ -150,29 +150,22 @@ def test_what_the_podmonitors_name_is_up(watched: Watched) -> None:
     wait_for(lambda: up() == {each.job for each in scraped()}, PATIENCE, what="all that is scraped to be up")
 
 
-def test_killing_the_hook_fires_the_alert_and_starting_it_ends_the_alert(watched: Watched) -> None:
+@pytest.mark.parametrize(
+    ("part", "name"), [("hook", "IngressManagerDown"), ("engine", "IngressManagerMetacontrollerDown")]
+)
+def test_killing_a_part_fires_its_alert_and_starting_it_ends_the_alert(watched: Watched, part: str, name: str) -> None:
     """After a second and not after 5 minutes: the fixture hurries the alerts."""
-    watched.until_it_ends("IngressManagerDown")
-    watched.cluster.hook.kill()
+    watched.until_it_ends(name)
+    process = watched.cluster.parts[part]
+    process.kill()
     try:
-        alert = watched.until_it_fires("IngressManagerDown")
+        alert = watched.until_it_fires(name)
     finally:
-        watched.cluster.restart_hook()
-    [rule] = [rule for rule in RULES if rule["alert"] == "IngressManagerDown"]
-    assert alert["labels"] == {"alertname": "IngressManagerDown", **rule["labels"]}
+        process.start()
+    [rule] = [rule for rule in RULES if rule["alert"] == name]
+    assert alert["labels"] == {"alertname": name, **rule["labels"]}
     assert alert["annotations"] == rule["annotations"]
-    watched.until_it_ends("IngressManagerDown")
-
-
-def test_killing_metacontroller_fires_the_alert_and_starting_it_ends_the_alert(watched: Watched) -> None:
-    """After a second and not after 5 minutes: the fixture hurries the alerts."""
-    watched.until_it_ends("IngressManagerMetacontrollerDown")
-    watched.cluster.engine.kill()
-    try:
-        watched.until_it_fires("IngressManagerMetacontrollerDown")
-    finally:
-        watched.cluster.engine.start()
-    watched.until_it_ends("IngressManagerMetacontrollerDown")
+    watched.until_it_ends(name)
 
 
 def selectors(node: Any) -> Iterator[str]:
