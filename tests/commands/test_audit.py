@@ -31,7 +31,7 @@ from ingress_manager.core.settings import parse
 from tests.commands.commands import Ended, kubectl_that_answers, run
 from tests.commands.test_main import BIN, on_a_terminal, started
 from tests.core import made_up
-from tests.core.test_properties import wanted
+from tests.core.test_properties import desired_for
 from tools import cases
 
 AUDITS = cases.cases_in(cases.AUDITS)
@@ -79,7 +79,7 @@ def items_of(*objects: Object) -> list[Item]:
 
 @given(made_up.services(), made_up.policy())
 def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Object, policy: Policy) -> None:
-    made = [as_created(each, parent) for each in wanted(parent, policy)]
+    made = [as_created(each, parent) for each in desired_for(parent, policy)]
     if not made:
         return
     assert {found.kind for found in audit_module.audit(items_of(parent, *made), policy).findings} <= WARNINGS
@@ -90,7 +90,7 @@ def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Obj
 def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that(
     parent: Object, before: Policy, after: Policy
 ) -> None:
-    made = {each["kind"] + each["metadata"]["name"]: as_created(each, parent) for each in wanted(parent, before)}
+    made = {each["kind"] + each["metadata"]["name"]: as_created(each, parent) for each in desired_for(parent, before)}
     if not made:
         return
     items = items_of(parent, *made.values())
@@ -99,7 +99,7 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
     assert (Effect.CREATED in would) == (FindingKind.MISSING in found)
     assert (Effect.REFUSED in would) == (FindingKind.REFUSED in found)
     assert (Effect.CHANGED in would) <= bool({FindingKind.DRIFTED, FindingKind.FORBIDDEN} & found)
-    for each in wanted(parent, after):
+    for each in desired_for(parent, after):
         if standing := made.get(each["kind"] + each["metadata"]["name"]):
             signed = with_annotation(each, DECORATOR, CONTROLLER)
             assert differences(items_of(updated(standing, signed))[0], each) == []
@@ -109,7 +109,7 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
 
 GOOD = service({"ingress/http": "true", "ingress/host": "shop.example.com"})
 BAD: Object = {**GOOD, "metadata": {**GOOD["metadata"], "annotations": {"ingress/http": "`a|b<c`"}}}
-INGRESS = as_created(wanted(GOOD, Policy())[0], GOOD)
+INGRESS = as_created(desired_for(GOOD, Policy())[0], GOOD)
 DEFAULTS = "With the default settings; --current-settings FILE takes others.\n"
 
 
@@ -228,10 +228,10 @@ DIFF = """\
 
 def test_other_settings_are_told_by_what_they_would_do(tmp_path: Path) -> None:
     parent = service({**GOOD["metadata"]["annotations"], "external-dns.alpha.kubernetes.io/ttl": "60"})
-    standing = as_created(wanted(parent, Policy())[0], parent)
+    standing = as_created(desired_for(parent, Policy())[0], parent)
     created = {**GOOD, "metadata": {**GOOD["metadata"], "name": "new", "uid": "2"}}
     off = {**BAD, "metadata": {**BAD["metadata"], "name": "off", "uid": "3", "namespace": "team-b", "annotations": {}}}
-    removed = as_created(wanted({**GOOD, "metadata": {**off["metadata"], **GOOD_HOST}}, Policy())[0], off)
+    removed = as_created(desired_for({**GOOD, "metadata": {**off["metadata"], **GOOD_HOST}}, Policy())[0], off)
     objects = (parent, standing, created, off, removed)
     options = new_settings(tmp_path, "class: internal\n")
     assert audited(*objects, options=options) == (

@@ -1,4 +1,4 @@
-"""What the settings forbid in an Ingress or an HTTPRoute, judged anew: independent of how hooks/ judges it.
+"""What the settings forbid in an Ingress or an HTTPRoute, judged anew: independent of how the core judges it.
 
 The settings are taken as plain values, as YAML states them, and the object as JSON.
 """
@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from devcluster.sync_requests import Object
+from ingress_manager.core.copying import KNOWN
 
 OURS = {"ingress/not-copied", "ingress/added-by-settings"}
 
@@ -68,20 +69,16 @@ def path_types_of(made: Object) -> list[str]:
     return [path["pathType"] for rule in rules for path in rule["http"]["paths"]]
 
 
-def forbidden_annotations(
-    annotations: dict[str, str], settings: Object, administrators: dict[str, str]
-) -> Iterator[str]:
+def forbidden_annotations(annotations: dict[str, str], settings: Object, added: dict[str, str]) -> Iterator[str]:
     """Yield the annotations that the settings haven't added, and don't let a Service have copied."""
-    from ingress_manager.core.copying import KNOWN  # noqa: PLC0415 - the fuzzer imports hooks itself, instrumented
-
-    added = annotations.get("ingress/added-by-settings", "").split(", ")
+    by_settings = annotations.get("ingress/added-by-settings", "").split(", ")
     copied: dict[str, Any] = settings.get(
         "copyAnnotations", {key: "any" for key, known in KNOWN.items() if known.by_default}
     )
     for key, value in annotations.items():
-        if key in OURS or key in added or administrators.get(key) == value:
+        if key in OURS or key in by_settings or added.get(key) == value:
             continue
-        if key in administrators or key not in copied or (copied[key] != "any" and value not in copied[key]):
+        if key in added or key not in copied or (copied[key] != "any" and value not in copied[key]):
             yield f"annotation {key}"
         elif key in KNOWN and not re.fullmatch(KNOWN[key].pattern, value):
             yield f"value of {key}"

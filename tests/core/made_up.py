@@ -41,9 +41,9 @@ PORTS = st.fixed_dictionaries(
         "targetPort": st.one_of(st.integers(1, 65535), NAMES),
     },
 )
-WISHED_PORTS = st.one_of(PORT_NAMES, PORT_NUMBERS.map(str))
+PORTS_ASKED_FOR = st.one_of(PORT_NAMES, PORT_NUMBERS.map(str))
 ROUTES = st.lists(
-    st.fixed_dictionaries({}, optional={"host": HOSTS, "path": PATHS, "pathType": PATH_TYPES, "port": WISHED_PORTS}),
+    st.fixed_dictionaries({}, optional={"host": HOSTS, "path": PATHS, "pathType": PATH_TYPES, "port": PORTS_ASKED_FOR}),
     max_size=4,
 ).map(lambda routes: msgspec.json.encode(routes).decode())
 CONTROLLER_KEYS = st.sampled_from(
@@ -69,7 +69,7 @@ ANNOTATIONS = st.fixed_dictionaries(
         "ingress/host": mostly(st.lists(HOSTS, min_size=1, max_size=3).map(",".join)),
         "ingress/path": mostly(PATHS),
         "ingress/path-type": mostly(PATH_TYPES),
-        "ingress/port": mostly(WISHED_PORTS),
+        "ingress/port": mostly(PORTS_ASKED_FOR),
         "ingress/class": mostly(NAMES | CLASSES),
         "ingress/tls": mostly(st.sampled_from(["true", "false"])),
         "ingress/tls-secret": mostly(NAMES),
@@ -167,7 +167,7 @@ COPIED_VALUES = RIGHT_VALUES | {
 }
 COPIED = st.fixed_dictionaries({}, optional={key: limits(values) for key, values in COPIED_VALUES.items()})
 SECRETS = st.none() | NAMES | st.sampled_from(["{service}-tls", "{namespace}.{service}"])
-ADMINISTRATORS = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2)
+ADDED = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2)
 OUTPUTS = st.sampled_from([OUTPUT_NAMES[:1], OUTPUT_NAMES[:1], OUTPUT_NAMES[1:], OUTPUT_NAMES])
 LISTENERS = st.sampled_from(["http", "https", "web", None])
 GATEWAYS = st.builds(Gateway, name=NAMES, namespace=LABELS, http=LISTENERS, https=LISTENERS)
@@ -182,9 +182,9 @@ NAMESPACE_SETTINGS = st.builds(
         NamespaceTls,
         enabled=st.booleans() | st.just(msgspec.UNSET),
         secret=SECRETS | st.just(msgspec.UNSET),
-        annotations=ADMINISTRATORS | st.just(msgspec.UNSET),
+        annotations=ADDED | st.just(msgspec.UNSET),
     ),
-    annotations=ADMINISTRATORS | st.just(msgspec.UNSET),
+    annotations=ADDED | st.just(msgspec.UNSET),
     outputs=OUTPUTS | st.just(msgspec.UNSET),
 )
 
@@ -195,8 +195,8 @@ def policy(draw: st.DrawFn) -> Policy:
     made = Policy(
         host=draw(TEMPLATES),
         ingress_class=draw(st.none() | CLASSES),
-        tls=Tls(enabled=draw(st.booleans()), secret=draw(SECRETS), annotations=draw(ADMINISTRATORS)),
-        annotations=draw(ADMINISTRATORS),
+        tls=Tls(enabled=draw(st.booleans()), secret=draw(SECRETS), annotations=draw(ADDED)),
+        annotations=draw(ADDED),
         copied=draw(COPIED),
         path_types=draw(st.sampled_from([("Prefix",), ("Prefix", "Exact"), tuple(PATH_TYPE_NAMES)])),
         namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "*"]), NAMESPACE_SETTINGS, max_size=2)),

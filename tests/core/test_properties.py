@@ -21,8 +21,8 @@ from tests.core.kubernetes import MOST_ANNOTATION_BYTES, HTTPRoute, Ingress, rul
 ANY_SERVICES = made_up.services() | made_up.valid_services()
 
 
-def wanted(parent: Object, policy: Policy) -> list[Object]:
-    """Return the objects that the hook wants; none when it refuses."""
+def desired_for(parent: Object, policy: Policy) -> list[Object]:
+    """Return the objects that should exist; none when the hook refuses."""
     return attachments(answer(body(sync_request(parent)), policy))
 
 
@@ -63,7 +63,7 @@ def test_what_is_made_is_taken_by_the_api_server_and_leads_to_its_own_service_al
 ) -> None:
     name, ports = parent["metadata"]["name"], parent["spec"]["ports"]
     tcp = [port["port"] for port in ports if port.get("protocol", "TCP") == "TCP"]
-    made = wanted(parent, policy)
+    made = desired_for(parent, policy)
     assert len(set(map(key_of, made))) == len(made)
     for each in made:
         assert each["metadata"]["namespace"] == "team-a"
@@ -95,13 +95,13 @@ def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_t
     parent: Object, policy: Policy
 ) -> None:
     both = msgspec.structs.replace(policy, outputs=("ingress", "httproute"), namespaces={})
-    made = wanted(parent, both)
+    made = desired_for(parent, both)
     of_ingress, of_routes = (
         sorted(place for each in made if each["kind"] == kind for place in places_of(each))
         for kind in ("Ingress", "HTTPRoute")
     )
     assert of_ingress == of_routes
-    alone = wanted(parent, msgspec.structs.replace(both, outputs=("httproute",)))
+    alone = desired_for(parent, msgspec.structs.replace(both, outputs=("httproute",)))
     if alone:
         assert [each["spec"] for each in alone] == [each["spec"] for each in made if each["kind"] == "HTTPRoute"]
 
@@ -115,7 +115,7 @@ def test_an_httproute_keeps_its_name_and_its_spec_when_another_host_is_added(
         fewer, more = (
             {
                 route["metadata"]["name"]: route["spec"]
-                for route in wanted(
+                for route in desired_for(
                     with_routes(parent, [{"host": host, "path": f"/{host[-9]}"} for host in some]), only
                 )
             }
@@ -149,7 +149,7 @@ def with_routes(parent: Object, routes: list[dict[str, str]]) -> Object:
 
 @given(ANY_SERVICES, made_up.policy())
 def test_what_is_made_holds_nothing_that_the_policy_forbids(parent: Object, policy: Policy) -> None:
-    for made in wanted(parent, policy):
+    for made in desired_for(parent, policy):
         assert list(forbidden(made, stated(policy), parent)) == []
 
 
@@ -157,7 +157,7 @@ def test_what_is_made_holds_nothing_that_the_policy_forbids(parent: Object, poli
 def test_what_the_policy_forbids_is_never_kept(parent: Object, earlier: Policy, policy: Policy, paused: bool) -> None:
     """Whatever else is in the request: a mistake, an annotation taken off, a pause, another type of Service."""
     now = msgspec.structs.replace(policy, paused=paused)
-    for made in wanted(parent, earlier) or wanted(made_up.right(parent), earlier):
+    for made in desired_for(parent, earlier) or desired_for(made_up.right(parent), earlier):
         answered = answer(body(sync_request(parent, attached=[as_created(made, parent)])), now)
         if list(forbidden(made, stated(policy), parent)):
             assert answered.status == 200
@@ -174,7 +174,7 @@ def key_of(made: Object) -> tuple[str, str]:
 
 @given(ANY_SERVICES, made_up.policy())
 def test_no_annotation_is_lost_without_a_word(parent: Object, policy: Policy) -> None:
-    for made in wanted(parent, policy):
+    for made in desired_for(parent, policy):
         annotations = made["metadata"].get("annotations", {})
         left = annotations.get("ingress/not-copied", "").split(", ")
         if left[-1].endswith(" more"):
@@ -187,14 +187,14 @@ def test_no_annotation_is_lost_without_a_word(parent: Object, policy: Policy) ->
 @given(ANY_SERVICES, made_up.policy())
 def test_once_its_ingress_is_observed_a_service_still_gets_the_same_ingress(parent: Object, policy: Policy) -> None:
     first = answer(body(sync_request(parent)), policy)
-    desired = attachments(first)
-    again = answer(body(sync_request(parent, attached=[as_created(made, parent) for made in desired])), policy)
-    assert (again.status, attachments(again)) == (first.status, desired)
+    observed = [as_created(made, parent) for made in attachments(first)]
+    again = answer(body(sync_request(parent, attached=observed)), policy)
+    assert (again.status, attachments(again)) == (first.status, attachments(first))
 
 
 @given(made_up.valid_services())
 def test_a_valid_service_gets_an_ingress(parent: Object) -> None:
-    assert len(wanted(parent, Policy())) == 1
+    assert len(desired_for(parent, Policy())) == 1
 
 
 @given(made_up.NASTY.map("/".__add__) | made_up.PATHS)

@@ -16,7 +16,7 @@ from ingress_manager.core.policy import Policy
 from tests.core import made_up
 from tests.core.test_attacks import ATTACKS
 from tests.core.test_cases import CASES
-from tests.core.test_properties import wanted
+from tests.core.test_properties import desired_for
 from tests.e2e.objects import create
 
 RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "Service": SERVICES}
@@ -67,7 +67,7 @@ def test_ingresses_and_httproutes_made_up_at_random_are_accepted(
     @given(made_up.valid_services(), made_up.policy())
     def accept(parent: Object, policy: Policy) -> None:
         nonlocal count
-        for made in wanted(parent, policy) or wanted(parent, Policy()):
+        for made in desired_for(parent, policy) or desired_for(parent, Policy()):
             accepted(empty_cluster, made)
             count += 1
 

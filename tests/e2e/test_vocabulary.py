@@ -10,7 +10,7 @@ from devcluster.api import SERVICES, Object
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, routes
 from hooks.settings_file import load
-from tests.core.test_properties import wanted
+from tests.core.test_properties import desired_for
 
 TIMEOUT, AUTH = "nginx.ingress.kubernetes.io/proxy-read-timeout", "nginx.ingress.kubernetes.io/auth-url"
 TWO_PATHS = "[{path: /a}, {path: /a, pathType: Exact, port: metrics}, {host: b.example.com}]"
@@ -64,7 +64,7 @@ def test_the_ingress_follows_every_change_of_an_annotation(cluster: DevCluster, 
     published(stage)
     policy = load(cluster.settings_file).policy
     for changes in CHANGES:
-        [desired] = wanted(annotate(stage, changes), policy)
+        [desired] = desired_for(annotate(stage, changes), policy)
         stage.until_ingress("shop", f"{desired}", lambda found, desired=desired: stated(found) == stated(desired))  # type: ignore[misc]
 
 

@@ -117,9 +117,9 @@ def test_a_refusal_is_logged_with_who_is_refused_and_why(
 def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     parent = service({"ingress/http": "true", "ingress/oops": "pinned"})
     answered = sync.answer(OPTED_IN, Policy())
-    standing = as_created(json.loads(answered.body)["attachments"][0], parent)
+    observed = as_created(json.loads(answered.body)["attachments"][0], parent)
     client = client_of(Policy(namespaces={"team-a": NamespaceSettings(hosts=("shop.example.org",))}))
-    response = client.post("/sync", data=body(sync_request(parent, attached=[standing])))
+    response = client.post("/sync", data=body(sync_request(parent, attached=[observed])))
     assert (response.status_code, response.json) == (200, {"attachments": []})
     removed = log_lines(capsys)[1]
     del removed["timestamp"]
@@ -166,9 +166,9 @@ def test_names_that_no_api_server_takes_do_not_fill_the_log(capsys: pytest.Captu
     """Whoever reaches the port can send them."""
     parent = service({"ingress/http": "true"})
     parent["metadata"] |= {"name": "n" * 100_000, "namespace": "s" * 100_000}
-    standing = as_created(json.loads(sync.answer(OPTED_IN, Policy()).body)["attachments"][0], parent)
+    observed = as_created(json.loads(sync.answer(OPTED_IN, Policy()).body)["attachments"][0], parent)
     client = client_of(Policy(namespaces={"*": NamespaceSettings(hosts=("shop.example.org",))}))
-    for attached in ([], [standing]):
+    for attached in ([], [observed]):
         client.post("/sync", data=body(sync_request(parent, attached=attached)))
     _, *lines = capsys.readouterr().err.splitlines()
     assert [json.loads(line)["event"] for line in lines] == ["refused", "removed"]

@@ -59,7 +59,7 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
 
 
 @pytest.mark.parametrize(
-    ("reason", "limits", "wanted"),
+    ("reason", "limits", "raised"),
     [
         ("a low limit is raised", (256, 1_000_000), (1300, 1_000_000)),
         ("as far as the system lets us", (256, 1024), (1024, 1024)),
@@ -69,10 +69,10 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
     ],
 )
 def test_as_many_files_may_be_open_as_there_may_be_connections(
-    reason: str, limits: tuple[int, int], wanted: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+    reason: str, limits: tuple[int, int], raised: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stated: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _what: limits)
     monkeypatch.setattr(resource, "setrlimit", lambda _what, given: stated.append(given))
     gunicorn_conf.allow_open_files(gunicorn_conf.worker_connections + 100)
-    assert stated == ([wanted] if wanted else []), reason
+    assert stated == ([raised] if raised else []), reason
