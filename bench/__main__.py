@@ -1,6 +1,6 @@
 """The command `python -m bench`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import click
 
@@ -46,18 +46,17 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
     """  # noqa: D301 - \b keeps click from joining lines
 
     def measure(report: Progress) -> Iterator[Section]:
-        if not parts or "core" in parts:
-            yield core_section(report, worst_requests())
-        if not parts or "commands" in parts:
-            yield commands_section(report)
-        if not parts or "hook" in parts:
-            yield hook_section(report)
-        if not parts or "gateway" in parts:
-            yield gateway_section(engine, report)
-        if not parts or "cluster" in parts:
-            yield from cluster_sections(engine, services, resyncs=not short, progress=report)
-        if not parts or "throughput" in parts:
-            yield throughput_section(engine, report)
+        sections: dict[str, Callable[[], Iterable[Section]]] = {
+            "core": lambda: [core_section(report, worst_requests())],
+            "commands": lambda: [commands_section(report)],
+            "hook": lambda: [hook_section(report)],
+            "gateway": lambda: [gateway_section(engine, report)],
+            "cluster": lambda: cluster_sections(engine, services, resyncs=not short, progress=report),
+            "throughput": lambda: [throughput_section(engine, report)],
+        }
+        for part in PARTS:
+            if not parts or part in parts:
+                yield from sections[part]()
 
     run(measure)
 

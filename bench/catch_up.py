@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bench.figures import Figure, at_least, at_most
 from bench.load import Size, bare, create, how_many, slowly
-from bench.metrics import read_answers
+from bench.metrics import cpu_seconds, read_answers
 from devcluster.api import INGRESSES, path_of, wait_for
 from devcluster.build import Progress
 from devcluster.cluster import DevCluster
@@ -56,9 +56,9 @@ def catch_up(cluster: DevCluster, size: Size, progress: Progress) -> CatchUp:
     cluster.engine.start()
     # Measured from the first Ingress on: the time that a start and an election take says nothing about the speed.
     present = wait_for(count, PATIENCE, what="the first Ingress", interval=0.02)
-    began, cpu, calls = time.monotonic(), cpu_seconds(cluster), read_answers(cluster.hook_url)
+    began, cpu, calls = time.monotonic(), cpu_seconds(cluster), read_answers(cluster)
     wait_for(lambda: count() >= size.services, PATIENCE, what=f"{size.services} Ingresses", interval=0.05)
-    ended, cpu_at_end, calls_at_end = time.monotonic(), cpu_seconds(cluster), read_answers(cluster.hook_url)
+    ended, cpu_at_end, calls_at_end = time.monotonic(), cpu_seconds(cluster), read_answers(cluster)
     used = {part: cpu_at_end[part] - cpu[part] for part in cpu}
     return CatchUp(size.services, present, began, ended, used, calls_at_end - calls)
 
@@ -104,14 +104,3 @@ def catch_up_figures(caught: CatchUp, plain_rate: float, ratio: float, aim: str 
         each = 1000 * caught.cpu["hook"] / caught.calls
         figures.append(at_most("CPU of the hook for each sync call (aim 0.30)", each, 0.45, "{:.2f} ms"))
     return figures
-
-
-def cpu_seconds(cluster: DevCluster) -> dict[str, float]:
-    """Return the CPU seconds that each part has used so far."""
-    parts = {
-        "etcd": cluster.control_plane.etcd,
-        "API server": cluster.control_plane.apiserver,
-        "engine": cluster.engine,
-        "hook": cluster.hook,
-    }
-    return {name: process.cpu_seconds() for name, process in parts.items()}

@@ -139,6 +139,12 @@ class Changes:
         change.answered = time.monotonic()
         return change
 
+    def arrived(self, place: Place) -> Change:
+        """Change a Service, and return when its Ingress follows. Raises NotReady."""
+        change = self.make(place)
+        wait_for(lambda: change.seen, 60, what=f"the Ingress of {place}", interval=0.002)
+        return change
+
     def due_between(self, begin: float, end: float) -> list[Change]:
         """Return the changes that were to be sent in this time."""
         return [change for change in list(self.made) if begin <= change.due < end]

@@ -3,10 +3,9 @@
 import time
 from collections import Counter
 
-from bench.catch_up import cpu_seconds
 from bench.figures import Figure, at_most, exactly
 from bench.load import create, create_namespace, how_many, service
-from bench.metrics import read_answers
+from bench.metrics import cpu_seconds, read_answers
 from devcluster.api import INGRESSES, SERVICES, wait_for
 from devcluster.build import Progress
 from devcluster.cluster import DevCluster
@@ -30,11 +29,11 @@ def stranger_figures(cluster: DevCluster, progress: Progress) -> list[Figure]:
     }
     cluster.api.create(INGRESSES, stranger)
     time.sleep(1)
-    before, calls = cpu_seconds(cluster), read_answers(cluster.hook_url)
+    before, calls = cpu_seconds(cluster), read_answers(cluster)
     for number in range(EVENTS):
         cluster.api.patch(INGRESSES, "stranger", {"metadata": {"labels": {"number": str(number)}}}, "default")
     time.sleep(2)
-    after, calls_after = cpu_seconds(cluster), read_answers(cluster.hook_url)
+    after, calls_after = cpu_seconds(cluster), read_answers(cluster)
     cluster.api.delete(INGRESSES, "stranger", "default")
     milliseconds = {part: 1000 * (after[part] - before[part]) / EVENTS for part in after}
     return [
@@ -51,20 +50,20 @@ def own_figures(cluster: DevCluster, progress: Progress) -> list[Figure]:
     create_namespace(cluster, namespace)
     names = [f"new{number}" for number in range(NEW_SERVICES)]
     progress(f"counting what {NEW_SERVICES} new Services cost")
-    written, calls = writes(cluster), read_answers(cluster.hook_url)
+    written, calls = writes(cluster), read_answers(cluster)
     began = time.monotonic()
     create(cluster, SERVICES, (service(namespace, name) for name in names))
     wait_for(lambda: how_many(cluster, namespace) == NEW_SERVICES, what="the Ingresses of the new Services")
     time.sleep(max(0.0, began + 0.75 * min(RECHECK_SECONDS) - time.monotonic()))
-    calls_at_once = read_answers(cluster.hook_url)
+    calls_at_once = read_answers(cluster)
     time.sleep(max(RECHECK_SECONDS))
-    calls_later, written_for_new = read_answers(cluster.hook_url), writes(cluster) - written
+    calls_later, written_for_new = read_answers(cluster), writes(cluster) - written
 
     progress(f"counting what a new label costs each of {NEW_SERVICES} Services")
     for name in names:
         cluster.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace)
     time.sleep(2)
-    calls_for_label = read_answers(cluster.hook_url) - calls_later
+    calls_for_label = read_answers(cluster) - calls_later
     written_for_label = writes(cluster) - written - written_for_new
     to_services = {what: number for what, number in writes(cluster).items() if what.endswith(" services")}
     return [

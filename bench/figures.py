@@ -1,10 +1,6 @@
 """What the benchmark prints: figures, each with what it is to reach."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-
-from rich.console import Console
-from rich.table import Table
 
 from tools.markdown import table
 
@@ -27,30 +23,11 @@ class Section:
     figures: list[Figure]
 
 
-def show(sections: Iterable[Section], out: Console) -> None:
-    """Print a table for each section."""
-    for section in sections:
-        table = Table("", "measured", "to reach", "", title=section.title, title_justify="left", title_style="bold")
-        for figure in section.figures:
-            mark = {None: "", True: "[green]✔[/]", False: "[red]✘[/]"}[figure.reached]
-            table.add_row(figure.name, figure.value, figure.to_reach, mark)
-        out.print(table)
-
-
-def markdown(sections: Iterable[Section]) -> str:
-    """Return a Markdown table for each section, below its title. What isn't reached is marked."""
+def markdown(section: Section) -> str:
+    """Return a Markdown table of a section, below its title. What isn't reached is marked."""
     marks = {None: "", True: "✔", False: "✘"}
-    return "\n\n".join(
-        f"**{section.title}**\n\n"
-        + table(
-            ("", "measured", "to reach"),
-            (
-                (figure.name, figure.value, f"{figure.to_reach} {marks[figure.reached]}".strip())
-                for figure in section.figures
-            ),
-        )
-        for section in sections
-    )
+    rows = [(each.name, each.value, f"{each.to_reach} {marks[each.reached]}".strip()) for each in section.figures]
+    return f"**{section.title}**\n\n{table(('', 'measured', 'to reach'), rows)}\n"
 
 
 def at_most(name: str, value: float, limit: float, shown: str) -> Figure:

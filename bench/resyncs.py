@@ -6,16 +6,15 @@ a catch-up that takes seconds, the resyncs of all Services therefore fall into t
 by this mechanism. So the benchmark has to wait for them.
 """
 
-import itertools
 import time
 from dataclasses import dataclass
 from statistics import median
 
 from bench.catch_up import CatchUp
+from bench.changes import Changes
 from bench.figures import Figure, at_most
 from bench.load import Size, sleep_until, slowly
 from bench.metrics import read_answers
-from devcluster.api import INGRESSES, SERVICES, wait_for
 from devcluster.build import Progress
 from devcluster.cluster import DevCluster
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
@@ -60,31 +59,15 @@ def resync_figures(cluster: DevCluster, size: Size, caught: CatchUp, progress: P
 def changes(cluster: DevCluster, size: Size, seconds: float, progress: Progress) -> Waits:
     """Change one Service after the other for so many seconds; return how long each waited for its Ingress."""
     report = slowly(progress)
-    waits = []
-    calls, end = read_answers(cluster.hook_url), time.monotonic() + seconds
-    for number in itertools.count():
-        left = end - time.monotonic()
-        if left < 0:
-            break
-        report(f"changing Services: {left:.0f} s")
-        host = f"h{time.monotonic_ns()}.example.com"
-        waits.append(wait_of_change(cluster, *size.place(number % size.services), host))
-        time.sleep(PAUSE)
-    answered = read_answers(cluster.hook_url) - calls
+    waits: list[float] = []
+    calls, end = read_answers(cluster), time.monotonic() + seconds
+    with Changes(cluster.api) as made:
+        while (left := end - time.monotonic()) > 0:
+            report(f"changing Services: {left:.0f} s")
+            waits.append(1000 * made.arrived(size.place(len(waits) % size.services)).latency)
+            time.sleep(PAUSE)
+    answered = read_answers(cluster) - calls
     return Waits(waits, max(0, answered - SYNCS_OF_A_CHANGE * len(waits)))
-
-
-def wait_of_change(cluster: DevCluster, namespace: str, name: str, host: str) -> float:
-    """Give a Service another host; return the milliseconds until its Ingress has it."""
-
-    def changed() -> bool:
-        ingress = cluster.api.get(INGRESSES, name, namespace)
-        return ingress is not None and ingress["spec"]["rules"][0]["host"] == host
-
-    cluster.api.patch(SERVICES, name, {"metadata": {"annotations": {"ingress/host": host}}}, namespace)
-    started = time.perf_counter()
-    wait_for(changed, 60, what=f"the host of Ingress {namespace}/{name}", interval=0.002)
-    return 1000 * (time.perf_counter() - started)
 
 
 def in_short(milliseconds: list[float]) -> str:

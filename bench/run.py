@@ -1,14 +1,15 @@
 """What a command of the benchmark does around its measurements: progress, tables, and a warning on a busy machine."""
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 
 import click
-from rich.console import Console
 
-from bench.figures import Section, show
+from bench.figures import Section, markdown
 from devcluster.build import Progress
 from devcluster.console import progress
 
@@ -16,8 +17,8 @@ BUSY = 1.5
 """A load average above this at the start makes the figures worth nothing on a small machine."""
 
 
-def run(measure: Callable[[Progress], Iterable[Section]]) -> tuple[list[Section], str]:
-    """Show what `measure` yields, also when it fails in the middle; return it, and on what it was measured."""
+def run(measure: Callable[[Progress], Iterable[Section]]) -> None:
+    """Print what `measure` yields as a page shows it, also when it fails in the middle, and on what it was measured."""
     started, load_before = time.monotonic(), load()
     if load_before > BUSY:
         click.secho(
@@ -26,19 +27,19 @@ def run(measure: Callable[[Progress], Iterable[Section]]) -> tuple[list[Section]
             bold=True,
             err=True,
         )
-    sections: list[Section] = []
+    sections: list[str] = []
     try:
         with progress() as report:
             for section in measure(report):
-                sections.append(section)  # noqa: PERF402 - those before one that fails are kept
+                sections.append(markdown(section))  # noqa: PERF401 - those before one that fails are kept
     finally:
         # Also after an error: what was measured until then took minutes.
-        show(sections, Console(highlight=False, width=None if sys.stdout.isatty() else 130))
+        click.echo("\n".join(sections))
     busy = "; THE MACHINE WAS BUSY" if load_before > BUSY else ""
-    machine = f"{os.cpu_count()} cores, {time.monotonic() - started:.0f} s. "
-    machine += f"Load before: {load_before:.2f}, after: {load():.2f}{busy}."
-    click.echo(machine)
-    return sections, machine
+    click.echo(
+        f"{datetime.now(UTC):%Y-%m-%d}, `{shlex.join(['python', *sys.orig_argv[1:]])}`: {os.cpu_count()} cores, "
+        f"{time.monotonic() - started:.0f} s. Load before: {load_before:.2f}, after: {load():.2f}{busy}."
+    )
 
 
 def load() -> float:

@@ -15,6 +15,7 @@ from bench.changes import Change, Changes, Load, Place, missing, summary
 from bench.cluster import catch_up_existing
 from bench.figures import Figure, Section, at_least, at_most, exactly
 from bench.load import Size, slowly
+from bench.metrics import cpu_seconds
 from devcluster.api import Object, wait_for
 from devcluster.build import Progress, build
 from devcluster.cluster import DevCluster
@@ -82,8 +83,7 @@ def idle_figures(cluster: DevCluster, changes: Changes, size: Size, progress: Pr
     count = min(SINGLE, size.services)
     for number in range(count):
         report(f"single changes: {number} of {count}")
-        change = changes.make(size.place(number))
-        wait_for(lambda change=change: change.seen, 60, what="the Ingress of a single change", interval=0.002)  # type: ignore[misc]
+        changes.arrived(size.place(number))
         time.sleep(PAUSE)
     return [
         Figure(
@@ -99,13 +99,13 @@ def load_figures(
     """Return what happens under the load, which has just begun."""
     report = slowly(progress, every=5)
     warm: dict[str, float] = {}
-    began, cpu = time.monotonic(), cpu_seconds(cluster)
+    began, cpu = time.monotonic(), cpu_seconds(cluster) | {"the benchmark": time.process_time()}
     while (passed := time.monotonic() - began) < seconds:
         report(f"{rate:g} changes a second: {seconds - passed:.0f} s")
         if not warm and passed >= seconds / 10:
             warm = memory(cluster)
         time.sleep(0.1)
-    ended, used = time.monotonic(), cpu_seconds(cluster)
+    ended, used = time.monotonic(), cpu_seconds(cluster) | {"the benchmark": time.process_time()}
     at_end = memory(cluster)
     cores = {part: (used[part] - cpu[part]) / (ended - began) for part in cpu}
     made = changes.due_between(began, ended)
@@ -192,12 +192,6 @@ def restart_figure(
 def memory(cluster: DevCluster) -> dict[str, float]:
     """Return the megabytes that each part takes."""
     return {name: process.pss_bytes() / MEGABYTE for name, process in cluster.parts.items()}
-
-
-def cpu_seconds(cluster: DevCluster) -> dict[str, float]:
-    """Return the seconds of CPU that each part and this process have used so far."""
-    used = {name: process.cpu_seconds() for name, process in cluster.parts.items()}
-    return used | {"the benchmark": time.process_time()}
 
 
 def in_megabytes(memory: dict[str, float]) -> str:

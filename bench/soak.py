@@ -1,15 +1,12 @@
 """The command `python -m bench.soak`."""
 
-import shlex
-import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import click
 
 from bench.abuse import abuse_section
 from bench.changes import WRITERS
-from bench.figures import Section, markdown
+from bench.figures import Section
 from bench.load import Size
 from bench.run import run
 from bench.scale import scale_sections
@@ -49,7 +46,6 @@ PARTS = ("scale", "abuse")
     "--image", default="", help="The hook's image, such as `make image` builds, to send those to; else it is a process."
 )
 @engine_option
-@click.option("--markdown", "as_markdown", is_flag=True, help="Print the figures for docs/sizing.md, too.")
 def main(  # noqa: PLR0913 - options, each by its name
     parts: tuple[str, ...],
     *,
@@ -60,7 +56,6 @@ def main(  # noqa: PLR0913 - options, each by its name
     abuse_seconds: float,
     image: str,
     engine: str,
-    as_markdown: bool,
 ) -> None:
     """Measure a large cluster that changes all the time, and the hook under abuse: the PARTS scale and abuse.
 
@@ -72,7 +67,7 @@ def main(  # noqa: PLR0913 - options, each by its name
     \b
     Examples:
       python -m bench.soak
-      python -m bench.soak abuse --image localhost/ingress-manager:tested --markdown
+      python -m bench.soak abuse --image localhost/ingress-manager:tested
       python -m bench.soak --services 300 --namespaces 30 --rate 20 --seconds 30 --abuse-seconds 30
     """  # noqa: D301 - \b keeps click from joining lines
 
@@ -82,10 +77,7 @@ def main(  # noqa: PLR0913 - options, each by its name
         if not parts or "abuse" in parts:
             yield abuse_section(engine, abuse_seconds, image, worst_services(), report)
 
-    sections, machine = run(measure)
-    if as_markdown:
-        command = shlex.join(["python", "-m", "bench.soak", *sys.argv[1:]])
-        click.echo(f"\n{datetime.now(UTC):%Y-%m-%d}, `{command}`: {machine}\n\n{markdown(sections)}")
+    run(measure)
 
 
 if __name__ == "__main__":

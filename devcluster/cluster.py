@@ -21,7 +21,6 @@ It starts in this order. Each step needs those before it. What takes long begins
 
 import contextlib
 import functools
-import http.client
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,7 +32,7 @@ from devcluster import engines, gateway_api, overlay
 from devcluster.api import CRDS, EVENTS, LEASES, Api, Object, wait_for
 from devcluster.build import REPOSITORY, Progress
 from devcluster.control_plane import ControlPlane
-from devcluster.gateway import Gateway
+from devcluster.gateway import Gateway, answers
 from devcluster.policies import wait_for_policies
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
@@ -200,12 +199,7 @@ class DevCluster:
 
     def hook_ready(self) -> bool:
         """Return whether the hook answers that it is ready."""
-        with contextlib.closing(http.client.HTTPConnection(self.hook_url.removeprefix("http://"), timeout=5)) as hook:
-            try:
-                hook.request("GET", "/readyz")
-                return hook.getresponse().status == 200
-            except OSError:
-                return False
+        return answers(int(self.hook_url.rpartition(":")[2]), "/readyz")
 
     def _engine(self, engine: engines.Engine) -> Process:
         kubeconfig = self.folder / "engine.kubeconfig"

@@ -29,7 +29,7 @@ from devcluster.errors import CommandFailed, DevClusterError
 from devcluster.manifests import kustomize
 from devcluster.programs import find_own
 from ingress_manager import __version__
-from tools.image import component
+from tools.image import component, split
 
 HOOK_IMAGE = "ghcr.io/ingress-manager/ingress-manager"
 """The name of the hook's image in the manifests, without a tag."""
@@ -83,16 +83,10 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
 def replacement(image: str) -> dict[str, str]:
     """Return the entry of a kustomization's `images` that puts an image in the place of the hook's.
 
-    Raises DevClusterError when it has neither a tag nor a digest: nobody could say later what was installed.
+    Raises WrongReferenceError when it has neither a tag nor a digest: nobody could say later what was installed.
     """
-    name, _, digest = image.partition("@")
-    repository, _, tag = name.rpartition(":")
-    if not repository or "/" in tag:  # the colon is that of a registry's port
-        repository, tag = name, ""
-    if not tag and not digest:
-        raise DevClusterError(f"the image {image!r} needs a tag or a digest, such as {image}:{__version__}")
-    found = {"name": HOOK_IMAGE, "newName": repository, "newTag": tag, "digest": digest}
-    return {key: value for key, value in found.items() if value}
+    found = dict(zip(("newName", "newTag", "digest"), split(image), strict=True))
+    return {"name": HOOK_IMAGE} | {key: value for key, value in found.items() if value}
 
 
 def manifests(folders: tuple[str, ...], images: list[dict[str, str]], temporary: Path) -> str:

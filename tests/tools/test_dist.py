@@ -71,12 +71,6 @@ def test_an_image_is_split_into_name_tag_and_digest(image: str, entry: dict[str,
     assert dist.replacement(image) == {"name": dist.HOOK_IMAGE} | entry
 
 
-@pytest.mark.parametrize("image", ["registry.example.com:5000/hook", "hook"])
-def test_an_image_without_a_tag_is_refused(image: str) -> None:
-    with pytest.raises(DevClusterError, match=f"'{image}' needs a tag or a digest, such as {image}:"):
-        dist.replacement(image)
-
-
 def test_the_sums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
     for name in ("b", "a"):
         (tmp_path / name).write_text(name)
