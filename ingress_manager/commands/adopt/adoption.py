@@ -6,7 +6,7 @@ an Ingress of a Service that asks for none, and delete it.
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -14,7 +14,7 @@ from ingress_manager.commands.adopt.splitting import split
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind
 from ingress_manager.commands.plans.deployers import about_ingress, about_service
 from ingress_manager.commands.plans.plan import Plan, Step, script
-from ingress_manager.commands.plans.steps import annotating, kubectl, name_taken, patch, touch, unseen, wait
+from ingress_manager.commands.plans.steps import annotating, kubectl, patch, touch, unseen, wait
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.about import about, about_refusal
@@ -27,8 +27,6 @@ from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.policy import INGRESS, Policy, in_namespace
 from ingress_manager.core.text import listed, quoted
-
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -48,9 +46,9 @@ class Adoption(Plan):
 class _NotAdopted(Exception):  # noqa: N818 - it is caught where it is raised for
     """Why an Ingress can't be adopted, and what can be done instead."""
 
-    def __init__(self, messages: Iterable[Message], advice: Iterable[Step] = (), changes: Iterable[str] = ()) -> None:
+    def __init__(self, *messages: Message, advice: Iterable[Step] = (), changes: Iterable[str] = ()) -> None:
         super().__init__()
-        self.messages, self.advice, self.changes = tuple(messages), tuple(advice), tuple(changes)
+        self.messages, self.advice, self.changes = messages, tuple(advice), tuple(changes)
 
 
 def adopt(
@@ -78,17 +76,24 @@ def adoption_of(
     """Return how an Ingress is adopted by the Service of its name. Raises _NotAdopted."""
     paused, policy = policy.paused, msgspec.structs.replace(policy, paused=False)
     if found := list(obstacles(item, service)):
-        raise _NotAdopted([about(item, sentence) for sentence in found], without_label(item))
-    spec = _typed(as_spec(item))
+        ours = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
+        without_label = Step(kubectl("label", item, changes=[f"{MANAGED_BY_LABEL}-"]))
+        raise _NotAdopted(*(about(item, sentence) for sentence in found), advice=[without_label] if ours else [])
+    spec = as_spec(item)
+    if isinstance(spec, list):
+        raise _NotAdopted(*spec)
     if INGRESS not in in_namespace(policy, item.namespace).outputs:
-        raise _NotAdopted([about(item, "the settings give the Services of this namespace no Ingress: see outputs")])
+        raise _NotAdopted(about(item, "the settings give the Services of this namespace no Ingress: see outputs"))
     refuse_other_backends(item, spec, services, policy)
     if service is None:
-        raise _NotAdopted([about(item, f"there is no Service {item.label}, so there is nothing to annotate")])
-    asked = annotated_for(spec, item.annotations, _typed(as_service(service)), policy)
+        raise _NotAdopted(about(item, f"there is no Service {item.label}, so there is nothing to annotate"))
+    typed = as_service(service)
+    if isinstance(typed, list):
+        raise _NotAdopted(*typed)
+    asked = annotated_for(spec, item.annotations, typed, policy)
     refuse_what_cannot_be_said(item, asked, accepted)
     if wrong := list(unseen(service, asked.annotations)):
-        raise _NotAdopted(wrong, changes=[change.field for change in asked.changes])
+        raise _NotAdopted(*wrong, changes=[change.field for change in asked.changes])
     return Adoption(
         item,
         steps=list(steps(item, service, asked, paused=paused)),
@@ -96,12 +101,6 @@ def adoption_of(
         notes=[f"{item.label}: {sentence}" for sentence in notes(item, service, asked)],
         changes=[change.field for change in asked.changes],
     )
-
-
-def _typed(found: T | list[Message]) -> T:
-    if isinstance(found, list):
-        raise _NotAdopted(found)
-    return found
 
 
 def obstacles(item: Item, service: Item | None) -> Iterator[str]:
@@ -123,24 +122,14 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
             )
 
 
-def without_label(item: Item) -> Iterator[Step]:
-    """Yield the step that takes our label off an Ingress, if it has it."""
-    if is_labelled(item):
-        yield Step(kubectl("label", item, changes=[f"{MANAGED_BY_LABEL}-"]))
-
-
 def refuse_other_backends(item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy) -> None:
     """Raise _NotAdopted unless all paths lead to the Service that has the Ingress's name."""
     names = services_of(spec)
     for _, path in spec.paths():
         if path.backend.service is None:
-            raise _NotAdopted(
-                [about(item, f"spec.rules: the path {path.path} leads to another resource than a Service")]
-            )
+            raise _NotAdopted(about(item, f"spec.rules: the path {path.path} leads to another resource than a Service"))
     if not any(routes_to(name, spec) for name in names):
-        raise _NotAdopted(
-            [about(item, "spec.rules: no rule has a host and leads to a Service: no annotation says that")]
-        )
+        raise _NotAdopted(about(item, "spec.rules: no rule has a host and leads to a Service: no annotation says that"))
     if names == [item.name]:
         return
     if len(names) > 1:
@@ -152,32 +141,31 @@ def refuse_other_backends(item: Item, spec: IngressSpec, services: Mapping[str, 
             f"metadata.name: leads to Service {names[0]}, whose Ingress has to have its name, and an Ingress can't be "
             "renamed: make the new one beside it"
         )
-    raise _NotAdopted([about(item, sentence)], split(item, spec, services, policy))
+    raise _NotAdopted(about(item, sentence), advice=split(item, spec, services, policy))
 
 
 def refuse_what_cannot_be_said(item: Item, asked: Annotated, accepted: Container[str]) -> None:
     """Raise _NotAdopted when the Service would be refused, or a field would change that may not."""
     if asked.refused:
-        raise _NotAdopted(about_refusal(item, asked.refused))
+        raise _NotAdopted(*about_refusal(item, asked.refused))
     lost = [
         about(item, f"{change.field}: {change.sentence}; --accept-changes {change.field} allows it")
         for change in asked.changes
         if change.field not in accepted
     ]
     if lost:
-        raise _NotAdopted(lost, changes=[change.field for change in asked.changes])
+        raise _NotAdopted(*lost, changes=[change.field for change in asked.changes])
 
 
 def steps(item: Item, service: Item, asked: Annotated, *, paused: bool) -> Iterator[Step]:
     """Yield the steps. Where no cluster has given the two objects their uid, there is only the first."""
     known = service.metadata.get("uid") and item.metadata.get("resourceVersion")
-    event = name_taken(service, item) if known else ()
-    touched = touch(service, item, event)
+    touched = touch(service, item)
     if asked.annotations:
-        yield annotating(service, asked.annotations, event, version=True)
-    elif event:
+        yield annotating(service, asked.annotations, touched.until if known else (), version=True)
+    elif known:
         yield touched
-    if not event:
+    if not known:
         return
     back = ("ingress-manager", "release", service.label, "--apply")
     record = f"jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
@@ -218,10 +206,7 @@ def notes(item: Item, service: Item, asked: Annotated) -> Iterator[str]:
 
 
 def lines(adoption: Adoption, options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the script that adopts an Ingress, or, as comments, one that can be run instead.
-
-    `options` of kubectl say which cluster.
-    """
+    """Yield the script that adopts an Ingress, or, as comments, one that can be run instead."""
     if adoption.advice:
         yield comment(f"{adoption.item.label} can't be adopted as it is. Instead:")
         yield from (comment(f"  {line}") for line in script(adoption.advice, options))

@@ -26,18 +26,11 @@ def split(item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: P
 
     `services` are all there are, by namespace/name. Notes tell what would be different.
     """
-    yield Step(notes=[WEBHOOK])
     names = services_of(spec)
     rest = spec if item.name not in names else msgspec.structs.replace(spec, default_backend=None)
-    complete = True
-    for name in names:
-        if name != item.name:
-            try:
-                yield own_ingress(name, item, part(rest, name), services, policy)
-            except _Left as left:
-                complete = False
-                yield Step(notes=[str(left)])
-    if not complete:
+    own = [own_ingress(name, item, part(rest, name), services, policy) for name in names if name != item.name]
+    yield from (Step(notes=[WEBHOOK]), *own)
+    if not all(step.command for step in own):
         yield Step(notes=["Take the paths that have moved out of the old Ingress. It stays for the others."])
     elif item.name in names:
         yield Step(without_others(item, spec))
@@ -46,23 +39,22 @@ def split(item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: P
         yield Step(kubectl("delete", item))
 
 
-class _Left(Exception):  # noqa: N818 - it is caught where it is raised for
-    """Why the paths to a Service stay in the old Ingress."""
-
-
 def own_ingress(name: str, item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy) -> Step:
-    """Return the step that gives a Service an Ingress of its own, which says what `spec` says. Raises _Left."""
+    """Return the step that gives a Service an Ingress of its own, which says what `spec` says.
+
+    It has no command, and says why, where the paths to the Service stay in the old Ingress.
+    """
     found = services.get(f"{item.namespace}/{name}")
     service = as_service(found) if found else None
     if found is None or service is None or isinstance(service, list):
-        raise _Left(f"There is no Service {name} that could be annotated.")
+        return Step(notes=[f"There is no Service {name} that could be annotated."])
     if len(routes_to(name, spec)) < len(list(spec.paths())):
-        raise _Left(f"A rule without a host leads to Service {name}, and no annotation can ask for that.")
+        return Step(notes=[f"A rule without a host leads to Service {name}, and no annotation can ask for that."])
     asked = annotated_for(spec, item.annotations, service, policy)
     if asked.refused:
-        raise _Left(f"Service {name} can't have one: {asked.refused.line()}")
+        return Step(notes=[f"Service {name} can't have one: {asked.refused.line()}"])
     if wrong := list(unseen(found, asked.annotations)):
-        raise _Left(f"Service {name} can't be annotated by a command: {wrong[0].sentence}")
+        return Step(notes=[f"Service {name} can't be annotated by a command: {wrong[0].sentence}"])
     left = left_behind(item.annotations, asked)
     notes = [f"Ingress {name} lacks {listed(left)}"] if left else []
     notes += [f"Ingress {name} differs: {change.field}: {change.sentence}" for change in asked.changes]

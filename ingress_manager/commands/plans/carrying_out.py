@@ -41,7 +41,7 @@ def carry_out(kubectl: Kubectl, plan: Plan) -> None:
     done: list[Step] = []
     try:
         for step in plan.steps:
-            before = _reported(_look(kubectl, step.until), step.until) if isinstance(step.until, Event) else []
+            before = _look(kubectl, step.until) if isinstance(step.until, Event) else []
             done.append(step)
             try:
                 _run(kubectl, step.command)
@@ -74,24 +74,20 @@ def _wait(kubectl: Kubectl, until: Until, before: list[str]) -> None:
 
 
 def _wait_for_event(kubectl: Kubectl, event: Event, before: list[str]) -> None:
-    """Return once the Event was reported anew. Raises KubectlFailed when it isn't in time."""
-    printed = ""
+    lines: list[str] = []
     for _ in range(PATIENCE * LOOKS_A_SECOND):
-        printed = _look(kubectl, event)
-        if _reported(printed, event) not in ([], before):
+        lines = _look(kubectl, event)
+        if any(event.text in line and line not in before for line in lines):
             return
         sleep(1 / LOOKS_A_SECOND)
     # A refusal ends with a line break.
-    last = one_line(printed.rstrip().splitlines()[-1].partition(" ")[2]) if printed.strip() else "none"
-    raise KubectlFailed(event.missing(f"The last Event of Service {event.service.label}: {last}. "))
+    last = next((line for line in reversed(lines) if line.strip()), " none").partition(" ")[2]
+    raise KubectlFailed(event.missing(f"The last Event of Service {event.service.label}: {one_line(last)}. "))
 
 
-def _look(kubectl: Kubectl, event: Event) -> str:
-    return kubectl.run(*event.command[1:])
-
-
-def _reported(printed: str, event: Event) -> list[str]:
-    return [line for line in printed.splitlines() if event.text in line]
+def _look(kubectl: Kubectl, event: Event) -> list[str]:
+    """Return a line for each Event on the Service."""
+    return kubectl.run(*event.command[1:]).splitlines()
 
 
 def _told(plan: Plan, message: str, done: Sequence[Step], options: Sequence[str]) -> str:

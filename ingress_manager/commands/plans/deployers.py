@@ -14,55 +14,38 @@ class Deployer(NamedTuple):
     """A tool, and how its objects are known."""
 
     name: str
-    labels: dict[str, str | None]
-    """Any of these is enough. None: whatever the value."""
-
-    annotations: tuple[str, ...]
-    """Any of these is enough."""
-
     keep: str
     """The annotation with which it doesn't delete an object that its source no longer has; "" when it never does."""
 
     source: str
     """Where it reads what an object should be."""
 
+    marks: tuple[str, ...]
+    """Keys of labels or annotations, or a label as KEY=VALUE; any of them is enough."""
+
 
 DEPLOYERS = (
     Deployer(
-        "Helm",
-        {"app.kubernetes.io/managed-by": "Helm"},
-        ("meta.helm.sh/release-name",),
-        "helm.sh/resource-policy=keep",
-        "the chart",
+        *("Helm", "helm.sh/resource-policy=keep", "the chart"),
+        ("app.kubernetes.io/managed-by=Helm", "meta.helm.sh/release-name"),
     ),
     Deployer(
-        "Argo CD",
-        {"argocd.argoproj.io/instance": None},
-        ("argocd.argoproj.io/tracking-id",),
-        "argocd.argoproj.io/sync-options=Prune=false",
-        "Git",
+        *("Argo CD", "argocd.argoproj.io/sync-options=Prune=false", "Git"),
+        ("argocd.argoproj.io/instance", "argocd.argoproj.io/tracking-id"),
     ),
     Deployer(
-        "Flux",
-        {"kustomize.toolkit.fluxcd.io/name": None, "helm.toolkit.fluxcd.io/name": None},
-        (),
-        "kustomize.toolkit.fluxcd.io/prune=disabled",
-        "Git",
+        *("Flux", "kustomize.toolkit.fluxcd.io/prune=disabled", "Git"),
+        ("kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name"),
     ),
-    Deployer("kubectl apply", {}, ("kubectl.kubernetes.io/last-applied-configuration",), "", "the manifests"),
+    Deployer("kubectl apply", "", "the manifests", ("kubectl.kubernetes.io/last-applied-configuration",)),
 )
 
 
-def deployers_of(item: Item) -> Iterator[Deployer]:
-    """Yield the tools that keep an object; `kubectl apply` only when no other one does."""
-    found = [deployer for deployer in DEPLOYERS if _keeps(deployer, item)]
-    yield from found if len(found) < 2 else [deployer for deployer in found if deployer.keep]
-
-
-def _keeps(deployer: Deployer, item: Item) -> bool:
-    labels = item.labels
-    by_label = any(key in labels and value in {None, labels[key]} for key, value in deployer.labels.items())
-    return by_label or any(key in item.annotations for key in deployer.annotations)
+def deployers_of(item: Item) -> list[Deployer]:
+    """Return the tools that keep an object; `kubectl apply` only when no other one does."""
+    marks = {*item.labels, *item.annotations, *(f"{key}={value}" for key, value in item.labels.items())}
+    found = [deployer for deployer in DEPLOYERS if not marks.isdisjoint(deployer.marks)]
+    return found if len(found) < 2 else [deployer for deployer in found if deployer.keep]
 
 
 def about_ingress(item: Item) -> Iterator[str]:

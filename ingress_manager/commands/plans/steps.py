@@ -63,20 +63,16 @@ def _annotate(service: Item, now: Annotations, then: Annotations, options: Itera
     return annotate(service, changes=words, options=[*options, *(["--overwrite"] if replaces else [])])
 
 
-def touch(service: Item, item: Item, until: Until = ()) -> Step:
-    """Return the step that makes Metacontroller look at a Service again, for the sake of an object.
+def touch(service: Item, item: Item) -> Step:
+    """Return the step that makes Metacontroller look at a Service again, and report that an object has the name.
 
     The value is another one each time that it is done, or it would be no change.
     """
     versions = [each.metadata.get("resourceVersion") for each in (service, item)]
     value = ".".join(str(version) for version in versions if version)
     command = annotate(service, changes=[f"{MOVING}={value}"], options=["--overwrite"])
-    return Step(command, annotate(service, changes=[f"{MOVING}-"]), until)
-
-
-def name_taken(service: Item, item: Item) -> Event:
-    """Return the Event which says that an object with the name of one of the Service's is nobody's."""
-    return Event(service, f"{item.kind.rpartition('/')[2]} {item.label}")
+    taken = Event(service, f"{item.kind.rpartition('/')[2]} {item.label}")
+    return Step(command, annotate(service, changes=[f"{MOVING}-"]), taken)
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:

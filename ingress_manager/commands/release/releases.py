@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ingress_manager.commands.plans.deployers import about_service
 from ingress_manager.commands.plans.plan import Plan, Step
-from ingress_manager.commands.plans.steps import MOVING, annotating, name_taken, patch, touch, unseen
+from ingress_manager.commands.plans.steps import MOVING, annotating, patch, touch, unseen
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import INGRESS
@@ -41,7 +41,7 @@ def release_of(service: Item, objects: Iterable[Item]) -> Release:
     if service.annotations.get(HTTP.key, "false") != "false":
         # Once Metacontroller reports that the name is taken, it no longer takes the object for its own.
         in_the_way = [item for item in objects if item.label == service.label and item not in kept]
-        steps += [touch(service, item, name_taken(service, item)) for item in (*kept, *in_the_way)]
+        steps += [touch(service, item) for item in (*kept, *in_the_way)]
     if off:
         steps.append(annotating(service, off))
     notes = list(about_service(service)) if off else []

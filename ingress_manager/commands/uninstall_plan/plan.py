@@ -65,7 +65,17 @@ def uninstall_plan(
         delete("clusterrolebinding,clusterrole", CONTROLLER),
         delete("namespace", NAMESPACE),
     )
-    yield from metacontroller(manifests, keep=keep_metacontroller, looked=has_controllers is not None)
+    if reason := staying(manifests, keep=keep_metacontroller, looked=has_controllers is not None):
+        yield Step(notes=[f"Metacontroller stays{reason}"])
+        return
+    crds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
+    yield from steps_of(
+        "Remove Metacontroller. It works for nobody else.",
+        delete("namespace", "metacontroller"),
+        delete("crd", *(f"{name}.metacontroller.k8s.io" for name in crds)),
+        # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
+        delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller"),
+    )
 
 
 def lines(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
@@ -96,24 +106,12 @@ def together(items: Iterable[Item]) -> Iterator[list[Item]]:
             yield group[start : start + MOST_NAMES]
 
 
-def metacontroller(manifests: Manifests, *, keep: bool, looked: bool) -> Iterator[Step]:
-    """Yield the steps that remove Metacontroller, or one that says why it stays."""
-    controllers = list(manifests.of_kind(DECORATORS, COMPOSITES))
-    others = [f"{item.kind.rpartition('/')[2]} {item.name}" for item in controllers if item.name != CONTROLLER]
+def staying(manifests: Manifests, *, keep: bool, looked: bool) -> str:
+    """Return why Metacontroller stays; empty when it goes."""
     if keep:
-        reason = ", as --keep-metacontroller asks for."
-    elif not (controllers or looked):
-        reason = ": none of its controllers was read, so that it can't be known whether it has others."
-    elif others:
-        reason = f": it also works for {', '.join(others)}."
-    else:
-        crds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
-        yield from steps_of(
-            "Remove Metacontroller. It works for nobody else.",
-            delete("namespace", "metacontroller"),
-            delete("crd", *(f"{name}.metacontroller.k8s.io" for name in crds)),
-            # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
-            delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller"),
-        )
-        return
-    yield Step(notes=[f"Metacontroller stays{reason}"])
+        return ", as --keep-metacontroller asks for."
+    controllers = list(manifests.of_kind(DECORATORS, COMPOSITES))
+    if not (controllers or looked):
+        return ": none of its controllers was read, so that it can't be known whether it has others."
+    others = [f"{item.kind.rpartition('/')[2]} {item.name}" for item in controllers if item.name != CONTROLLER]
+    return f": it also works for {', '.join(others)}." if others else ""
