@@ -12,6 +12,7 @@ notes.txt       what is worth knowing, if anything
 """
 
 import json
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -150,10 +151,8 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
 def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:
     (tmp_path / "dump.json").write_text(json.dumps(objects()))
     ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json", "--accept-changes", "spec.tsl")
-    assert (ended.status, ended.err) == (
-        0,
-        f"{DEFAULTS}--accept-changes spec.tsl has no effect: this field would stay as it is.\n",
-    )
+    assert ended.status == 0
+    assert ended.err == f"{DEFAULTS}--accept-changes spec.tsl has no effect: this field would stay as it is.\n"
 
 
 def test_an_ingress_that_is_ingress_managers_already_is_left_alone(tmp_path: Path) -> None:
@@ -193,6 +192,9 @@ EVENT = "1 Sync error: … Ingress team-a/hosts is in the way: …\n"
 AGAIN = EVENT.replace("1", "2", 1)
 
 
+Apply = Callable[..., Ended]
+
+
 class Cluster:
     """Answers in the place of kubectl. Events are answered with one text after the other, then always with the last."""
 
@@ -225,22 +227,24 @@ def settings(tmp_path: Path) -> Path:
     return path
 
 
-def applied(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, *arguments: str | Path) -> Ended:
-    """Return what `adopt --apply` does on a cluster."""
+@pytest.fixture
+def apply(monkeypatch: pytest.MonkeyPatch, settings: Path) -> Apply:
+    """Return what runs `adopt --apply` on a cluster."""
 
-    def answer(kubectl: Kubectl, *words: str) -> str:
-        return cluster.run(kubectl, *words)
+    def applied(cluster: Cluster, *arguments: str) -> Ended:
+        def answer(kubectl: Kubectl, *words: str) -> str:
+            return cluster.run(kubectl, *words)
 
-    monkeypatch.setattr(Kubectl, "run", answer)
-    monkeypatch.setattr(carrying_out, "sleep", float)
-    return run("adopt", "team-a/hosts", "--apply", "--context", "there", *arguments)
+        monkeypatch.setattr(Kubectl, "run", answer)
+        monkeypatch.setattr(carrying_out, "sleep", float)
+        return run("adopt", "team-a/hosts", "--apply", "--context", "there", "--settings", settings, *arguments)
+
+    return applied
 
 
-def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(
-    monkeypatch: pytest.MonkeyPatch, settings: Path
-) -> None:
+def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply: Apply) -> None:
     cluster = Cluster("", "", EVENT)
-    ended = applied(monkeypatch, cluster, "--settings", settings)
+    ended = apply(cluster)
     assert (ended.status, ended.err) == (0, "")
     *steps, last = ended.out.splitlines()
     lines = (CASE / "steps.sh").read_text().splitlines()
@@ -254,9 +258,9 @@ def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(
     ]
 
 
-def test_an_event_of_an_earlier_time_proves_nothing(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+def test_an_event_of_an_earlier_time_proves_nothing(apply: Apply) -> None:
     cluster = Cluster(EVENT, EVENT, AGAIN)
-    assert applied(monkeypatch, cluster, "--settings", settings).status == 0
+    assert apply(cluster).status == 0
     assert cluster.calls.count("get events") == 3
 
 
@@ -269,24 +273,22 @@ def test_an_event_of_an_earlier_time_proves_nothing(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_without_a_new_event_it_stops_and_says_how_to_go_back(
-    reason: str, events: list[str], last: str, monkeypatch: pytest.MonkeyPatch, settings: Path
+    reason: str, events: list[str], last: str, apply: Apply
 ) -> None:
     cluster = Cluster(*events)
-    ended = applied(monkeypatch, cluster, "--settings", settings)
+    ended = apply(cluster)
     assert ended.status == 2, reason
     assert "patch ingress" not in cluster.calls
-    assert "team-a/hosts: Metacontroller has not reported within 60 s that Ingress team-a/hosts is in the way." in (
-        ended.err
-    )
-    assert f"The last Event of Service team-a/hosts: {last}. " in ended.err
+    missing = "team-a/hosts: Metacontroller has not reported within 60 s that Ingress team-a/hosts is in the way."
+    assert f"{missing} The last Event of Service team-a/hosts: {last}. " in ended.err
     back = "kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-"
     assert ended.err.endswith(f"To go back:\n  {back}\n")
 
 
-def test_the_first_error_ends_it_and_what_was_done_is_told(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+def test_the_first_error_ends_it_and_what_was_done_is_told(apply: Apply) -> None:
     cluster = Cluster("", EVENT)
     cluster.failing = "patch"
-    ended = applied(monkeypatch, cluster, "--settings", settings)
+    ended = apply(cluster)
     assert ended.status == 2
     assert ended.err == (
         "Error: team-a/hosts: Error from server (Conflict): the object has been modified\n"
@@ -297,18 +299,18 @@ def test_the_first_error_ends_it_and_what_was_done_is_told(monkeypatch: pytest.M
         "  kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-\n"
     )
     cluster.failing = "annotate"
-    assert applied(monkeypatch, cluster, "--settings", settings).err.endswith("\nNothing of it was done.\n")
+    assert apply(cluster).err.endswith("\nNothing of it was done.\n")
     cluster = Cluster("", EVENT)
     cluster.failing = "wait"
     back = "To go back:\n  ingress-manager release team-a/hosts --apply --context=there\n  kubectl annotate --namespace"
-    assert back in applied(monkeypatch, cluster, "--settings", settings).err
+    assert back in apply(cluster).err
 
 
-def test_who_stops_it_is_told_what_was_done(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+def test_who_stops_it_is_told_what_was_done(apply: Apply) -> None:
     for stopped, done in (("annotate", ["annotate"]), ("get events", []), ("patch", ["annotate", "patch"])):
         cluster = Cluster("", EVENT)
         cluster.stopped = stopped
-        ended = applied(monkeypatch, cluster, "--settings", settings)
+        ended = apply(cluster)
         assert ended.status == 2
         first, *lines = ended.err.splitlines()
         assert first == "Error: team-a/hosts: interrupted"
@@ -319,7 +321,7 @@ def test_who_stops_it_is_told_what_was_done(monkeypatch: pytest.MonkeyPatch, set
 
 
 def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, settings: Path
+    monkeypatch: pytest.MonkeyPatch, settings: Path, apply: Apply
 ) -> None:
     told: list[str] = []
 
@@ -330,11 +332,11 @@ def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
     monkeypatch.setattr(carrying_out, "waiting", waiting)
     settings.write_text("paused: true\n")
     cluster = Cluster("")
-    refused = applied(monkeypatch, cluster, "--settings", settings)
+    refused = apply(cluster)
     sentence = "the settings pause ingress-manager: end the pause first, or add --without-event"
     assert (refused.status, sentence in refused.err) == (2, True)
     cluster.calls.clear()
-    ended = applied(monkeypatch, cluster, "--settings", settings, "--without-event")
+    ended = apply(cluster, "--without-event")
     assert (ended.status, ended.out.splitlines()[-1]) == (0, "team-a/hosts is ingress-manager's.")
     assert [call.split()[0] for call in cluster.calls] == ["get", "annotate", "patch", "get"]
     assert told == ["waiting 10 seconds, so that Metacontroller sees it"]
@@ -345,21 +347,17 @@ def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        (
-            "metadata",
-            {"name": "hosts", "namespace": "team-a", "uid": "another"},
-            "was deleted and made again meanwhile",
-        ),
+        ("metadata", {"name": "hosts", "namespace": "team-a", "uid": "2"}, "was deleted and made again meanwhile"),
         ("spec", {}, "its spec is not the one that was planned: does the cluster have other settings?"),
     ],
 )
 def test_an_ingress_that_is_not_as_planned_afterwards_is_told(
-    field: str, value: Any, sentence: str, monkeypatch: pytest.MonkeyPatch, settings: Path
+    field: str, value: Any, sentence: str, apply: Apply
 ) -> None:
     cluster = Cluster("", EVENT)
     cluster.after = objects()
     cluster.after["items"][1][field] = value
-    ended = applied(monkeypatch, cluster, "--settings", settings)
+    ended = apply(cluster)
     assert (ended.status, ended.err) == (1, f"team-a/hosts: {sentence}\n")
     assert "is ingress-manager's" not in ended.out
 
@@ -373,12 +371,12 @@ def test_the_settings_have_to_be_known(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert run("adopt", "team-a/hosts").status == 0
 
 
-def test_refused_ones_do_not_keep_others_from_being_adopted(monkeypatch: pytest.MonkeyPatch, settings: Path) -> None:
+def test_refused_ones_do_not_keep_others_from_being_adopted(apply: Apply) -> None:
     found = objects()
     refused = "our-label-refused"
     found["items"] += objects(cases.ADOPTIONS / refused)["items"]
     cluster = Cluster("", EVENT, found=found)
-    ended = applied(monkeypatch, cluster, "--settings", settings, f"team-a/{refused}")
+    ended = apply(cluster, f"team-a/{refused}")
     assert ended.status == 1
     advised = (cases.ADOPTIONS / f"{refused}/steps.sh").read_text().splitlines()
     assert f"{advised[0]}\n" in ended.out, "what can be done instead is printed"
