@@ -170,7 +170,7 @@ def steps(item: Item, service: Item, asked: Annotated, *, paused: bool) -> Itera
     back = ("ingress-manager", "release", service.label, "--apply")
     record = f"jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
     # In a pause, Metacontroller writes its record afterwards.
-    recorded = () if paused else wait(item.name, item.namespace, record)
+    recorded = () if paused else wait(item, record)
     yield Step(patch(item, given(item, service, asked)), back, recorded)
     if not asked.annotations:
         yield Step(touched.undo)

@@ -58,7 +58,7 @@ def own_ingress(name: str, item: Item, spec: IngressSpec, services: Mapping[str,
     left = left_behind(item.annotations, asked)
     notes = [f"Ingress {name} lacks {listed(left)}"] if left else []
     notes += [f"Ingress {name} differs: {change.field}: {change.sentence}" for change in asked.changes]
-    return annotating(found, asked.annotations, wait(name, item.namespace, "create"), notes=notes)
+    return annotating(found, asked.annotations, wait(found, "create"), notes=notes)
 
 
 def without_others(item: Item, spec: IngressSpec) -> Command:

@@ -157,8 +157,7 @@ def replacing(item: Item, annotations: Mapping[str, str], old: Item) -> list[Ste
         "Where ingress-nginx's admission webhook is installed, it denies the new one until the old one is gone:",
         "then delete the old one first.",
     ]
-    created = wait(item.name, item.namespace, "create")
-    return [annotating(item, annotations, created, notes=notes), Step(kubectl("delete", old))]
+    return [annotating(item, annotations, wait(item, "create"), notes=notes), Step(kubectl("delete", old))]
 
 
 def copied(annotations: Mapping[str, str]) -> dict[str, str]:

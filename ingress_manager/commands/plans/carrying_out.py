@@ -63,18 +63,18 @@ def _run(kubectl: Kubectl, command: Command) -> None:
 
 def _wait(kubectl: Kubectl, until: Until, before: list[str]) -> None:
     """Return once a step was seen. Raises KubectlFailed when it isn't in time."""
-    if isinstance(until, Pause):
-        with waiting(f"waiting {until.seconds} seconds, so that Metacontroller sees it"):
-            sleep(until.seconds)
-    elif isinstance(until, Event):
+    if isinstance(until, Event):
         with waiting(f"waiting until Metacontroller has seen it: {until.text}"):
             _wait_for_event(kubectl, until, before)
+    elif isinstance(until, Pause):
+        with waiting(f"waiting {until.seconds} seconds, so that Metacontroller sees it"):
+            sleep(until.seconds)
     elif until:
         _run(kubectl, until)
 
 
 def _wait_for_event(kubectl: Kubectl, event: Event, before: list[str]) -> None:
-    lines: list[str] = []
+    lines = before
     for _ in range(PATIENCE * LOOKS_A_SECOND):
         lines = _look(kubectl, event)
         if any(event.text in line and line not in before for line in lines):

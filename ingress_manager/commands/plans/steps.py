@@ -38,10 +38,10 @@ def annotate(*items: Item, changes: Iterable[str], options: Iterable[str] = ()) 
     return kubectl("annotate", *items, options=options, changes=changes)
 
 
-def wait(name: str, namespace: str, until: str) -> Command:
-    """Return the command that waits for something of an Ingress, such as "create"."""
-    words = (f"--for={until}", f"--namespace={namespace}", f"--timeout={PATIENCE}s")
-    return ("kubectl", "wait", *words, "--", f"ingress/{name}")
+def wait(item: Item, until: str) -> Command:
+    """Return the command that waits for something, such as "create", of the Ingress that has an object's name."""
+    words = (f"--for={until}", f"--namespace={item.namespace}", f"--timeout={PATIENCE}s")
+    return ("kubectl", "wait", *words, "--", f"ingress/{item.name}")
 
 
 def annotating(
