@@ -25,12 +25,11 @@ from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import effects, findings
 from ingress_manager.commands.migrate.migration import migrate
 from ingress_manager.commands.plans.plan import script
+from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.uninstall_plan.plan import lines as lines_of_uninstall
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
-from ingress_manager.commands.view.ingresses import INGRESS as INGRESS_KIND
-from ingress_manager.commands.view.typed import SERVICE
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
@@ -165,13 +164,13 @@ def adoptable(case: Path) -> tuple[Manifests, list[Item], Policy, list[str]]:
     for number, item in enumerate(manifests.items, start=1):
         item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
     accepted = accept.read_text(encoding="utf-8").split() if accept.exists() else []
-    return manifests, list(manifests.of_kind(INGRESS_KIND)), policy, accepted
+    return manifests, list(manifests.of_kind(INGRESSES)), policy, accepted
 
 
 def released(case: Path) -> dict[str, str]:
     """Return the files of a case of `release`: how its Service is released, or why it isn't, and the notes."""
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
-    [plan] = release(manifests, manifests.of_kind(SERVICE))
+    [plan] = release(manifests, manifests.of_kind(SERVICES))
     steps = "".join(f"{line}\n" for line in script(plan.steps))
     told = "".join(f"{sentence}\n" for sentence in (*plan.messages, *plan.notes))
     return {name: text for name, text in {"steps.sh": steps, "told.txt": told}.items() if text}

@@ -17,12 +17,11 @@ from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.migrate.migration import migrate
 from ingress_manager.commands.plans.plan import script
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
+from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.render.rendering import render
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
-from ingress_manager.commands.view.ingresses import INGRESS
-from ingress_manager.commands.view.typed import SERVICE
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
 
@@ -90,11 +89,11 @@ def told(text: str) -> None:
 
 def scripts_of(found: Manifests) -> None:
     """Do what `adopt`, `release` and `uninstall-plan` do with the objects."""
-    for adoption in adopt(found, found.of_kind(INGRESS), Policy(), {"spec.defaultBackend", "spec.ingressClassName"}):
+    for adoption in adopt(found, found.of_kind(INGRESSES), Policy(), {"spec.defaultBackend", "spec.ingressClassName"}):
         assert all(str(finding).isprintable() for finding in adoption.messages)
         assert all(line.isprintable() for line in lines(adoption) if line.startswith("#"))
         obeyed_by_no_terminal(lines(adoption))
-    for made in release(found, found.of_kind(SERVICE)):
+    for made in release(found, found.of_kind(SERVICES)):
         obeyed_by_no_terminal(script(made.steps))
     obeyed_by_no_terminal(script(list(uninstall_plan(found, keep=True))))
 

@@ -23,11 +23,10 @@ from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.migrate.migration import migrate
 from ingress_manager.commands.plans.plan import PATIENCE, Event, Pause, Step, going_back, script, without_events
 from ingress_manager.commands.printing.words import Command, shown, with_options
+from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
-from ingress_manager.commands.view.ingresses import INGRESS
-from ingress_manager.commands.view.typed import SERVICE
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Policy
 from tools import cases, debian
@@ -176,7 +175,7 @@ def all_scripts() -> Iterator[Script]:
     for case in cases.cases_in(cases.AUDITS):
         manifests, policy = read_objects(case)
         yield of_audit(manifests.items, policy)
-    for made in release(managed(), managed().of_kind(SERVICE)):
+    for made in release(managed(), managed().of_kind(SERVICES)):
         yield of_steps(made.steps)
         yield of_steps(without_events(made.steps))
     yield of_steps(uninstall_plan(managed(), keep=True))
@@ -194,7 +193,7 @@ def waiting_plans() -> Iterator[Sequence[Step]]:
     for name in ("annotated-otherwise", "several-services-refused"):
         [adoption] = adopt(*cases.adoptable(cases.ADOPTIONS / name))
         yield adoption.steps or adoption.advice
-    for released in release(managed(), managed().of_kind(SERVICE)):
+    for released in release(managed(), managed().of_kind(SERVICES)):
         yield released.steps
 
 
@@ -299,8 +298,8 @@ def test_whatever_a_dump_holds_only_what_is_meant_runs(
     manifests = read(json.dumps({"kind": "List", "items": drawn}), "f")
     scripts = [
         of_migration(manifests, LENIENT, options),
-        *(of_steps(made.steps, options) for made in release(manifests, manifests.of_kind(SERVICE))),
-        *of_adoptions(manifests, manifests.of_kind(INGRESS), LENIENT, (), options),
+        *(of_steps(made.steps, options) for made in release(manifests, manifests.of_kind(SERVICES))),
+        *of_adoptions(manifests, manifests.of_kind(INGRESSES), LENIENT, (), options),
         of_steps(uninstall_plan(manifests, keep=True, has_controllers=True), options),
         of_steps(uninstall_plan(manifests, keep=False), options),
         of_audit(manifests.items, LENIENT),

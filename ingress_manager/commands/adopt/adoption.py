@@ -18,10 +18,11 @@ from ingress_manager.commands.plans.steps import annotating, kubectl, patch, tou
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.about import about, about_refusal
+from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import routes_to, services_of
 from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR, is_labelled, is_made_for, marks, owners
-from ingress_manager.commands.view.typed import SERVICE, as_service, as_spec
+from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
@@ -58,7 +59,7 @@ def adopt(
 
     `accepted` names the fields that may change, such as spec.defaultBackend.
     """
-    services = {item.label: item for item in manifests.of_kind(SERVICE)}
+    services = {item.label: item for item in manifests.of_kind(SERVICES)}
     for item in ingresses:
         service = services.get(item.label)
         if service and is_made_for(item, service):

@@ -10,9 +10,9 @@ from ingress_manager.commands.plans.carrying_out import carry_out, plan_options,
 from ingress_manager.commands.plans.plan import without_events
 from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.names import named, read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, SETTINGS, Source, with_source
-from ingress_manager.commands.view.ingresses import INGRESS
 
 RESOURCES = "services,ingresses"
 
@@ -55,7 +55,7 @@ def adopt(  # noqa: PLR0913 - each is an option
     """  # noqa: D301 - \b keeps click from joining lines
     if apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
-    manifests, ingresses = read_named(source, INGRESS, names, RESOURCES)
+    manifests, ingresses = read_named(source, INGRESSES, names, RESOURCES)
     policy = source.policy(guess=not apply)
     if policy.paused and not without_event:
         refuse_pause(apply=apply)
@@ -91,7 +91,7 @@ def check(source: Source, adopted: Sequence[Adoption]) -> Iterator[Message]:
     now = {name: source.kubectl.get("ingresses", f"--namespace={name}") for name in namespaces}
     for adoption in adopted:
         item = adoption.item
-        if found := differs(adoption, named(now[item.namespace], INGRESS, item.label, None)):
+        if found := differs(adoption, named(now[item.namespace], INGRESSES, item.label, None)):
             yield found
         else:
             click.echo(f"{item.label} is ingress-manager's.")

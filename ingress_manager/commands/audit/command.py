@@ -11,10 +11,10 @@ from ingress_manager.commands.audit.kinds import Effect, FindingKind, Severity
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import FORMATS, effects, findings
 from ingress_manager.commands.printing.console import note, show, waiting
+from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import Options, Source, settings_of, settings_option, source_options
-from ingress_manager.commands.view import ingresses, typed
 from ingress_manager.commands.view.look import HTTPROUTE, INGRESS, SERVICE, Known
 from ingress_manager.core.policy import Policy
 
@@ -97,9 +97,9 @@ def what_is_there(source: Source) -> tuple[Manifests, Known]:
     known = Known()
     if source.files:
         manifests = source.read("")
-        if not any(manifests.of_kind(typed.SERVICE)):
+        if not any(manifests.of_kind(SERVICES)):
             known.unknown[SERVICE] = f"Services could not be looked at: there is none in what was read; {BOTH}"
-        if not any(manifests.of_kind(ingresses.INGRESS)):
+        if not any(manifests.of_kind(INGRESSES)):
             note(f"There is no Ingress in what was read; {BOTH}")
         return manifests, known
     manifests = Manifests()

@@ -20,9 +20,10 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import shown
 from ingress_manager.commands.reading.about import about, about_refusal
+from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
-from ingress_manager.commands.view.ingresses import INGRESS, routes_to
-from ingress_manager.commands.view.typed import SERVICE, as_service, as_spec
+from ingress_manager.commands.view.ingresses import routes_to
+from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.annotations import Route
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.decide import decide, refusal_of
@@ -65,9 +66,9 @@ def migrate(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -
     policy = msgspec.structs.replace(policy, paused=False)
     migration = Migration(options=options)
     configs = Configs(manifests, migration)
-    ingresses = {item.label: item for item in manifests.of_kind(INGRESS)}
+    ingresses = {item.label: item for item in manifests.of_kind(INGRESSES)}
     old: dict[str, list[tuple[Item, Exposed]]] = {}
-    for item in manifests.of_kind(SERVICE):
+    for item in manifests.of_kind(SERVICES):
         controller = configs.controller_of(item)
         if controller is not None:
             made = controller.exposed(item, configs.of(controller, item.namespace))

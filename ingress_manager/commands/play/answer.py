@@ -14,10 +14,10 @@ import msgspec
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, read
 from ingress_manager.commands.reading.yaml_documents import YamlLines
 from ingress_manager.commands.render.rendering import render
-from ingress_manager.commands.view.typed import SERVICE
 from ingress_manager.core.errors import REASONS, Problem, Reason, SettingsError
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy
@@ -110,7 +110,7 @@ def play(service: str, settings: str) -> Result:
 def _decided(text: str, policy: Policy) -> Result:
     """Return what the Services in a text become."""
     manifests = read(text, Field.SERVICE)
-    services = [item for item in manifests.items if item.kind == SERVICE]
+    services = [item for item in manifests.items if item.kind == SERVICES]
     rendered = render(services[:MOST_SERVICES], msgspec.structs.replace(policy, paused=False))
     messages = [*manifests.unreadable, *rendered.messages]
     mistakes = tuple(_mistakes(messages[:MOST_MISTAKES]))
@@ -143,7 +143,7 @@ def _notes(items: list[Item], policy: Policy, *, refused: bool) -> Iterator[str]
         yield "On a cluster, what is refused changes nothing, and the reasons are an Event of the Service."
     if policy.paused:
         yield "The settings pause ingress-manager: nothing changes on the cluster until paused is false."
-    others = [item.kind.strip("/") or "no kind" for item in items if item.kind != SERVICE]
+    others = [item.kind.strip("/") or "no kind" for item in items if item.kind != SERVICES]
     if others:
         kinds = listed(list(dict.fromkeys(others)), quoted)
         yield f"Only objects of v1/Service are looked at. {_counted(len(others), 'other')} skipped: {kinds}."

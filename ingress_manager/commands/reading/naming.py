@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.syntax import check_name, check_namespace
@@ -75,8 +76,8 @@ _SERVICE: Checks = {
 _OTHER: Checks = {**_SERVICE, "name": check_name}
 
 CHECKS: Mapping[str, Checks] = {
-    "v1/Service": _SERVICE,
-    "networking.k8s.io/v1/Ingress": _OTHER,
-    "gateway.networking.k8s.io/v1/HTTPRoute": _OTHER,
+    SERVICES: _SERVICE,
+    INGRESSES: _OTHER,
+    HTTPROUTES: _OTHER,
 }
 """What checks each field of the metadata, by the kind: of those that commands of kubectl name."""

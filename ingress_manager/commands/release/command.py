@@ -6,11 +6,11 @@ from ingress_manager.commands.plans.carrying_out import carry_out, plan_options,
 from ingress_manager.commands.plans.plan import script, without_events
 from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import comment
+from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, Source, with_source
 from ingress_manager.commands.release.releases import release as releases_of
-from ingress_manager.commands.view.typed import SERVICE
 
 HTTPROUTES = "httproutes.gateway.networking.k8s.io"
 
@@ -37,7 +37,7 @@ def release(
     """  # noqa: D301 - \b keeps click from joining lines
     if apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
-    manifests, services = read_named(source, SERVICE, names, "services,ingresses")
+    manifests, services = read_named(source, SERVICES, names, "services,ingresses")
     if not source.files:
         for namespace in sorted({item.namespace for item in services}):
             # Whoever can't see them must not release their Service: they would be deleted.

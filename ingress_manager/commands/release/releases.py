@@ -11,9 +11,9 @@ from ingress_manager.commands.plans.deployers import about_service
 from ingress_manager.commands.plans.plan import Plan, Step
 from ingress_manager.commands.plans.steps import MOVING, annotating, patch, touch, unseen
 from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.view.ingresses import INGRESS
-from ingress_manager.commands.view.managed import HTTPROUTE, is_made_for, without_marks
+from ingress_manager.commands.view.managed import is_made_for, without_marks
 from ingress_manager.core.annotations import HTTP, PREFIX
 
 
@@ -27,7 +27,7 @@ class Release(Plan):
 
 def release(manifests: Manifests, services: Iterable[Item]) -> Iterator[Release]:
     """Yield what is to be done with each of these Services."""
-    objects = list(manifests.of_kind(INGRESS, HTTPROUTE))
+    objects = list(manifests.of_kind(INGRESSES, HTTPROUTES))
     return (release_of(service, objects) for service in services)
 
 
@@ -52,7 +52,7 @@ def release_of(service: Item, objects: Iterable[Item]) -> Release:
 
 def adopting(item: Item) -> Command:
     """Return the command that takes the release of an Ingress back; there is none for an HTTPRoute."""
-    return ("ingress-manager", "adopt", item.label, "--apply") if item.kind == INGRESS else ()
+    return ("ingress-manager", "adopt", item.label, "--apply") if item.kind == INGRESSES else ()
 
 
 def taken_off(service: Item) -> dict[str, str | None]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.about import about_refusal
+from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.typed import SERVICE, as_service
+from ingress_manager.commands.view.typed import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Object
 from ingress_manager.core.policy import Policy
@@ -27,7 +28,7 @@ def render(items: Iterable[Item], policy: Policy) -> Rendered:
     """
     rendered = Rendered()
     for item in items:
-        if item.kind != SERVICE:
+        if item.kind != SERVICES:
             continue
         service = as_service(item)
         if isinstance(service, list):

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from ingress_manager.commands.plans.plan import Step, script
 from ingress_manager.commands.plans.steps import annotate, kubectl, patch
 from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.settings import DEPLOYMENT, NAMESPACE
-from ingress_manager.commands.view.ingresses import INGRESS
-from ingress_manager.commands.view.managed import CONTROLLER, HTTPROUTE, is_managed, without_marks
-from ingress_manager.commands.view.typed import SERVICE
+from ingress_manager.commands.view.managed import CONTROLLER, is_managed, without_marks
 from ingress_manager.core.annotations import PREFIX
 
 DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"
@@ -42,8 +41,8 @@ def uninstall_plan(
     `has_controllers`: whether the cluster knows DecoratorControllers, all of which are then among the manifests; after
     a plan that wasn't finished, it may not. None: nobody has looked.
     """
-    managed = [item for item in manifests.of_kind(INGRESS, HTTPROUTE) if is_managed(item)]
-    asking = [item for item in manifests.of_kind(SERVICE) if any(key.startswith(PREFIX) for key in item.annotations)]
+    managed = [item for item in manifests.of_kind(INGRESSES, HTTPROUTES) if is_managed(item)]
+    asking = [item for item in manifests.of_kind(SERVICES) if any(key.startswith(PREFIX) for key in item.annotations)]
     decorator = [] if has_controllers is False else [delete("decoratorcontroller", CONTROLLER)]
     deployment = delete("deployment", DEPLOYMENT, options=(f"--namespace={NAMESPACE}", "--cascade=foreground"))
     yield from steps_of("Stop ingress-manager. What it has made is served on.", *decorator, deployment)

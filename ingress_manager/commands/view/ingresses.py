@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from ingress_manager.core.annotations import Route
 from ingress_manager.core.kubernetes import IngressSpec
 
-INGRESS = "networking.k8s.io/v1/Ingress"
-
 
 def services_of(spec: IngressSpec) -> list[str]:
     """Return the names of the Services that the paths lead to, each once."""

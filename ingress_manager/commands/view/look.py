@@ -9,8 +9,9 @@ from enum import Enum
 from typing import Any, Final
 
 from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view import ingresses, managed, typed
+from ingress_manager.commands.view import managed, typed
 from ingress_manager.core.decide import Decision, Desired, Unchanged, decide, judge, refusal_of
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
@@ -19,8 +20,8 @@ from ingress_manager.core.policy import Policy, in_namespace
 SERVICE, INGRESS, HTTPROUTE = "Service", "Ingress", "HTTPRoute"
 
 TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
-    ingresses.INGRESS: (INGRESS, Ingress),
-    managed.HTTPROUTE: (HTTPROUTE, HTTPRoute),
+    INGRESSES: (INGRESS, Ingress),
+    HTTPROUTES: (HTTPROUTE, HTTPRoute),
 }
 """The kinds of objects that are made for Services."""
 
@@ -156,7 +157,7 @@ def look(items: Iterable[Item], policy: Policy, known: Known | None = None) -> V
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:
         kind = item.kind
-        if kind == typed.SERVICE:
+        if kind == SERVICES:
             service = typed.as_service(item)
             if isinstance(service, list):
                 view.invalid += service

@@ -19,8 +19,6 @@ CONTROLLER = "ingress-manager"
 FINALIZER = f"metacontroller.io/decoratorcontroller-{CONTROLLER}"
 """Metacontroller's own. It tries to take it off, may not write Services, and so never asks the hook."""
 
-HTTPROUTE = "gateway.networking.k8s.io/v1/HTTPRoute"
-
 
 def owners(item: Item) -> list[Object]:
     """Return the owner references of an object."""

@@ -15,7 +15,6 @@ from ingress_manager.core.kubernetes import IngressSpec, Object, Service
 from ingress_manager.core.shape import VALUES, Mismatch, fit, type_of
 from ingress_manager.core.text import one_line
 
-SERVICE = "v1/Service"
 ANNOTATIONS = ("metadata", "annotations")
 
 T = TypeVar("T", bound=msgspec.Struct)
