@@ -35,10 +35,16 @@ NOT_ON_A_CLUSTER = {
 }
 """What an API server doesn't hold as it is written."""
 
+LIKE_OTHERS = {
+    *("exact", "prefix", "implementation-specific", "paths-in-their-order", "hosts-with-different-paths", "wildcard"),
+    *("ports", "port-by-number", "port-of-an-unnamed", "tls-of-several-hosts", "tls-of-the-controller"),
+}
+"""What differs from the others in its plan alone, which tests/commands compares. Each takes seconds on a cluster."""
+
 CASES = [
     case
     for case in cases.cases_in(cases.ADOPTIONS)
-    if not (case / "settings.yaml").exists() and case.name not in NOT_ON_A_CLUSTER
+    if not (case / "settings.yaml").exists() and case.name not in NOT_ON_A_CLUSTER | LIKE_OTHERS
 ]
 HAVE_ASKED = {"annotated-already", "annotated-with-another-path-type"}
 """Those whose Services ask for an Ingress before theirs is adopted."""
