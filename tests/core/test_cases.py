@@ -8,16 +8,23 @@ refusal.txt            if it is refused: the status and the refusal, in place of
 settings-refused.txt   if the hook doesn't start with the settings: the sentence that says why, in place of all three
 
 `make cases` writes the last four.
+
+A value that is refused whatever else the Service is has a row in refused.yaml instead.
 """
 
 import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
+from devcluster.sync_requests import Object, body, service, sync_request
+from hooks.sync import answer
+from ingress_manager.core.policy import Policy
 from tools import cases
 
 CASES = cases.cases_in(cases.CASES)
+REFUSED: list[Object] = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
 
 
 def check_files(case: Path, more: set[str]) -> None:
@@ -34,10 +41,18 @@ def test_the_service_becomes_what_the_case_says(case: Path) -> None:
 
 
 def test_every_case_is_complete_and_says_why_it_exists() -> None:
-    assert len(CASES) > 150
+    assert len(CASES) > 100
     for case in CASES:
         check_files(case, set())
         assert (case / "service.yaml").read_text(encoding="utf-8").startswith("# "), case.name
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["why"])
+def test_the_value_is_refused_as_the_table_says(row: Object) -> None:
+    answered = answer(body(sync_request(service({"ingress/http": "true"} | row["annotations"]))), Policy())
+    assert answered.refused is not None
+    assert (answered.status, answered.body.decode()) == (422, f"{row['says']}\n")
+    assert [problem.reason.value for problem in answered.refused.problems] == row["reasons"]
 
 
 def test_make_cases_writes_what_is_missing_and_shows_what_changes(

@@ -141,13 +141,8 @@ def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_b
 @pytest.mark.parametrize(
     ("annotations", "spec", "reasons"),
     [
-        ({"ingress/hots": "x"}, {}, {Reason.UNKNOWN_ANNOTATION}),
-        ({HTTP.key: "yes"}, {}, {Reason.INVALID_VALUE}),
         ({"ingress/host": "A", "ingress/port": "grpc"}, {}, {Reason.INVALID_VALUE, Reason.UNKNOWN_PORT}),
-        ({"ingress/routes": "[{path: /}, {path: /}]"}, {}, {Reason.DUPLICATE_ROUTE}),
         ({"ingress/tls": "false", "ingress/tls-secret": "a"}, {}, {Reason.CONTRADICTION}),
-        ({"ingress/path": "/a", "ingress/routes": "[{path: /}]"}, {}, {Reason.CONTRADICTION}),
-        ({"nginx.ingress.kubernetes.io/proxy-read-timeout": "-1"}, {}, {Reason.INVALID_VALUE}),
         ({"a.b/large": "&" * 50_000}, {}, {Reason.TOO_LARGE}),
         ({"a.b/limited": "c"}, {}, {Reason.ANNOTATION_NOT_ALLOWED}),
         ({"ingress/class": "public"}, {}, {Reason.CLASS_NOT_ALLOWED}),
@@ -162,7 +157,7 @@ def test_a_refusal_says_why_in_codes_and_in_sentences(
     annotations: dict[str, str], spec: dict[str, Any], reasons: set[Reason]
 ) -> None:
     policy = Policy(
-        copied={"a.b/large": "any", "a.b/limited": ("a", "b"), "nginx.ingress.kubernetes.io/proxy-read-timeout": "any"},
+        copied={"a.b/large": "any", "a.b/limited": ("a", "b")},
         namespaces={"team-a": NamespaceSettings(classes=("nginx",))},
     )
     why = refused(made(ON | annotations, **spec), NONE, policy)
