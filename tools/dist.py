@@ -29,10 +29,7 @@ from devcluster.errors import CommandFailed, DevClusterError
 from devcluster.manifests import kustomize
 from devcluster.programs import find_own
 from ingress_manager import __version__
-from tools.image import component, split
-
-HOOK_IMAGE = "ghcr.io/ingress-manager/ingress-manager"
-"""The name of the hook's image in the manifests, without a tag."""
+from tools.image import PUBLISHED, component, replacement
 
 MANIFESTS = {
     "install.yaml": ("manifests", "metacontroller/controller"),
@@ -78,15 +75,6 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
         shutil.rmtree(to, ignore_errors=True)
         shutil.copytree(folder, to)
     return [to / path.name for path in (*made, folder / SUMS)]
-
-
-def replacement(image: str) -> dict[str, str]:
-    """Return the entry of a kustomization's `images` that puts an image in the place of the hook's.
-
-    Raises WrongReferenceError when it has neither a tag nor a digest: nobody could say later what was installed.
-    """
-    found = dict(zip(("newName", "newTag", "digest"), split(image), strict=True))
-    return {"name": HOOK_IMAGE} | {key: value for key, value in found.items() if value}
 
 
 def manifests(folders: tuple[str, ...], images: list[dict[str, str]], temporary: Path) -> str:
@@ -201,7 +189,7 @@ def main(wanted: str | None, image: str | None, to: Path) -> None:
     for path in files:
         click.echo(path)
     if not image:
-        click.echo(f"Without IMAGE, they run {HOOK_IMAGE}:{__version__}, which is not published.", err=True)
+        click.echo(f"Without IMAGE, they run {PUBLISHED}:{__version__}, which is not published.", err=True)
     if changed := changes():
         click.echo(f"These files differ from the commit, so nobody else can make the same:\n{changed}", err=True)
 

@@ -24,7 +24,7 @@ from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
 from ingress_manager.core.settings import FILE_VARIABLE
 from tools import chart, routing
-from tools.markdown import table
+from tools.markdown import played, table
 
 DOCS = REPOSITORY / "docs"
 SCHEMA = DOCS / "settings.schema.json"
@@ -234,20 +234,6 @@ def with_parts(page: str) -> str:
     )
 
 
-CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""What somebody types and sees: lines that begin with `$ `, and below each what the command prints."""
-
-
-def with_output(page: str) -> str:
-    """Return the page with the output of each command that it shows as the command prints it."""
-
-    def shown(block: re.Match[str]) -> str:
-        commands = [line.removeprefix("$ ") for line in block[1].splitlines() if line.startswith("$ ")]
-        return "".join(["```console\n", *[f"$ {command}\n{output(command)}" for command in commands], "```"])
-
-    return CONSOLE.sub(shown, page)
-
-
 def output(command: str) -> str:
     """Return what a command prints, on both streams, in the folder of the examples."""
     own = {key: value for key, value in os.environ.items() if key != FILE_VARIABLE}
@@ -271,7 +257,9 @@ def paths() -> list[Path]:
 
 def made(path: Path) -> str:
     """Return what a file should hold."""
-    return FILES[path]() if path in FILES else with_output(with_parts(path.read_text(encoding="utf-8")))
+    if path in FILES:
+        return FILES[path]()
+    return played(with_parts(path.read_text(encoding="utf-8")), "console", lambda each: output(each.command))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,9 @@ BUILDERS = ("docker", "podman", "buildah")
 RUNNERS = ("docker", "podman")
 """The builders that also run an image."""
 
+PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"
+"""The image that the manifests name, without a tag."""
+
 EXAMPLE = "registry.example.com/ingress-manager:0.1.0"
 INVENTORY = Path(__file__).with_name("inventory.py")
 
@@ -47,6 +50,15 @@ def split(reference: str) -> tuple[str, str, str]:
             f"IMAGE must be an image with a tag or a digest, such as IMAGE={EXAMPLE}; not {reference!r}"
         )
     return folder + slash + name, tag, digest
+
+
+def replacement(reference: str) -> dict[str, str]:
+    """Return the entry of a kustomization's `images` that puts an image in the place of the one in the manifests.
+
+    Raises WrongReferenceError.
+    """
+    found = dict(zip(("newName", "newTag", "digest"), split(reference), strict=True))
+    return {"name": PUBLISHED} | {key: value for key, value in found.items() if value}
 
 
 def find(names: Sequence[str]) -> str:

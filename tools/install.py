@@ -20,10 +20,7 @@ from devcluster.build import REPOSITORY
 from devcluster.console import Command, Commands
 from devcluster.errors import CommandFailed, MissingProgram
 from ingress_manager.commands.reading.kubectl import message
-from tools.image import split
-
-PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"
-"""The image that the manifests name. What is installed here takes its place."""
+from tools.image import replacement, split
 
 METACONTROLLER_CRDS = (
     "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"
@@ -98,15 +95,13 @@ class Shell:
 
 def kustomization(folder: Path, image: str) -> str:
     """Return the kustomization, for a folder, of the hook with that image. Raises WrongReferenceError."""
-    name, tag, digest = split(image)
-    replaced = {"name": PUBLISHED, "newName": name, "newTag": tag, "digest": digest}
     return yaml.safe_dump(
         {
             "apiVersion": "kustomize.config.k8s.io/v1beta1",
             "kind": "Kustomization",
             # kustomize takes no absolute path.
             "resources": [os.path.relpath(REPOSITORY / "manifests", folder)],
-            "images": [{key: value for key, value in replaced.items() if value}],
+            "images": [replacement(image)],
         },
         sort_keys=False,
     )

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -29,6 +29,32 @@ class Fence(NamedTuple):
 def fences(page: str) -> list[Fence]:
     """Return the blocks of code of a page, in their order."""
     return [Fence(token.info.strip(), token.content) for token in _tokens(page) if token.type == "fence"]
+
+
+class Typed(NamedTuple):
+    """A command that a page shows, and what it prints there."""
+
+    command: str
+    shown: str
+
+
+def typed(page: str, info: str) -> list[Typed]:
+    """Return the commands in the blocks of a kind: the lines that begin with `$ `, each with what is below it."""
+    return [each for fence in fences(page) if fence.info == info for each in _typed(fence.text)]
+
+
+def played(page: str, info: str, see: Callable[[Typed], str]) -> str:
+    """Return the page with what `see` answers below each command in the blocks of a kind."""
+
+    def shown(block: re.Match[str]) -> str:
+        return "".join([block[1], *(f"$ {each.command}\n{see(each)}" for each in _typed(block[2])), "```"])
+
+    return re.sub(rf"^(```{info}\n)(.*?)^```$", shown, page, flags=re.MULTILINE | re.DOTALL)
+
+
+def _typed(block: str) -> list[Typed]:
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+    return [Typed(command, shown) for command, shown in zip(parts[1::2], parts[2::2], strict=True)]
 
 
 def links(page: str) -> list[str]:

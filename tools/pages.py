@@ -9,16 +9,17 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 
 import click
 
 from devcluster.build import REPOSITORY
 from devcluster.console import Command, end_on_signals, progress
 from devcluster.errors import DevClusterError
+from tools.markdown import Typed, played
 
 PAGES = {
     REPOSITORY / "docs/tutorial.md": None,
@@ -26,8 +27,8 @@ PAGES = {
 }
 """The pages, and the objects that are there when the commands of one are run."""
 
-CONSOLE = re.compile(r"^```console cluster\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""What somebody types and sees: lines that begin with `$ `, and below each what the command prints."""
+CONSOLE = "console cluster"
+"""The kind of the blocks whose commands are run on a cluster."""
 
 READS = re.compile(r"kubectl (get|describe|events)|curl|ingress-manager audit")
 """Commands that only look. What they see may take a moment to be there, and they can be repeated."""
@@ -54,24 +55,6 @@ def masked(text: str) -> str:
     for pattern, placeholder in VARIES:
         text = pattern.sub(placeholder, text)
     return text
-
-
-class Typed(NamedTuple):
-    """A command of a page, and what it prints there."""
-
-    command: str
-    shown: str
-
-
-def typed(block: str) -> list[Typed]:
-    """Return the commands of a block."""
-    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
-    return [Typed(command, shown) for command, shown in zip(parts[1::2], parts[2::2], strict=True)]
-
-
-def commands(page: str) -> list[Typed]:
-    """Return the commands of a page that need a cluster."""
-    return [each for block in CONSOLE.findall(page) for each in typed(block)]
 
 
 class Shell:
@@ -154,19 +137,10 @@ def play(path: Path, shell: Shell) -> str:
     objects = PAGES[path]
     if objects:
         shell.run(f"kubectl apply --filename {objects}")
-    page = played(path.read_text(encoding="utf-8"), shell.see)
+    page = played(path.read_text(encoding="utf-8"), CONSOLE, shell.see)
     if objects:
         shell.run(f"kubectl delete --filename {objects}")
     return page
-
-
-def played(page: str, see: Callable[[Typed], str]) -> str:
-    """Return the page with what `see` answers for each of its commands."""
-
-    def shown(block: re.Match[str]) -> str:
-        return "".join(["```console cluster\n", *[f"$ {each.command}\n{see(each)}" for each in typed(block[1])], "```"])
-
-    return CONSOLE.sub(shown, page)
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})

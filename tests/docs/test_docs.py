@@ -18,7 +18,7 @@ from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Gateway, Policy
 from ingress_manager.core.settings import parse
-from tools import docs, routing
+from tools import docs, markdown, routing
 
 
 @pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
@@ -29,7 +29,7 @@ def test_what_is_made_from_the_code_is_up_to_date(path: Path) -> None:
 def test_every_command_has_a_page_that_shows_what_it_prints() -> None:
     for name in commands.commands:
         page = (docs.DOCS / f"commands/{name}.md").read_text(encoding="utf-8")
-        assert any(f"ingress-manager {name}" in block for block in docs.CONSOLE.findall(page))
+        assert any(f"ingress-manager {name}" in each.command for each in markdown.typed(page, "console"))
 
 
 def test_every_part_is_on_a_page() -> None:

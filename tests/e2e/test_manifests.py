@@ -17,6 +17,7 @@ from tests.e2e.nodes import Nodes
 from tests.e2e.objects import POLICIES
 from tests.e2e.shell import commands_of, sh
 from tools import dist
+from tools.image import replacement
 
 pytestmark = pytest.mark.thorough
 
@@ -81,7 +82,7 @@ def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
 ) -> None:
     image = "registry.example.com/ingress-manager:1.2.3"
     path = tmp_path / "install.yaml"
-    path.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], [dist.replacement(image)], tmp_path))
+    path.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], [replacement(image)], tmp_path))
     options = ("--warnings-as-errors", "--dry-run=server", "--output=name", "--filename", str(path))
     hook = installed.kubectl("apply", *options, "--selector=app.kubernetes.io/component=hook").split()
     assert {name.partition("/")[0] for name in hook} == {

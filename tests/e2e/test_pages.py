@@ -29,7 +29,7 @@ def shell() -> Iterator[pages.Shell]:
 @pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
 def test_every_command_prints_what_the_page_shows(shell: pages.Shell, path: Path) -> None:
     page = path.read_text(encoding="utf-8")
-    assert pages.commands(page)
+    assert markdown.typed(page, pages.CONSOLE)
     assert pages.masked(pages.play(path, shell)) == pages.masked(page), "`make pages` writes it"
 
 

@@ -11,7 +11,8 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_own
-from tools import dist, golang
+from tools import golang
+from tools.image import PUBLISHED
 
 WORKFLOWS = sorted((REPOSITORY / ".github/workflows").glob("*.y*ml"))
 
@@ -84,7 +85,7 @@ def test_what_is_released_is_what_this_run_has_tested_and_the_manifests_name() -
     assert jobs["test"]["uses"] == "./.github/workflows/ci.yaml"
     assert (jobs["image"]["needs"], jobs["files"]["needs"]) == ("test", "image")
     image = named("release")["env"]["IMAGE"]
-    assert image.replace("${{ github.repository }}", "ingress-manager/ingress-manager") == dist.HOOK_IMAGE
+    assert image.replace("${{ github.repository }}", "ingress-manager/ingress-manager") == PUBLISHED
     # Nothing that another run has made gets into a release.
     for step in [step for job in jobs.values() for step in job.get("steps", [])]:
         assert not step.get("uses", "").startswith("actions/cache")

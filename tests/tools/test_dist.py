@@ -22,6 +22,7 @@ from devcluster.errors import DevClusterError
 from devcluster.manifests import rendered
 from ingress_manager import __version__
 from tools import dist, golang
+from tools.image import PUBLISHED, replacement
 
 IMAGE = "registry.example.com:5000/team/hook:1.2.3"
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
@@ -45,30 +46,16 @@ def expected(name: str, image: str) -> list[dict[str, Any]]:
     for item in found:
         if item["kind"] == "Deployment":
             for container in item["spec"]["template"]["spec"]["containers"]:
-                if container["image"].startswith(f"{dist.HOOK_IMAGE}:"):
+                if container["image"].startswith(f"{PUBLISHED}:"):
                     container["image"] = image
     return found
 
 
 def test_the_objects_of_the_folders_are_put_together_with_the_image_that_was_asked_for(tmp_path: Path) -> None:
     image = f"{IMAGE}@{DIGEST}"
-    made = dist.manifests(dist.MANIFESTS["install.yaml"], [dist.replacement(image)], tmp_path)
+    made = dist.manifests(dist.MANIFESTS["install.yaml"], [replacement(image)], tmp_path)
     assert list(yaml.safe_load_all(made)) == expected("install.yaml", image)
     assert image in made
-
-
-@pytest.mark.parametrize(
-    ("image", "entry"),
-    [
-        (IMAGE, {"newName": "registry.example.com:5000/team/hook", "newTag": "1.2.3"}),
-        ("hook:1.2.3", {"newName": "hook", "newTag": "1.2.3"}),
-        (f"registry.example.com/hook@{DIGEST}", {"newName": "registry.example.com/hook", "digest": DIGEST}),
-        (f"localhost:5000/hook@{DIGEST}", {"newName": "localhost:5000/hook", "digest": DIGEST}),
-        (f"hook:1.2.3@{DIGEST}", {"newName": "hook", "newTag": "1.2.3", "digest": DIGEST}),
-    ],
-)
-def test_an_image_is_split_into_name_tag_and_digest(image: str, entry: dict[str, str]) -> None:
-    assert dist.replacement(image) == {"name": dist.HOOK_IMAGE} | entry
 
 
 def test_the_sums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:

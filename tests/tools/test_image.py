@@ -22,6 +22,7 @@ from tools import image
 from tools.containers import Container, docker, hardened, running, with_settings
 
 MEBIBYTE = 1024 * 1024
+DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 
 Record = Callable[[str, object], None]
 
@@ -93,16 +94,20 @@ def test_a_list_of_an_earlier_build_is_not_added_to() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reference", "parts"),
+    ("reference", "entry"),
     [
-        ("registry.example.com/ingress-manager:0.1.0", ("registry.example.com/ingress-manager", "0.1.0", "")),
-        ("localhost:5000/ingress-manager:1", ("localhost:5000/ingress-manager", "1", "")),
-        ("a@sha256:0", ("a", "", "sha256:0")),
-        ("r.example.com/a:1@sha256:0", ("r.example.com/a", "1", "sha256:0")),
+        (
+            "registry.example.com:5000/team/hook:1.2.3",
+            {"newName": "registry.example.com:5000/team/hook", "newTag": "1.2.3"},
+        ),
+        ("hook:1.2.3", {"newName": "hook", "newTag": "1.2.3"}),
+        (f"registry.example.com/hook@{DIGEST}", {"newName": "registry.example.com/hook", "digest": DIGEST}),
+        (f"localhost:5000/hook@{DIGEST}", {"newName": "localhost:5000/hook", "digest": DIGEST}),
+        (f"hook:1.2.3@{DIGEST}", {"newName": "hook", "newTag": "1.2.3", "digest": DIGEST}),
     ],
 )
-def test_an_image_has_a_name_a_tag_and_a_digest(reference: str, parts: tuple[str, str, str]) -> None:
-    assert image.split(reference) == parts
+def test_an_image_has_a_name_a_tag_and_a_digest(reference: str, entry: dict[str, str]) -> None:
+    assert image.replacement(reference) == {"name": image.PUBLISHED} | entry
 
 
 @pytest.mark.parametrize("reference", ["", "ingress-manager", "localhost:5000/ingress-manager", ":1", "a/:1"])

@@ -14,7 +14,7 @@ from devcluster.build import REPOSITORY
 from devcluster.manifests import built, find, rendered
 from tests.docs.test_docs import blocks
 from tools import install
-from tools.image import EXAMPLE
+from tools.image import EXAMPLE, PUBLISHED
 
 
 class Machine:
@@ -113,7 +113,7 @@ def test_only_the_image_differs_from_the_manifests(tmp_path: Path, image: str) -
     original = yaml.safe_dump_all(rendered("manifests"))
     [container] = find("manifests", "Deployment")["spec"]["template"]["spec"]["containers"]
     assert original.count(container["image"]) == 1
-    assert container["image"].startswith(f"{install.PUBLISHED}:")
+    assert container["image"].startswith(f"{PUBLISHED}:")
     assert yaml.safe_dump_all(built(tmp_path)) == original.replace(container["image"], image)
 
 
