@@ -2,7 +2,7 @@
 
 | route        | answer                                                                  |
 |--------------|-------------------------------------------------------------------------|
-| POST /sync   | `sync.answer`: what should exist for a Service                |
+| POST /sync   | `sync.answer`: what should exist for a Service                          |
 | GET /metrics | the metrics, in Prometheus' text format                                 |
 | GET /healthz | 200: the process answers                                                |
 | GET /readyz  | 200: the process answers; it starts only with settings that can be used |
@@ -114,7 +114,8 @@ class Sync:
 
     def log_refusal(self, refused: Refused, service: Service | None) -> None:
         """Log who is refused, and why."""
-        # The administrator asked for a pause. Any other refusal is for somebody to correct, once it is told.
+        # With 429, the administrator has asked for a pause, or the same was told before, or is told later. Any other
+        # refusal is for somebody to correct.
         (self.log.info if refused.status == 429 else self.log.warning)(
             "refused",
             **named(service),

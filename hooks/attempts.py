@@ -78,13 +78,13 @@ class Attempts:
         if told == version and now - at < TOLD_SECONDS:
             self._under_way.pop((uid, version), None)
             return spread(service, RESYNC_SECONDS)
-        self._under_way = {key: at for key, at in self._under_way.items() if now - at < UNDER_WAY_SECONDS}
-        much = self._told_lately(namespace, now)
-        if len(self._under_way) >= (ROOM if is_new and much < MUCH else ROOM - 1):
+        self._under_way = {key: since for key, since in self._under_way.items() if now - since < UNDER_WAY_SECONDS}
+        told_lately = self._told_lately(namespace, now)
+        if len(self._under_way) >= (ROOM if is_new and told_lately < MUCH else ROOM - 1):
             return spread(service, LATER_SECONDS)
         self._under_way[uid, version] = now
         remember(self._told, uid, (version, now), MOST_SERVICES)
-        remember(self._lately, namespace, (much + 1, now), MOST_NAMESPACES)
+        remember(self._lately, namespace, (told_lately + 1, now), MOST_NAMESPACES)
         return None
 
     def _told_lately(self, namespace: int, now: float) -> float:

@@ -17,8 +17,8 @@ from typing import Any
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from hooks import logs
-from hooks.metrics import NotFoundMetrics
 from ingress_manager import __version__
+from not_found.metrics import NotFoundMetrics
 from not_found.negotiation import Format
 from not_found.page import CONTENT_TYPES, page
 from not_found.texts import LANGUAGES

@@ -2,10 +2,19 @@
 
 Start reading at `decide`: it holds the whole flow on one page. Data moves one way, through a module for each step:
 
-    decide          calls the three steps below
+    decide          calls the four steps below
       annotations   annotations of the Service → what its owner asks for
-      exposure      that, ports and policy → exposure: hosts, paths, class and TLS
+      exposure      that, the ports and the policy → exposure: hosts, paths, class and TLS
       outputs       exposure → Ingress, HTTPRoutes
+      observed      whether the policy allows what was made earlier to stay
 
-`settings` reads the policy from the text of the administrator's file.
+They stand on
+
+    kubernetes      the types: Services, and what is made for them
+    policy          the types of the settings, and what of them holds in one namespace
+    ports, copying  which port serves HTTP; which annotations are copied
+    errors          what a problem and a refusal are, and every reason of one; `refusals` has the longer sentences
+    syntax, text    what a host, a path or a name may be; how a text is shown to people
+
+`settings` reads the policy from the text of the administrator's file, with `strict_yaml` and `shape`.
 """

@@ -199,7 +199,7 @@ def check_value(key: str, value: str) -> str:
     return value
 
 
-def read_from_routes(annotations: Mapping[str, str]) -> dict[str, str]:
+def for_httproutes(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return the annotations that have a meaning in an HTTPRoute: all but those that are read from an Ingress alone."""
     return {key: value for key, value in annotations.items() if not key.lower().startswith(INGRESS_PREFIXES)}
 

@@ -7,7 +7,7 @@ import msgspec
 
 from ingress_manager.core import annotations, refusals
 from ingress_manager.core.annotations import Stated
-from ingress_manager.core.errors import Problem, Reason, Refused, as_value
+from ingress_manager.core.errors import Problem, Reason, Refused, without_frames
 from ingress_manager.core.exposure import Exposure, expose
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.observed import check_observed, has_record, is_recorded_as, record_of
@@ -57,7 +57,7 @@ class Purged(msgspec.Struct, frozen=True):
     """Something observed has to go first, because the policy forbids it."""
 
     objects: tuple[Object, ...]
-    """What should exist without it: what the Service asks for, or, if it is refused, what may stay."""
+    """What should exist beside it: the rest of what the Service asks for, or, if it is refused, what may stay."""
 
     forbidden: Problem
     """Why the first of what is forbidden has to go."""
@@ -82,25 +82,26 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     seconds; only `resync_after` depends on it.
     """
     stated = annotations.read(service.metadata.annotations or {})
-    present = observed.all()
-    if stated is None and not (policy.paused and present):
+    attachments = observed.all()
+    if stated is None and not (policy.paused and attachments):
         return Desired()
     here = in_namespace(policy, service.metadata.namespace)
     if stated is None or policy.paused:
-        return unchanged(service, present, here, pause(service))
+        # A Service that has opted out, too, keeps what it has until the pause ends.
+        return unchanged(service, attachments, here, pause(service))
     try:
         objects = desired_objects(service, stated, observed, here)
         text = as_json(objects)
     except Refused as refused:
-        return unchanged(service, present, here, as_value(refused))
-    if present:
+        return unchanged(service, attachments, here, without_frames(refused))
+    if attachments:
         desired = {key_of(each): each for each in objects}
-        if forbidden := judge(service, not_judged_yet(present, desired), here):
+        if forbidden := judge(service, not_judged_yet(attachments, desired), here):
             # An update in place could be denied, by the admission of others, and leave what is forbidden where it is. A
             # delete can't: a Service's owner has no say in it. What is allowed now is made by the sync that it causes.
             kept = tuple([each for key, each in desired.items() if key not in forbidden])
             return Purged(kept, first(forbidden))
-    return Desired(objects, text, resync_after(service, objects, present, age))
+    return Desired(objects, text, resync_after(service, objects, attachments, age))
 
 
 def desired_objects(
@@ -126,39 +127,39 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
 
 
 def unchanged(
-    service: Service, present: Mapping[Key, Attachment], policy: NamespacePolicy, refused: Refused
+    service: Service, attachments: Mapping[Key, Attachment], policy: NamespacePolicy, refused: Refused
 ) -> Unchanged | Purged:
     """Return the decision to change nothing; or to remove those of the objects that the policy forbids.
 
     Once they are removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
-    forbidden = judge(service, present, policy)
+    forbidden = judge(service, attachments, policy)
     if not forbidden:
         return Unchanged(refused)
-    kept = [record_of(each) for key, each in present.items() if key not in forbidden]
+    kept = [record_of(each) for key, each in attachments.items() if key not in forbidden]
     return Purged(tuple([each for each in kept if each is not None]), first(forbidden), refused)
 
 
-def not_judged_yet(present: Mapping[Key, Attachment], desired: Mapping[Key, Object]) -> dict[Key, Attachment]:
+def not_judged_yet(attachments: Mapping[Key, Attachment], desired: Mapping[Key, Object]) -> dict[Key, Attachment]:
     """Return the objects that the policy has still to allow: others than those that are desired as they were.
 
     What has no record was never answered with: it is adopted, in place.
     """
     return {
         key: each
-        for key, each in present.items()
+        for key, each in attachments.items()
         if has_record(each) and not (key in desired and is_recorded_as(each, desired[key]))
     }
 
 
-def judge(service: Service, present: Mapping[Key, Attachment], policy: NamespacePolicy) -> dict[Key, Problem]:
+def judge(service: Service, attachments: Mapping[Key, Attachment], policy: NamespacePolicy) -> dict[Key, Problem]:
     """Return which of the objects may not stay, and why."""
     forbidden = {}
-    for key, each in present.items():
+    for key, each in attachments.items():
         try:
             check_observed(service, each, policy)
         except Problem as problem:
-            forbidden[key] = as_value(problem)
+            forbidden[key] = without_frames(problem)
     return forbidden
 
 
@@ -173,7 +174,7 @@ def pause(service: Service) -> Refused:
     return Refused(429, [problem], retry_after=spread(service, PAUSE_SECONDS))
 
 
-def resync_after(service: Service, objects: tuple[Object, ...], present: Collection[Key], age: float) -> int:
+def resync_after(service: Service, objects: tuple[Object, ...], attachments: Collection[Key], age: float) -> int:
     """Return after how many seconds the Service is to be synced again.
 
     When all objects are there, that is after some minutes: changed settings have to reach them. When one isn't there
@@ -181,7 +182,7 @@ def resync_after(service: Service, objects: tuple[Object, ...], present: Collect
     again. A create can also fail for long, because of a quota or a name that is taken. So the older the Service is, the
     longer the next try waits: many that fail must not hold up the others.
     """
-    if present and all(key_of(each) in present for each in objects):
+    if attachments and all(key_of(each) in attachments for each in objects):
         return spread(service, RESYNC_SECONDS)
     later = int(age / 4)
     if later < RESYNC_SECONDS.start:

@@ -21,7 +21,7 @@ E = TypeVar("E", bound=Exception)
 
 
 class Reason(StrEnum):
-    """Why a request is refused, or an Ingress removed, for logs and metrics. REASONS says what each means."""
+    """Why a request is refused, or what was made is removed, for logs and metrics. REASONS says what each means."""
 
     AMBIGUOUS_PORT = "ambiguous-port"
     ANNOTATION_NOT_ALLOWED = "annotation-not-allowed"
@@ -142,7 +142,7 @@ REASONS = {
 """What each reason means, and what to do about it, for the docs and for `ingress-manager explain`."""
 
 
-def as_value(error: E) -> E:
+def without_frames(error: E) -> E:
     """Return an exception that is kept, as a value: without the frames it was raised in.
 
     They hold the whole request, and what they hold holds the exception. Only Python's garbage collector would free
@@ -181,7 +181,7 @@ class Refused(Exception):  # noqa: N818 - a Service is refused; that is no error
     ) -> None:
         super().__init__("; ".join(problem.sentence for problem in problems))
         self.status = status
-        self.problems = tuple(map(as_value, problems))
+        self.problems = tuple(map(without_frames, problems))
         self.more = more
         self.retry_after = retry_after
 

@@ -7,7 +7,7 @@ import msgspec
 
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import ONE_ROUTE, Route, Stated
-from ingress_manager.core.copying import ADDED, NOT_COPIED, copied_annotations, keys_not_copied, read_from_routes
+from ingress_manager.core.copying import ADDED, NOT_COPIED, copied_annotations, for_httproutes, keys_not_copied
 from ingress_manager.core.errors import Problem, Problems, Refused
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import INGRESS, NamespacePolicy
@@ -84,8 +84,8 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
     tls = (stated.tls_secret is not None or policy.tls.enabled) if stated.tls is None else stated.tls
     parent = choose_parent(stated, policy, tls, problems)
     present = service.metadata.annotations or {}
-    copied = copied_annotations(present, policy.copied, policy.added, problems)
-    annotations = with_added(copied, policy.added if tls else policy.annotations, present)
+    copied = copied_annotations(present, policy.copied, policy.added_with_tls, problems)
+    annotations = with_added(copied, policy.added_with_tls if tls else policy.annotations, present)
     rules = choose_rules(service, stated, policy, problems)
     if problems.kept:
         if NOT_COPIED in annotations:
@@ -102,7 +102,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
         tls=tls,
         tls_secret=stated.tls_secret or policy.default_secret(service.metadata.name),
         parent=parent,
-        route_annotations=with_added(read_from_routes(copied), policy.annotations, present) if parent else {},
+        route_annotations=with_added(for_httproutes(copied), policy.annotations, present) if parent else {},
         main_host=choose_main_host(service, stated, policy) if parent else "",
     )
 

@@ -28,7 +28,7 @@ DECORATOR = "metacontroller.k8s.io/decorator-controller"
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """What a policy can forbid in an object, as the hook answered with it."""
+    """What a policy can forbid in an object, as the hook answered with it: enough to compare, and read fast."""
 
     metadata: AttachmentMeta
     spec: Any
@@ -39,7 +39,10 @@ _records = msgspec.json.Decoder(Record)
 
 
 def check_observed(service: Service, observed: Attachment, policy: NamespacePolicy) -> None:
-    """Raise Problem when `observed`, which was made for `service`, may not stay."""
+    """Raise Problem when `observed`, which was made for `service`, may not stay.
+
+    Judged is its record. Where somebody has made that unreadable, it is the object itself, but for its annotations.
+    """
     if service.spec.type == "ExternalName":
         raise refusals.external_name()
     records = _ingresses if isinstance(observed, Ingress) else _httproutes
@@ -96,7 +99,7 @@ def is_recorded_as(observed: Attachment, desired: Object) -> bool:
 
 
 def record_of(observed: Attachment) -> Object | None:
-    """Return the object as the hook answered with it; None when that can't be read."""
+    """Return the whole object as the hook answered with it, to answer with it again; None when that can't be read."""
     try:
         recorded: Object = msgspec.json.decode((observed.metadata.annotations or {}).get(LAST_APPLIED, ""), type=Object)
     except (msgspec.DecodeError, RecursionError):
@@ -120,7 +123,7 @@ def check_annotations(recorded: Attachment, observed: Attachment, policy: Namesp
     `recorded` is the object as the hook answered with it, `observed` as it is now.
     """
     annotations, present = recorded.metadata.annotations or {}, observed.metadata.annotations or {}
-    added, settings = annotations.get(ADDED, "").split(", "), policy.added
+    added, settings = annotations.get(ADDED, "").split(", "), policy.added_with_tls
     for key, value in annotations.items():
         if key in present and key not in added and not key.startswith(OTHERS_PREFIXES):
             if key not in settings:

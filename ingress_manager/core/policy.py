@@ -172,9 +172,9 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     path_types: tuple[str, ...]
     tls: Tls
     annotations: Mapping[str, str]
-    """Those that the administrator adds to every Ingress."""
+    """Those that the administrator adds to every Ingress and HTTPRoute."""
 
-    added: Mapping[str, str]
+    added_with_tls: Mapping[str, str]
     """Those that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
 
     copied: Mapping[str, Limit]
@@ -238,7 +238,7 @@ def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
         path_types=policy.path_types,
         tls=tls,
         annotations=annotations,
-        added={**annotations, **tls.annotations},
+        added_with_tls={**annotations, **tls.annotations},
         copied=policy.copied,
         outputs=policy.outputs if stated.outputs is UNSET else stated.outputs,
         gateway=policy.gateway,

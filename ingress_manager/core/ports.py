@@ -9,11 +9,10 @@ from ingress_manager.core.kubernetes import Service, ServicePort
 
 
 def choose_ports(service: Service, stated: Stated, problems: Problems) -> dict[str | None, int]:
-    """Return the number of each port that the routes state, by its name or number; by None, that of those that state
-    none.
+    """Return the number of the port of each route, by what the route states: a name, a number, or None for nothing.
 
-    A port that the Service doesn't have is left out. So is None when that port can't be chosen; the reason is then
-    added to `problems`.
+    Left out is a name or a number that the Service doesn't have, of which the caller tells; and None when no port can
+    be chosen, the reason of which is added to `problems`.
     """
     tcp = [port for port in service.ports if port.protocol == "TCP"]
     ports: dict[str | None, int] = {}

@@ -59,7 +59,7 @@ def sentence_of(mismatch: Mismatch, stated: Any, written: Any) -> str:
 
     `stated` are all the settings, `written` the same with every scalar as text.
     """
-    at = ""
+    at = key = ""
     for step in mismatch.path:
         if isinstance(stated, dict):
             key = list(written)[list(stated).index(step)]

@@ -77,7 +77,8 @@ def type_of(type_: type[msgspec.Struct]) -> Type:
 def fit(stated: Any, type_: Type, found: list[Mismatch], path: Path = ()) -> Any:
     """Return the value without what differs, which msgspec can convert, or LEFT_OUT; add each mismatch to `found`.
 
-    A list is left out as a whole, so that what is said of its items later has their numbers.
+    So {"host": 1, "hosts": ["a", 2], "class": "b"} becomes {"class": "b"}, with two mismatches. A list is left out as a
+    whole, so that what is said of the items of others later has their numbers.
     """
     types = list(alternatives(type_))
     for each in types:

@@ -98,7 +98,7 @@ def copied(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tu
     """Yield those annotations of an Ingress that the settings let a Service ask for."""
     for key, value in annotations.items():
         # A command can't show a person what isn't printable.
-        if key in here.copied and key not in here.added and value.isprintable():
+        if key in here.copied and key not in here.added_with_tls and value.isprintable():
             try:
                 check_copied(key, value, here.copied)
             except Problem:

@@ -117,7 +117,7 @@ def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, 
     for key, value in copied(made.annotations).items():
         if key in here.copied:
             wanted[key] = value
-        elif key not in here.added:
+        elif key not in here.added_with_tls:
             migration.messages.append(
                 about(item, f"{key}: {value}: the settings don't let it be copied: see copyAnnotations and annotations")
             )
