@@ -115,6 +115,8 @@ def test_what_annotations_ask_for_is_what_was_asked_for() -> None:
 CASE = cases.ADOPTIONS / "hosts"
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
 
+Apply = Callable[..., Ended]
+
 
 def objects(case: Path = CASE, **changes: Any) -> dict[str, Any]:
     """Return what kubectl answers when it is asked for the Services and Ingresses of a case."""
@@ -155,7 +157,7 @@ def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:
     assert ended.err == f"{DEFAULTS}--accept-changes spec.tsl has no effect: this field would stay as it is.\n"
 
 
-def test_an_ingress_that_is_ingress_managers_already_is_left_alone(tmp_path: Path) -> None:
+def test_an_ingress_that_is_ingress_managers_already_is_left_alone(apply: Apply) -> None:
     found = objects()
     ingress, owner = found["items"][1], found["items"][0]["metadata"]
     reference = {"apiVersion": "v1", "kind": "Service", "name": "hosts", "uid": owner["uid"], "controller": True}
@@ -163,9 +165,11 @@ def test_an_ingress_that_is_ingress_managers_already_is_left_alone(tmp_path: Pat
         "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"},
         "ownerReferences": [reference],
     }
-    (tmp_path / "dump.json").write_text(json.dumps(found))
-    ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json")
+    ended = run("adopt", "team-a/hosts", "-f", "-", stdin=json.dumps(found))
     assert ended == (0, "", f"{DEFAULTS}team-a/hosts: is ingress-manager's already\n")
+    cluster = Cluster("", found=found)
+    assert apply(cluster) == (0, "", "team-a/hosts: is ingress-manager's already\n")
+    assert cluster.calls == ["get services,ingresses"]
 
 
 @pytest.mark.parametrize(
@@ -190,9 +194,6 @@ def test_wrong_use_is_told_with_exit_status_2(reason: str, arguments: list[str],
 
 EVENT = "1 Sync error: … Ingress team-a/hosts is in the way: …\n"
 AGAIN = EVENT.replace("1", "2", 1)
-
-
-Apply = Callable[..., Ended]
 
 
 class Cluster:
