@@ -74,3 +74,9 @@ def test_a_mismatch_is_found_where_msgspec_refuses_and_what_is_left_it_takes(typ
     else:
         assert found == []
         assert msgspec.convert(left, type_) == converted
+
+
+def test_a_key_that_is_no_text_is_a_mismatch_of_an_object_which_may_have_other_fields() -> None:
+    found: list[Mismatch] = []
+    assert fit({**RIGHT, 7: 1, "status": {}}, type_of(Service), found) == RIGHT
+    assert found == [Mismatch((7,), "key")]
