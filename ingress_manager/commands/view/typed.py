@@ -55,11 +55,10 @@ def _sentence(item: Item, mismatch: Mismatch) -> str:
 
 
 def _wrong(mismatch: Mismatch) -> str:
+    # The keys of what was read are text, in YAML as in JSON.
     path = "".join(_steps(mismatch))
     if mismatch.sort == "missing":
         return f"{f'{path}.{mismatch.right[0]}'.lstrip('.')} is missing"
-    if mismatch.sort == "key":
-        return f"{path.lstrip('.')}: a key must be text; put it in quotes"
     is_ = VALUES.get(type(mismatch.stated), "null")
     return f"{path.lstrip('.')}: must be {' or '.join(mismatch.right)}, not {is_}"
 
