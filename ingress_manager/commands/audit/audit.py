@@ -14,12 +14,10 @@ from ingress_manager.commands.audit.claims import Collision, clashes, collisions
 from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import (
-    HTTPROUTE,
-    INGRESS,
-    SERVICE,
     UNKNOWN,
     Known,
     ObjectView,

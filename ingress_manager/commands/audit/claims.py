@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.view.look import INGRESS, ObjectView
+from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
+from ingress_manager.commands.view.look import ObjectView
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.exposure import as_prefix, location
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, IngressSpec, RouteMatch, RouteRule
 
 NGINX, TRAEFIK = "ingress-nginx", "Traefik"
-SERVICE, SECRET = "Service", "Secret"
+SECRET = "Secret"  # noqa: S105 - a kind
 
 
 class Claim(NamedTuple):

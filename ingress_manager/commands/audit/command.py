@@ -11,16 +11,12 @@ from ingress_manager.commands.audit.kinds import Effect, FindingKind, Severity
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import FORMATS, effects, findings
 from ingress_manager.commands.printing.console import note, show, waiting
-from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
-from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.options import Options, Source, settings_of, settings_option, source_options
-from ingress_manager.commands.view.look import HTTPROUTE, INGRESS, SERVICE, Known
+from ingress_manager.commands.reading.options import Options, Source, settings_option, source_options
+from ingress_manager.commands.reading.settings import policy_of_file
+from ingress_manager.commands.view.cluster import read_objects, read_policy
+from ingress_manager.commands.view.look import Known
 from ingress_manager.core.policy import Policy
-
-RESOURCES = {INGRESS: "ingresses.networking.k8s.io", HTTPROUTE: "httproutes.gateway.networking.k8s.io"}
-PLURAL = {INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes"}
-BOTH = "`kubectl get services,ingresses` prints both."
 
 COLOURS: dict[str, dict[str, Any]] = {
     Severity.ERROR: {"fg": "red"},
@@ -79,8 +75,8 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
     for kind in only:
         if kind not in kinds:
             raise click.UsageError(f"--only {kind} is for an audit {'with' if new is None else 'without'} --settings")
-    proposed = None if new is None else settings_of(new)
-    manifests, known = what_is_there(source)
+    proposed = None if new is None else policy_of_file(new)
+    manifests, known = read_objects(source)
     with waiting(f"judging {len(manifests.items)} objects"):
         if proposed is None:
             wrong = print_findings(source, manifests, known, output, only)
@@ -92,33 +88,9 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
     context.exit(COULD_NOT_LOOK if known.unknown else 1 if wrong else 0)
 
 
-def what_is_there(source: Source) -> tuple[Manifests, Known]:
-    """Return what there is, as far as the user may read it. Raises click.UsageError, and KubectlFailed for Services."""
-    known = Known()
-    if source.files:
-        manifests = source.read("")
-        if not any(manifests.of_kind(SERVICES)):
-            known.unknown[SERVICE] = f"Services could not be looked at: there is none in what was read; {BOTH}"
-        if not any(manifests.of_kind(INGRESSES)):
-            note(f"There is no Ingress in what was read; {BOTH}")
-        return manifests, known
-    manifests = Manifests()
-    for kind, resource in RESOURCES.items():
-        try:
-            manifests.extend(source.read(resource))
-        except KubectlFailed as failed:
-            if kind == HTTPROUTE and failed.is_unknown_kind:
-                known.httproutes = False
-            else:
-                known.unknown[kind] = f"{PLURAL[kind]} could not be looked at: {failed.message}"
-    # Last: the Ingress of a Service that is made meanwhile must not be taken for one whose Service is gone.
-    manifests.extend(source.read("services"))
-    return manifests, known
-
-
 def print_findings(source: Source, manifests: Manifests, known: Known, output: str, only: Collection[str]) -> int:
     """Print what needs a person; return how much that is."""
-    policy = policy_of(source, known)
+    policy = read_policy(source, known, "--current-settings")
     if policy.paused:
         note("The settings pause ingress-manager: nothing changes until `paused` is false, but for what is forbidden.")
     audited = audit_of(manifests.items, policy, known)
@@ -141,23 +113,6 @@ def print_plan(manifests: Manifests, known: Known, policy: Policy, output: str, 
     for text in effects(would, output, paint):
         click.echo(text, nl=False)
     return removed + show(would.invalid)
-
-
-def policy_of(source: Source, known: Known) -> Policy:
-    """Return the settings that hold. Those of the cluster that can't be read are noted as unknown."""
-    if source.settings is None and source.files:
-        note("With the default settings; --current-settings FILE takes others.")
-        return Policy()
-    if source.settings is not None:
-        return source.policy()
-    try:
-        return source.policy_of_the_cluster()
-    except KubectlFailed as failed:
-        known.unknown["settings"] = (
-            "The settings could not be looked at, and the defaults were taken in their place; "
-            f"--current-settings names others: {failed.message}"
-        )
-        return Policy()
 
 
 def paint(text: str, role: str) -> str:

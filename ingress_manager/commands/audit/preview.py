@@ -11,9 +11,10 @@ from difflib import unified_diff
 from ingress_manager.commands.audit.kinds import Effect
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import becomes, stated
-from ingress_manager.commands.view.look import SERVICE, Known, ObjectView, ServiceView, View, is_being_deleted, look
+from ingress_manager.commands.view.look import Known, ObjectView, ServiceView, View, is_being_deleted, look
 from ingress_manager.commands.view.merge import same
 from ingress_manager.core.decide import Desired, Purged, Unchanged, decide
 from ingress_manager.core.errors import Reason

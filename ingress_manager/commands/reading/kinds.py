@@ -1,5 +1,11 @@
-"""The kinds of objects that commands go by, each with its apiVersion."""
+"""The kinds of objects that commands go by."""
+
+SERVICE, INGRESS, HTTPROUTE = "Service", "Ingress", "HTTPRoute"
 
 SERVICES = "v1/Service"
 INGRESSES = "networking.k8s.io/v1/Ingress"
 HTTPROUTES = "gateway.networking.k8s.io/v1/HTTPRoute"
+"""Each with its apiVersion, as `Item.kind` has it."""
+
+RESOURCES = {INGRESS: "ingresses.networking.k8s.io", HTTPROUTE: "httproutes.gateway.networking.k8s.io"}
+"""As kubectl is asked for them. It may know other Ingresses and HTTPRoutes, too."""

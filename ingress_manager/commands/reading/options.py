@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -12,11 +11,17 @@ from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.objects import FORMATS
 from ingress_manager.commands.reading.files import read_files
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import Manifests, read
-from ingress_manager.commands.reading.settings import DEPLOYMENT, NAMESPACE, configmap_of, text_of
-from ingress_manager.core import settings
-from ingress_manager.core.errors import SettingsError
+from ingress_manager.commands.reading.manifests import Manifests
+from ingress_manager.commands.reading.settings import (
+    DEPLOYMENT,
+    NAMESPACE,
+    configmap_of,
+    policy_of_file,
+    policy_of_text,
+    text_of,
+)
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import FILE_VARIABLE
 from ingress_manager.core.text import is_seen, quoted
 
 Options = tuple[Callable[[Any], Any], ...]
@@ -65,18 +70,12 @@ class Source:
         return self.kubectl.get(resources, *(["--all-namespaces"] if self.all_namespaces else where))
 
     def policy(self, *, guess: bool = True) -> Policy:
-        """Return the settings, and say on standard error which they are unless --settings says it.
+        """Return the settings as `stated_policy` does, or the defaults where those of the cluster can't be read.
 
-        Those of the cluster may not be for the user to read: the defaults then hold, unless `guess` is false. Raises
-        click.UsageError when the settings can't be used, or not be known.
+        With `guess` false, click.UsageError is raised then.
         """
-        if self.settings is not None:
-            return settings_of(self.settings)
-        if self.files:
-            note("With the default settings; --settings FILE takes others.")
-            return Policy()
         try:
-            return self.policy_of_the_cluster()
+            return self.stated_policy()
         except KubectlFailed as failed:
             if not guess:
                 raise click.UsageError(
@@ -85,8 +84,17 @@ class Source:
             note(f"With the default settings, because those of the cluster can't be read: {failed.message}")
             return Policy()
 
-    def policy_of_the_cluster(self) -> Policy:
-        """Return the settings that the hook of the cluster has. Raises KubectlFailed and click.UsageError."""
+    def stated_policy(self, option: str = "--settings") -> Policy:
+        """Return the settings that `option` names, else the defaults for files, else those of the cluster's hook.
+
+        It says on standard error which they are unless the option does. Raises KubectlFailed when those of the cluster
+        can't be read, and click.UsageError when what was read can't be used.
+        """
+        if self.settings is not None:
+            return policy_of_file(self.settings)
+        if self.files:
+            note(f"With the default settings; {option} FILE takes others.")
+            return Policy()
         inside = f"--namespace={NAMESPACE}"
         deployment = self.kubectl.get_one(f"deployment/{DEPLOYMENT}", inside)
         name = configmap_of(deployment)
@@ -94,31 +102,7 @@ class Source:
             raise KubectlFailed(f"the Deployment {NAMESPACE}/{DEPLOYMENT} mounts no ConfigMap")
         configmap = self.kubectl.get_one(f"configmap/{name}", inside)
         note(f"With the settings of the ConfigMap {NAMESPACE}/{name}.")
-        return parsed(text_of(configmap) or "", f"ConfigMap {NAMESPACE}/{name}")
-
-
-def settings_of(path: str) -> Policy:
-    """Return what a settings file states, or the settings in the manifest of a ConfigMap. Raises click.UsageError."""
-    return parsed(settings_text(path), f"settings file {path}")
-
-
-def settings_text(path: str) -> str:
-    """Return the text of a settings file, or the one in the manifest of a ConfigMap. Raises click.UsageError."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"the settings file {path} can't be read: {error}") from error
-    for item in read(text, path).of_kind("v1/ConfigMap"):
-        text = text_of(item) or text
-    return text
-
-
-def parsed(text: str, origin: str) -> Policy:
-    """Return the settings that a text states. Raises click.UsageError, which names their origin."""
-    try:
-        return settings.parse(text)
-    except SettingsError as error:
-        raise click.UsageError(f"{origin}: {error}") from error
+        return policy_of_text(text_of(configmap) or "", f"ConfigMap {NAMESPACE}/{name}")
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
@@ -127,7 +111,7 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
         name,
         "settings",
         metavar="FILE",
-        envvar=settings.FILE_VARIABLE,
+        envvar=FILE_VARIABLE,
         show_envvar=True,
         help=f"The administrator's settings, or the ConfigMap with them. Without: {without}.",
     )

@@ -1,12 +1,17 @@
-"""The administrator's settings as they are in a cluster: a ConfigMap that the hook's Deployment mounts.
+"""The administrator's settings: in a file, and as they are in a cluster, a ConfigMap that the hook's Deployment mounts.
 
 kustomize ends its name with a hash of its content, so that only the Deployment says which one holds.
 """
 
+from pathlib import Path
+
+import click
 import msgspec
 
-from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.core.errors import Problem
+from ingress_manager.commands.reading.manifests import Item, read
+from ingress_manager.core import settings
+from ingress_manager.core.errors import Problem, SettingsError
+from ingress_manager.core.policy import Policy
 from ingress_manager.core.syntax import check_name
 
 NAMESPACE = "ingress-manager"
@@ -55,3 +60,27 @@ def text_of(configmap: Item) -> str | None:
     data = configmap.object.get("data")
     text = data.get(KEY) if isinstance(data, dict) else None
     return text if isinstance(text, str) else None
+
+
+def policy_of_file(path: str) -> Policy:
+    """Return what a settings file states, or the settings in the manifest of a ConfigMap. Raises click.UsageError."""
+    return policy_of_text(text_of_file(path), f"settings file {path}")
+
+
+def text_of_file(path: str) -> str:
+    """Return the text of a settings file, or the one in the manifest of a ConfigMap. Raises click.UsageError."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"the settings file {path} can't be read: {error}") from error
+    for item in read(text, path).of_kind("v1/ConfigMap"):
+        text = text_of(item) or text
+    return text
+
+
+def policy_of_text(text: str, origin: str) -> Policy:
+    """Return the settings that a text states. Raises click.UsageError, which names their origin."""
+    try:
+        return settings.parse(text)
+    except SettingsError as error:
+        raise click.UsageError(f"{origin}: {error}") from error

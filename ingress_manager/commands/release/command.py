@@ -6,13 +6,11 @@ from ingress_manager.commands.plans.carrying_out import carry_out, plan_options,
 from ingress_manager.commands.plans.plan import script, without_events
 from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import comment
-from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.kinds import HTTPROUTE, RESOURCES, SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, Source, with_source
 from ingress_manager.commands.release.releases import release as releases_of
-
-HTTPROUTES = "httproutes.gateway.networking.k8s.io"
 
 
 @click.command(short_help="Give Ingresses back as they are, unmanaged.")
@@ -41,7 +39,8 @@ def release(
     if not source.files:
         for namespace in sorted({item.namespace for item in services}):
             # Whoever can't see them must not release their Service: they would be deleted.
-            manifests.extend(source.kubectl.get_if_known(HTTPROUTES, f"--namespace={namespace}") or Manifests())
+            found = source.kubectl.get_if_known(RESOURCES[HTTPROUTE], f"--namespace={namespace}")
+            manifests.extend(found or Manifests())
     wrong = show(manifests.unreadable)
     for plan in releases_of(manifests, services):
         wrong += tell(plan)

@@ -3,6 +3,7 @@
 import click
 
 from ingress_manager.commands.printing.console import show
+from ingress_manager.commands.reading.kinds import HTTPROUTE, RESOURCES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import CLUSTER, FILES, Source, with_source
 from ingress_manager.commands.uninstall_plan.plan import lines
@@ -10,7 +11,7 @@ from ingress_manager.commands.uninstall_plan.plan import uninstall_plan as plan_
 
 DECORATORS = "decoratorcontrollers.metacontroller.k8s.io"
 OPTIONAL = (
-    "httproutes.gateway.networking.k8s.io",
+    RESOURCES[HTTPROUTE],
     DECORATORS,
     "compositecontrollers.metacontroller.k8s.io",
 )

@@ -9,15 +9,13 @@ from enum import Enum
 from typing import Any, Final
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
+from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES, INGRESS, INGRESSES, SERVICE, SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed, typed
 from ingress_manager.core.decide import Decision, Desired, Unchanged, decide, judge, refusal_of
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
 from ingress_manager.core.policy import Policy, in_namespace
-
-SERVICE, INGRESS, HTTPROUTE = "Service", "Ingress", "HTTPRoute"
 
 TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
     INGRESSES: (INGRESS, Ingress),
@@ -27,7 +25,11 @@ TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
 
 
 class Unknown(Enum):
-    """What stands in the place of something that could not be read."""
+    """What stands in the place of something that could not be read.
+
+    So `X | Unknown | None` is an X that is there, UNKNOWN where nobody can say whether there is one, or None where it
+    is known that there is none.
+    """
 
     UNKNOWN = "unknown"
 
@@ -37,7 +39,12 @@ UNKNOWN: Final = Unknown.UNKNOWN
 
 @dataclass(slots=True)
 class Known:
-    """How far one could look."""
+    """How far one could look.
+
+    A kind is unknown, and not empty, when its objects could not be read, or when what was read need not hold them. The
+    API server's answer holds all there are. A dump in files may have been made without a kind, so that one of which it
+    holds no object is unknown. Ingresses and HTTPRoutes alone are taken for absent there: Services can be judged so.
+    """
 
     unknown: dict[str, str] = field(default_factory=dict)
     """What could not be read, Service, Ingress, HTTPRoute or "settings", with the sentence that says why."""
