@@ -8,11 +8,12 @@ from typing import Any
 
 from devcluster import overlay
 from devcluster.api import INGRESSES, SERVICES, Api, ApiError, Object, path_of, wait_for
+from ingress_manager.core.observed import DECORATOR
 
 STRANGER, OWNED = "policy-probe", "policy-probe-owned"
 """An Ingress that nothing has made, and one that a Service owns."""
 
-OURS = {"annotations": {"metacontroller.k8s.io/decorator-controller": overlay.CONTROLLER}}
+OURS = {"annotations": {DECORATOR: overlay.CONTROLLER}}
 OPTED_IN = {"annotations": {"ingress/http": "true"}}
 DEEP = functools.reduce(lambda inner, _: {"f:a": inner}, range(9), dict[str, Any]())
 

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
+
 Object = dict[str, Any]
 NAME = "ingress-manager"
 INGRESSES = "Ingress.networking.k8s.io/v1"
@@ -41,13 +43,13 @@ def by_name(objects: list[Object]) -> dict[str, Object]:
 
 def as_created(desired: Object, parent: Object) -> Object:
     """Return `desired` as it is observed once Metacontroller and the API server have made it."""
-    annotations = {**desired["metadata"].get("annotations", {}), "metacontroller.k8s.io/decorator-controller": NAME}
+    annotations = {**desired["metadata"].get("annotations", {}), DECORATOR: NAME}
     applied = {**desired, "metadata": {**desired["metadata"], "annotations": annotations}}
     metadata = {
         **desired["metadata"],
         "uid": "99999999-2222-3333-4444-555555555555",
         "resourceVersion": "42",
-        "annotations": {**annotations, "metacontroller.k8s.io/last-applied-configuration": json.dumps(applied)},
+        "annotations": {**annotations, LAST_APPLIED: json.dumps(applied)},
         "ownerReferences": [
             {
                 "apiVersion": parent["apiVersion"],

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from devcluster.api import Api, ApiError, Object, Resource
 from devcluster.standin.contract import SyncError
 from devcluster.standin.objects import ObjectMap, group_key, name_of
-from ingress_manager.commands.view import merge
+from devcluster.standin.updating import updated, with_last_applied
+from ingress_manager.commands.view.merge import same
 
 log = logging.getLogger(__name__)
 
@@ -30,12 +31,12 @@ def manage(api: Api, methods: Mapping[Resource, str], parent: Object, observed: 
                 _delete(api, resource, before[name])
             except ApiError as error:
                 errors.append(f"can't delete {resource.kind} {name}: {error}")
-        for name, wanted in after.items():
+        for name, each in after.items():
             try:
                 if name in before:
-                    _update(api, resource, methods[resource], before[name], wanted)
+                    _update(api, resource, methods[resource], before[name], each)
                 else:
-                    _create(api, resource, parent, wanted)
+                    _create(api, resource, parent, each)
             except (ApiError, ValueError) as error:
                 errors.append(str(error))
     if errors:
@@ -57,7 +58,7 @@ def _delete(api: Api, resource: Resource, obj: Object) -> None:
 def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> None:
     log.info("create %s %s", resource.kind, name_of(desired))
     # Recorded before anything is added: later, only what the hook itself answered may be removed.
-    created = merge.with_last_applied(desired, desired)
+    created = with_last_applied(desired, desired)
     owners = created["metadata"].get("ownerReferences") or []
     if not any(owner["uid"] == parent["metadata"]["uid"] for owner in owners):
         created["metadata"]["ownerReferences"] = [*owners, _controller_reference(parent)]
@@ -66,14 +67,14 @@ def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> No
 
 
 def _update(api: Api, resource: Resource, method: str, observed: Object, desired: Object) -> None:
-    updated = merge.updated(observed, desired)
-    if merge.same(updated, observed) or "deletionTimestamp" in observed["metadata"]:
+    then = updated(observed, desired)
+    if same(then, observed) or "deletionTimestamp" in observed["metadata"]:
         return
     match method:
         case "InPlace":
             log.info("update %s %s", resource.kind, name_of(observed))
             with _harmless("NotFound", "Conflict"):  # it was changed meanwhile: the event causes another sync
-                api.update(resource, updated)
+                api.update(resource, then)
         case "Recreate":
             _delete(api, resource, observed)  # the event causes another sync, which creates it
         case _:

@@ -17,10 +17,9 @@ from devcluster.standin.contract import Hook, Spec, SyncAnswer, SyncError, TooMa
 from devcluster.standin.events import Recorder
 from devcluster.standin.informer import Handler, Informer, Informers
 from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of
+from devcluster.standin.updating import with_annotation
 from devcluster.standin.workqueue import WorkQueue
-from ingress_manager.commands.view import merge
-
-DECORATOR = "metacontroller.k8s.io/decorator-controller"
+from ingress_manager.core.observed import DECORATOR
 
 log = logging.getLogger(__name__)
 
@@ -166,6 +165,6 @@ class Controller:
                 raise SyncError("an attachment lacks apiVersion, kind or metadata.name")
             if not metadata.get("namespace") and "namespace" in parent["metadata"]:
                 metadata = metadata | {"namespace": parent["metadata"]["namespace"]}
-            signed = merge.with_annotation(attachment | {"metadata": metadata}, DECORATOR, self._name)
+            signed = with_annotation(attachment | {"metadata": metadata}, DECORATOR, self._name)
             desired[f"{attachment['kind']}.{attachment['apiVersion']}"][name_of(signed)] = signed
         return desired

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from devcluster.standin.updating import updated, with_annotation
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit import audit as audit_module
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
@@ -24,8 +25,8 @@ from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item, Origin, read
 from ingress_manager.commands.view.drift import differences
-from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR
-from ingress_manager.commands.view.merge import updated, with_annotation
+from ingress_manager.commands.view.managed import CONTROLLER
+from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests.commands.commands import Ended, kubectl_that_answers, run

@@ -1,7 +1,6 @@
 """The merge, by which `audit` knows what Metacontroller would change: it comes out as Metacontroller's does."""
 
 import copy
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,46 +157,9 @@ def test_what_was_never_applied_and_is_not_desired_stays(observed: Any, desired:
     assert all(merge.same(merged[key], observed[key]) for key in observed.keys() - desired.keys())
 
 
-# A whole object.
-
-DESIRED: dict[str, Any] = {"metadata": {"name": "shop", "labels": {"a": "1"}}, "spec": {"class": "nginx"}}
-STORED = merge.with_last_applied(DESIRED, DESIRED)
-STORED = STORED | {"metadata": STORED["metadata"] | {"uid": "u", "resourceVersion": "7"}, "status": {"ip": "1.2.3.4"}}
-
-
-def test_an_object_that_is_as_desired_is_not_changed() -> None:
-    assert merge.same(merge.updated(STORED, DESIRED), STORED)
-
-
-def test_system_fields_and_status_stay_as_observed_whatever_is_desired() -> None:
-    greedy = DESIRED | {
-        "metadata": DESIRED["metadata"] | {"uid": "x", "resourceVersion": "0", "generation": 9},
-        "status": {"ip": "6.6.6.6"},
-    }
-    updated = merge.updated(STORED, greedy)
-    assert (updated["metadata"]["uid"], updated["metadata"]["resourceVersion"]) == ("u", "7")
-    assert "generation" not in updated["metadata"]
-    assert updated["status"] == {"ip": "1.2.3.4"}
-    assert "status" not in merge.updated({"metadata": {}}, greedy)
-
-
-def test_the_annotation_records_what_was_applied_without_itself_in_the_bytes_that_go_writes() -> None:
-    desired = {"metadata": {"name": "b", "annotations": {LAST_APPLIED: "old", "x": "<é&>\u2028"}}, "a": 1}
-    updated = merge.updated({"metadata": {"name": "b"}}, desired)
-    assert updated["metadata"]["annotations"][LAST_APPLIED] == (
-        r'{"a":1,"metadata":{"annotations":{"x":"\u003cé\u0026\u003e\u2028"},"name":"b"}}'
-    )
-    assert json.loads(json.dumps(merge.last_applied(updated)))["metadata"]["annotations"] == {"x": "<é&>\u2028"}
-
-
-def test_what_is_no_longer_desired_goes_by_the_annotation() -> None:
-    updated = merge.updated(STORED, {"metadata": {"name": "shop"}})
-    assert ("spec" in updated, "labels" in updated["metadata"]) == (False, False)
-
-
 def test_an_annotation_that_is_not_json_is_an_error() -> None:
     with pytest.raises(ValueError, match="can't unmarshal"):
-        merge.updated({"metadata": {"annotations": {LAST_APPLIED: "{nonsense"}}}, DESIRED)
+        merge.last_applied({"metadata": {"annotations": {LAST_APPLIED: "{nonsense"}}})
 
 
 def test_1_and_1_point_0_and_true_are_not_the_same() -> None:

@@ -18,8 +18,7 @@ from devcluster.gateway import lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.commands.view.managed import DECORATOR
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.settings import FILE_VARIABLE
 from tests.e2e.objects import by_hand
 from tests.e2e.people import RIGHTS, mover

@@ -21,10 +21,10 @@ from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import routes_to, services_of
-from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR, is_labelled, is_made_for, marks, owners
+from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, marks, owners
 from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.kubernetes import IngressSpec, Object
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.policy import INGRESS, Policy, in_namespace
 from ingress_manager.core.text import listed, quoted

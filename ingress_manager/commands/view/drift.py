@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.managed import CONTROLLER, DECORATOR
+from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.commands.view.merge import last_applied, merge, same
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.text import quoted
 
 

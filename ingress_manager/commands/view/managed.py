@@ -9,10 +9,9 @@ from typing import Any
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.copying import ADDED, NOT_COPIED
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 
-DECORATOR = "metacontroller.k8s.io/decorator-controller"
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController."""
 
