@@ -17,7 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     # No deadline and no complaint about slow input: test machines are noisy, and the benchmark measures speed.
-    examples = 250 if config.getoption("--thorough") else 50
+    examples = 250 if config.getoption("--thorough") else 25
     settings.register_profile(
         "here", max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
