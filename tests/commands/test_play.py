@@ -42,8 +42,8 @@ from ingress_manager.core.settings import parse
 from ingress_manager.core.text import one_line
 from tests.commands.commands import run
 from tests.core import made_up
-from tests.core.test_cases import CASES
-from tools import cases, examples
+from tests.core.test_cases import ONE_OF_EACH
+from tools import examples
 
 GOOD = as_yaml(service({"ingress/http": "true"}))
 BAD = as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/host": "Shop", "ingress/hots": "a"}))
@@ -59,26 +59,17 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 # What is shown.
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+@pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda path: path.name)
 def test_what_is_shown_is_what_render_prints(case: Path) -> None:
     typed = (case / "service.yaml").read_text(encoding="utf-8")
     settings = (case / "settings.yaml").read_text(encoding="utf-8") if (case / "settings.yaml").exists() else ""
     result = play(typed, settings)
-    if cases.SETTINGS_REFUSED in cases.stated(case):
-        assert result.state == State.SETTINGS
-        [said] = (cases.stated(case)[cases.SETTINGS_REFUSED],)
-        assert "; ".join(mistake.sentence for mistake in result.mistakes) == said.strip()
-        return
-    rendered = render(read(typed, "service").items, unpaused(settings))
+    rendered = render(read(typed, "service").items, parse(settings))
     assert "---\n".join(made.text for made in result.objects) == "".join(printed(rendered.objects, "yaml"))
     told = [f"service:{shown.line}: {shown.about}: {shown.sentence}" for shown in result.mistakes]
     assert told == [str(finding) for finding in rendered.messages]
     states = {(False, False): State.NOTHING, (True, False): State.FINE}
     assert result.state == states.get((bool(result.objects), bool(told)), State.REFUSED)
-
-
-def unpaused(settings: str) -> Policy:
-    return parse(settings.replace("paused: true", ""))
 
 
 def test_all_there_is_to_say_stands_in_the_result() -> None:

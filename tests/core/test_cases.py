@@ -24,6 +24,10 @@ from ingress_manager.core.policy import Policy
 from tools import cases
 
 CASES = cases.cases_in(cases.CASES)
+ONE_OF_EACH = [
+    cases.CASES / name for name in ("every-annotation", "both-routes", "http-false", "every-problem-of-a-route-refused")
+]
+"""For what shows the hook's answer elsewhere: an Ingress, HTTPRoutes beside one, nothing, and several problems."""
 REFUSED: list[Object] = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
 
 
