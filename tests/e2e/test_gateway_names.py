@@ -24,7 +24,7 @@ from devcluster.control_plane import ControlPlane
 from devcluster.ports import ReservedPort
 from devcluster.processes import Processes
 from devcluster.programs import find_programs, find_traefik
-from ingress_manager.commands.audit.claims import TRAEFIK, collisions, names_of
+from ingress_manager.commands.audit.claims import TRAEFIK, names_of, upstream_collisions
 from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view.look import ObjectView, look
 from ingress_manager.core.policy import Policy
@@ -271,7 +271,7 @@ def test_what_traefik_takes_for_one_is_found_by_audit_and_denied_by_the_policy(
     assert {key: in_traefik(made) for key, made in objects.items()} == {
         key: {(kind, name) for kind, name in names if not HASHED.search(name)} for key, names in needed.items()
     }
-    found = [collision for collision in collisions(objects.values()) if TRAEFIK in collision.controllers]
+    found = [collision for collision in upstream_collisions(objects.values()) if TRAEFIK in collision.controllers]
     assert {(collision.kind, collision.name) for collision in found} == twice
 
     # Of those that need one name, the policy leaves those of one namespace.

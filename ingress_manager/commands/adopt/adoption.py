@@ -21,7 +21,7 @@ from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import routes_to, services_of
-from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, marks, owners
+from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, owners, patch_to_own
 from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
@@ -179,7 +179,7 @@ def steps(item: Item, service: Item, asked: Annotated, *, paused: bool) -> Itera
 
 def given(item: Item, service: Item, asked: Annotated) -> dict[str, Any]:
     """Return the merge patch that gives the Ingress to its Service, with the changes that are accepted."""
-    change: dict[str, Any] = {"metadata": marks(item, service)}
+    change: dict[str, Any] = {"metadata": patch_to_own(item, service)}
     if asked.changes and asked.ingress:
         before, after = item.object["spec"], asked.ingress["spec"]
         change["metadata"]["annotations"] |= asked.ingress["metadata"].get("annotations", {})
@@ -198,9 +198,9 @@ def notes(item: Item, service: Item, asked: Annotated) -> Iterator[str]:
             f"stays as it is, but if it is ever deleted, it comes back without {listed(left)}; the "
             "administrator can have them copied from the Service: see copyAnnotations"
         )
-    for made in asked.objects:
-        if made["kind"] != "Ingress":
-            yield f"its Service also gets the {made['kind']} {made['metadata']['name']}"
+    for desired in asked.objects:
+        if desired["kind"] != "Ingress":
+            yield f"its Service also gets the {desired['kind']} {desired['metadata']['name']}"
     yield from about_ingress(item)
     if asked.annotations:
         yield from about_service(service)

@@ -58,19 +58,19 @@ def annotated_for(spec: IngressSpec, annotations: Mapping[str, str], service: Se
     ]
     tls, secret = tls_of([route.host for route in routes if route.host], spec)
     ingress_class = spec.ingress_class_name or annotations.get(OLD_CLASS)
-    desired = annotations_for(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)
+    asking = annotations_for(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)
 
     also = changes_to(present, dict(copied(annotations, here)))
-    off: dict[str, str | None] = {key: None for key in present if key.startswith(PREFIX) and key not in desired}
-    anew = annotated_with(spec, annotations, service, policy, {**changes_to(present, desired), **off, **also})
+    off: dict[str, str | None] = {key: None for key in present if key.startswith(PREFIX) and key not in asking}
+    anew = annotated_with(spec, annotations, service, policy, {**changes_to(present, asking), **off, **also})
     as_it_is = annotated_with(spec, annotations, service, policy, also)
     suffices = read(present) and not as_it_is.refused and len(as_it_is.changes) <= len(anew.changes)
     return as_it_is if suffices else anew
 
 
-def changes_to(present: Mapping[str, str], desired: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the annotations that are desired and not yet there."""
-    return {key: value for key, value in desired.items() if present.get(key) != value}
+def changes_to(present: Mapping[str, str], asking: Mapping[str, str]) -> dict[str, str | None]:
+    """Return those of the annotations `asking` for something that are not yet there."""
+    return {key: value for key, value in asking.items() if present.get(key) != value}
 
 
 def annotated_with(
@@ -78,8 +78,8 @@ def annotated_with(
 ) -> Annotated:
     """Return what becomes of a Service whose annotations are changed."""
     merged: dict[str, Any] = {**(service.metadata.annotations or {}), **change}
-    stated = {key: value for key, value in merged.items() if value is not None}
-    metadata = msgspec.structs.replace(service.metadata, annotations=stated)
+    after = {key: value for key, value in merged.items() if value is not None}
+    metadata = msgspec.structs.replace(service.metadata, annotations=after)
     found = Annotated(change, decide(msgspec.structs.replace(service, metadata=metadata), NOTHING, policy))
     if found.ingress is None:
         return found
@@ -88,10 +88,10 @@ def annotated_with(
 
 def left_behind(annotations: Mapping[str, str], annotated: Annotated) -> list[str]:
     """Return those annotations of an Ingress, meant for a controller, that one made in its place would lack."""
-    made = annotated.ingress["metadata"].get("annotations", {}) if annotated.ingress else {}
+    desired = annotated.ingress["metadata"].get("annotations", {}) if annotated.ingress else {}
     # The old annotation of the class is said by spec.ingressClassName.
     meant = [key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and key != OLD_CLASS]
-    return sorted(key for key in meant if key not in made)
+    return sorted(key for key in meant if key not in desired)
 
 
 def copied(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tuple[str, str]]:

@@ -23,35 +23,37 @@ class Change:
     """What it is, and what it would become."""
 
 
-def changes(service: Service, stands: IngressSpec, annotations: Mapping[str, str], made: Object) -> Iterator[Change]:
-    """Yield what is different in the Ingress that ingress-manager makes, `made`, from the one that `stands`.
+def changes(
+    service: Service, observed: IngressSpec, annotations: Mapping[str, str], desired: Object
+) -> Iterator[Change]:
+    """Yield what is different in the Ingress that ingress-manager makes, `desired`, from the one that is `observed`.
 
-    `annotations` are those of the one that stands. Those that `made` lacks stay as they are.
+    `annotations` are those of the one that is observed. Those that `desired` lacks stay as they are.
     """
-    becomes = msgspec.convert(made["spec"], IngressSpec)
-    if stands.default_backend:
+    spec = msgspec.convert(desired["spec"], IngressSpec)
+    if observed.default_backend:
         yield Change(
             "spec.defaultBackend",
-            f"{_backend(stands.default_backend)} would get no more requests for hosts and paths that no rule names",
+            f"{_backend(observed.default_backend)} would get no more requests for hosts and paths that no rule names",
         )
-    if stands.ingress_class_name != becomes.ingress_class_name:
+    if observed.ingress_class_name != spec.ingress_class_name:
         old = annotations.get(OLD_CLASS)
         remark = f", as its annotation {OLD_CLASS} says; there has to be an IngressClass of that name" if old else ""
-        before, after = stands.ingress_class_name, becomes.ingress_class_name
+        before, after = observed.ingress_class_name, spec.ingress_class_name
         yield _change("spec.ingressClassName", _text(before), _text(after), remark=remark if old == after else "")
-    if (stands.tls or ()) != (becomes.tls or ()):
-        yield _change("spec.tls", _tls(stands.tls), _tls(becomes.tls))
-    yield from _rules(service, stands, becomes)
-    for key, value in made["metadata"].get("annotations", {}).items():
+    if (observed.tls or ()) != (spec.tls or ()):
+        yield _change("spec.tls", _tls(observed.tls), _tls(spec.tls))
+    yield from _rules(service, observed, spec)
+    for key, value in desired["metadata"].get("annotations", {}).items():
         if key not in {ADDED, NOT_COPIED} and annotations.get(key) != value:
             yield _change(f"metadata.annotations.{key}", _text(annotations.get(key)), quoted(value))
 
 
-def _rules(service: Service, stands: IngressSpec, becomes: IngressSpec) -> Iterator[Change]:
-    if list(map(_shape, stands.rules or ())) != list(map(_shape, becomes.rules or ())):
-        yield _change("spec.rules", _shapes(stands), _shapes(becomes))
+def _rules(service: Service, observed: IngressSpec, desired: IngressSpec) -> Iterator[Change]:
+    if list(map(_shape, observed.rules or ())) != list(map(_shape, desired.rules or ())):
+        yield _change("spec.rules", _shapes(observed), _shapes(desired))
         return
-    for (host, path), (_, other) in zip(stands.paths(), becomes.paths(), strict=True):
+    for (host, path), (_, other) in zip(observed.paths(), desired.paths(), strict=True):
         yield from _paths(service, f"{host}{path.path}", path, other)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ingress_manager.commands.audit import remedies
-from ingress_manager.commands.audit.claims import Collision, clashes, collisions
+from ingress_manager.commands.audit.claims import UpstreamCollision, claimed_twice, upstream_collisions
 from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
@@ -249,21 +249,21 @@ class Auditor:
 
     def _of_claims(self) -> Iterator[Finding]:
         objects = self._view.objects.values()
-        for clash in clashes(objects):
-            owner = self._view.owner_of(clash.younger)
+        for both in claimed_twice(objects):
+            owner = self._view.owner_of(both.younger)
             is_told = isinstance(owner, ServiceView) and has_placeholder(owner, self._view.policy)
-            claims = [str(claim) for claim in clash.claims if not (is_told and claim.host == PLACEHOLDER)]
-            if claims and (clash.younger.looks_ours or clash.older.looks_ours):
-                age = "is older" if clash.older.born[0] < clash.younger.born[0] else "is as old"
-                sentence = f"{clash.older} {age}, and claims {listed(claims)}, too"
+            claims = [str(claim) for claim in both.claims if not (is_told and claim.host == PLACEHOLDER)]
+            if claims and (both.younger.looks_ours or both.older.looks_ours):
+                age = "is older" if both.older.born[0] < both.younger.born[0] else "is as old"
+                sentence = f"{both.older} {age}, and claims {listed(claims)}, too"
                 yield Finding(
-                    FindingKind.CLAIMED_TWICE, clash.younger.item, sentence, self._of_another_host(clash.younger)
+                    FindingKind.CLAIMED_TWICE, both.younger.item, sentence, self._of_another_host(both.younger)
                 )
-        yield from filter(None, map(self._of_one_name, collisions(objects)))
+        yield from filter(None, map(self._of_one_name, upstream_collisions(objects)))
 
-    def _of_one_name(self, collision: Collision) -> Finding | None:
-        made, other, what = collision.younger, collision.other, collision.kind
-        item, command = made.item, self._of_another_host(made)
+    def _of_one_name(self, collision: UpstreamCollision) -> Finding | None:
+        younger, other, what = collision.younger, collision.other, collision.kind
+        item, command = younger.item, self._of_another_host(younger)
         if collision.kind == SERVICE:
             service = self._view.services.get(collision.one) or self._view.services.get(collision.other)
             if not service:
@@ -273,7 +273,7 @@ class Auditor:
         elif collision.kind == INGRESS:
             what = "a route of Ingress"
         else:
-            command = remedies.edit(self._mended_in(made))
+            command = remedies.edit(self._mended_in(younger))
         where = " and ".join(collision.controllers)
         sentence = f"{collision.name} is the name of {what} {other}, too, in {where}"
         return Finding(FindingKind.UPSTREAM_COLLISION, item, sentence, command)

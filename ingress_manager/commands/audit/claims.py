@@ -46,7 +46,7 @@ class Name(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class ClaimedTwice:
     """What a younger object and an older one both claim."""
 
     younger: ObjectView
@@ -55,7 +55,7 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True)
-class Collision:
+class UpstreamCollision:
     """Two Services, Ingresses or Secrets to which controllers give one name."""
 
     younger: ObjectView
@@ -68,22 +68,24 @@ class Collision:
     controllers: list[str]
 
 
-def clashes(objects: Iterable[ObjectView]) -> Iterator[Clash]:
+def claimed_twice(objects: Iterable[ObjectView]) -> Iterator[ClaimedTwice]:
     """Yield what is claimed twice: each younger object once with each older one that has claimed the same first."""
     by_claim: dict[Claim, list[ObjectView]] = {}
     for each in objects:
         for claim in dict.fromkeys(claims_of(each)):
             by_claim.setdefault(claim, []).append(each)
-    found: dict[tuple[str, str, str], Clash] = {}
+    found: dict[tuple[str, str, str], ClaimedTwice] = {}
     for claim, claimants in by_claim.items():
         older, *others = sorted(claimants, key=lambda each: each.born)
         for younger in others:
-            clash = found.setdefault((younger.kind, younger.item.label, older.item.label), Clash(younger, older, []))
-            clash.claims.append(claim)
+            both = found.setdefault(
+                (younger.kind, younger.item.label, older.item.label), ClaimedTwice(younger, older, [])
+            )
+            both.claims.append(claim)
     yield from found.values()
 
 
-def collisions(objects: Iterable[ObjectView]) -> Iterator[Collision]:
+def upstream_collisions(objects: Iterable[ObjectView]) -> Iterator[UpstreamCollision]:
     """Yield what has one name in a controller: each two once, with all controllers that give them that name.
 
     Which controller serves a class is not known here, so each class is taken for ingress-nginx's and for Traefik's.
@@ -92,12 +94,12 @@ def collisions(objects: Iterable[ObjectView]) -> Iterator[Collision]:
     for each in sorted(objects, key=lambda each: each.born):
         for name, user in names_of(each):
             users.setdefault(name, {}).setdefault(user, each)
-    found: dict[tuple[str, str, str, str], Collision] = {}
+    found: dict[tuple[str, str, str, str], UpstreamCollision] = {}
     for name, used in users.items():
         first, *others = used
         for other in others:
             if used[first].looks_ours or used[other].looks_ours:
-                new = Collision(used[other], name.kind, other, first, name.text, [])
+                new = UpstreamCollision(used[other], name.kind, other, first, name.text, [])
                 found.setdefault((name.kind, name.text, other, first), new).controllers.append(name.controller)
     yield from found.values()
 

@@ -13,7 +13,7 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.drift import becomes, stated
+from ingress_manager.commands.view.drift import merged, our_parts
 from ingress_manager.commands.view.look import Known, ObjectView, ServiceView, View, is_being_deleted, look
 from ingress_manager.commands.view.merge import same
 from ingress_manager.core.decide import Desired, Purged, Unchanged, decide
@@ -116,9 +116,9 @@ def reasons(view: View, service: ServiceView) -> Callable[[Key], str]:
 
 def of_update(observed: ObjectView, desired: Object) -> Iterator[Affected]:
     """Yield the change of an object that stays, if there is one."""
-    now = stated(observed.item.object)
+    now = our_parts(observed.item.object)
     try:
-        then = becomes(observed.item, desired)
+        then = merged(observed.item, desired)
     except ValueError:
         return  # Metacontroller can't read its record, and does nothing
     if not same(now, then):

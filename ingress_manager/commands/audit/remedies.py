@@ -58,14 +58,14 @@ def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
     return steps.patch(item, change)
 
 
-def attach(made: ObjectView, service: ServiceView) -> Command:
+def attach(observed: ObjectView, service: ServiceView) -> Command:
     """Return the command after which Metacontroller takes an object for the one that it made for a Service."""
-    if made.owner_uid == service.service.metadata.uid:
-        return annotate(made.item, [f"{DECORATOR}={CONTROLLER}"])
-    marks = managed.marks(made.item, service.item)
+    if observed.owner_uid == service.service.metadata.uid:
+        return annotate(observed.item, [f"{DECORATOR}={CONTROLLER}"])
+    change = managed.patch_to_own(observed.item, service.item)
     # What it was when it was read may be long ago, and its controller writes its status.
-    del marks["resourceVersion"]
-    return steps.patch(made.item, {"metadata": marks})
+    del change["resourceVersion"]
+    return steps.patch(observed.item, {"metadata": change})
 
 
 def disown(item: Item) -> Command:

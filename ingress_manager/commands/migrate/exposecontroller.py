@@ -115,20 +115,20 @@ def exposed(service: Item, config: Mapping[str, Any]) -> Exposed:
 
 def our_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of ingress-manager that say what exposecontroller's do."""
-    made: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     domain = text_of(config.get("domain"))
     template = "{{.Domain}}" if config.get("path-mode") == "path" else text_of(config.get("urltemplate"))
     host = as_template(template or URL_TEMPLATE, domain) if domain else None
     if host:
-        made["host"] = host
+        settings["host"] = host
     if config.get("ingress-class"):
-        made["class"] = text_of(config["ingress-class"])
+        settings["class"] = text_of(config["ingress-class"])
     acme, secret = is_true(config.get("tls-acme")), text_of(config.get("tls-secret-name"))
     if acme or secret:
-        made["tls"] = {"enabled": True, "secret": secret or "tls-{service}"}
+        settings["tls"] = {"enabled": True, "secret": secret or "tls-{service}"}
     if acme:
-        made["tls"]["annotations"] = {"kubernetes.io/tls-acme": "true"}
-    return made
+        settings["tls"]["annotations"] = {"kubernetes.io/tls-acme": "true"}
+    return settings
 
 
 def lost_settings(config: Mapping[str, Any]) -> list[str]:

@@ -89,8 +89,8 @@ class Controller:
 
 def filled_in(template: str, values: Mapping[str, str]) -> str | None:
     """Return what a Go template such as {{.Service}}.{{.Domain}} makes; None when it asks for anything else."""
-    made = _FIELD.sub(lambda found: values.get(found[1], found[0]), template)
-    return None if "{{" in made else made
+    text = _FIELD.sub(lambda found: values.get(found[1], found[0]), template)
+    return None if "{{" in text else text
 
 
 def as_template(template: str, domain: str) -> str | None:

@@ -71,11 +71,11 @@ def migrate(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -
     for item in manifests.of_kind(SERVICES):
         controller = configs.controller_of(item)
         if controller is not None:
-            made = controller.exposed(item, configs.of(controller, item.namespace))
-            old.setdefault(made.controller, []).append((item, made))
+            exposed = controller.exposed(item, configs.of(controller, item.namespace))
+            old.setdefault(exposed.controller, []).append((item, exposed))
     for name, services in old.items():
         migration.plans.append([stopping(name, options)])
-        moved = [(item, made) for item, made in services if _migrate(item, made, policy, ingresses, migration)]
+        moved = [(item, exposed) for item, exposed in services if _migrate(item, exposed, policy, ingresses, migration)]
         migration.plans.extend(tidying(name, moved, options))
     return migration
 
@@ -89,52 +89,54 @@ def stopping(controller: str, options: Sequence[str]) -> Step:
 
 def tidying(controller: str, services: Iterable[tuple[Item, Exposed]], options: Sequence[str]) -> Iterator[list[Step]]:
     """Yield the notes that say what can go at the end, if there is anything."""
-    commands = [annotate(item, changes=[f"{key}-" for key in made.read]) for item, made in services if made.read]
+    commands = [
+        annotate(item, changes=[f"{key}-" for key in exposed.read]) for item, exposed in services if exposed.read
+    ]
     if commands:
         head = f"When all is well, what only {controller} has read can go:"
         yield [Step(notes=[head, *(f"  {shown(command, options)}" for command in commands)])]
 
 
-def _migrate(item: Item, made: Exposed, policy: Policy, ingresses: Mapping[str, Item], migration: Migration) -> bool:
+def _migrate(item: Item, exposed: Exposed, policy: Policy, ingresses: Mapping[str, Item], migration: Migration) -> bool:
     """Add the steps for one Service, and what of it has no counterpart; return whether there are steps."""
-    migration.messages.extend(about(item, sentence, "metadata", "annotations", key) for key, sentence in made.lost)
+    migration.messages.extend(about(item, sentence, "metadata", "annotations", key) for key, sentence in exposed.lost)
     service = as_service(item)
     if isinstance(service, list):
         migration.messages += service
         return False
-    if made.host is None:
-        migration.messages.append(about(item, UNKNOWN_HOST.format(made.controller.lower())))
+    if exposed.host is None:
+        migration.messages.append(about(item, UNKNOWN_HOST.format(exposed.controller.lower())))
         return False
     here = in_namespace(policy, item.namespace)
-    wanted = annotations_for(
+    annotations = annotations_for(
         service,
-        [Route(made.host, made.path, None, None if made.port is None else str(made.port))],
+        [Route(exposed.host, exposed.path, None, None if exposed.port is None else str(exposed.port))],
         here,
-        ingress_class=made.annotations.get(OLD_CLASS),
-        tls=made.tls,
-        secret=made.secret,
+        ingress_class=exposed.annotations.get(OLD_CLASS),
+        tls=exposed.tls,
+        secret=exposed.secret,
     )
-    for key, value in copied(made.annotations).items():
+    for key, value in copied(exposed.annotations).items():
         if key in here.copied:
-            wanted[key] = value
+            annotations[key] = value
         elif key not in here.added_with_tls:
             migration.messages.append(
                 about(item, f"{key}: {value}: the settings don't let it be copied: see copyAnnotations and annotations")
             )
-    metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **wanted})
+    metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **annotations})
     annotated = msgspec.structs.replace(service, metadata=metadata)
     refused = refusal_of(decide(annotated, NOTHING, policy))
     if refused:
         migration.messages.extend(about_refusal(item, refused))
         return False
-    if wrong := list(unseen(item, wanted)):
+    if wrong := list(unseen(item, annotations)):
         migration.messages.extend(wrong)
         return False
-    old = ingresses.get(f"{item.namespace}/{made.ingress}")
-    if old and made.ingress != item.name:
-        migration.plans.append(replacing(item, wanted, old))
+    old = ingresses.get(f"{item.namespace}/{exposed.ingress}")
+    if old and exposed.ingress != item.name:
+        migration.plans.append(replacing(item, annotations, old))
         return True
-    migration.plans.append([annotating(item, wanted)])
+    migration.plans.append([annotating(item, annotations)])
     if old:
         migration.plans.append([adopting(old, annotated, policy)])
     return True
@@ -198,10 +200,10 @@ class Configs:
         config = config_of(item, controller.config_key)
         self._found[controller.name, item.namespace] = config
         migration.messages.extend(about(item, sentence, "data") for sentence in controller.lost_settings(config))
-        if stated := controller.our_settings(config):
-            settings = as_yaml(stated).removesuffix("\n").split("\n")
+        if settings := controller.our_settings(config):
+            text = as_yaml(settings).removesuffix("\n").split("\n")
             head = f"Settings that say what the ConfigMap {item.label} says:"
-            migration.plans.append([Step(notes=[head, *(f"  {line}" for line in settings)])])
+            migration.plans.append([Step(notes=[head, *(f"  {line}" for line in text)])])
 
 
 def config_of(configmap: Item, key: str) -> dict[str, Any]:

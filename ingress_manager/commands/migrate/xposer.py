@@ -102,17 +102,17 @@ def exposed(service: Item, config: Mapping[str, Any]) -> Exposed:
 
 def our_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of ingress-manager that say what Xposer's do."""
-    made: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     domain = text_of(config.get("domain"))
     template = text_of(config.get("ingressURLTemplate")) or DEFAULTS["IngressURLTemplate"]
     host = as_template(template.partition("/")[0], domain) if domain else None
     if host:
-        made["host"] = host
+        settings["host"] = host
     if is_true(config.get("tls")):
         secret = text_of(config.get("tlsSecretNameTemplate")) or NO_SECRET
         named = "{service}-cert" if secret == NO_SECRET else as_template(secret, domain)
-        made["tls"] = {"enabled": True, **({"secret": named} if named else {})}
-    return made
+        settings["tls"] = {"enabled": True, **({"secret": named} if named else {})}
+    return settings
 
 
 def lost_settings(config: Mapping[str, Any]) -> list[str]:

@@ -114,7 +114,7 @@ def _decided(text: str, policy: Policy) -> Result:
     rendered = render(services[:MOST_SERVICES], msgspec.structs.replace(policy, paused=False))
     messages = [*manifests.unreadable, *rendered.messages]
     mistakes = tuple(_mistakes(messages[:MOST_MISTAKES]))
-    objects = tuple(_shown(made) for made in rendered.objects)
+    objects = tuple(_shown(each) for each in rendered.objects)
     state, headline = _summary(len(services), len(messages), rendered.objects)
     refused = any(message.reason for message in messages)
     notes = (*_not_shown(len(messages)), *_notes(manifests.items, policy, refused=refused))
@@ -122,13 +122,13 @@ def _decided(text: str, policy: Policy) -> Result:
 
 
 def _summary(services: int, mistakes: int, objects: list[Object]) -> tuple[State, str]:
-    kinds = Counter(made["kind"] for made in objects)
-    made = " and ".join(_counted(count, kind) for kind, count in kinds.items())
+    kinds = Counter(each["kind"] for each in objects)
+    found = " and ".join(_counted(count, kind) for kind, count in kinds.items())
     if mistakes:
-        rest = f" Beside that, it becomes {made}." if made else ""
+        rest = f" Beside that, it becomes {found}." if found else ""
         return State.REFUSED, f"Refused: {_counted(mistakes, 'mistake')}.{rest}"
-    if made:
-        return State.FINE, f"Fine: it becomes {made}."
+    if found:
+        return State.FINE, f"Fine: it becomes {found}."
     missing = 'no Service here has the annotation ingress/http: "true"' if services else "there is no Service here"
     return State.NOTHING, f"Nothing wanted: {missing}."
 
@@ -168,42 +168,42 @@ def _mistakes(messages: Iterable[Message]) -> Iterator[Mistake]:
         said.add(remedy)
 
 
-def _shown(made: Object) -> DesiredObject:
-    metadata = made["metadata"]
-    return DesiredObject(f"{made['kind']} {metadata['namespace']}/{metadata['name']}", as_yaml(made))
+def _shown(desired: Object) -> DesiredObject:
+    metadata = desired["metadata"]
+    return DesiredObject(f"{desired['kind']} {metadata['namespace']}/{metadata['name']}", as_yaml(desired))
 
 
 def _mistakes_of_settings(text: str, sentences: Iterable[str]) -> Iterator[Mistake]:
     """Yield what is wrong with the settings, each with the line of the field that its sentence begins with."""
     try:
-        stated = load_text(text)
+        settings = load_text(text)
     except Problem:
-        stated = None
+        settings = None
     lines = YamlLines(text)
     for sentence in sentences:
         place = _PLACE.search(sentence)
-        steps = list(_steps(stated, sentence))
+        steps = list(_steps(settings, sentence))
         line = min(int(place[1]), text.count("\n") + 1) if place else lines.line(steps) + 1 if steps else 0
         yield Mistake(Field.SETTINGS, line, "", sentence)
 
 
-def _steps(stated: Any, sentence: str) -> Iterator[str | int]:
+def _steps(value: Any, sentence: str) -> Iterator[str | int]:
     """Yield the keys and the numbers that lead to the value whose path a sentence begins with."""
     while True:
-        if isinstance(stated, dict):
-            known = {one_line(key): key for key in stated}
+        if isinstance(value, dict):
+            known = {one_line(key): key for key in value}
             named = max(filter(lambda key: _begins(sentence, key), known), key=len, default=None)
             if named is None:
                 return
             step: str | int = known[named]
             sentence = sentence.removeprefix(named).removeprefix(".")
-        elif isinstance(stated, list) and (found := re.match(r"\[(\d+)\]\.?", sentence)):
+        elif isinstance(value, list) and (found := re.match(r"\[(\d+)\]\.?", sentence)):
             step = int(found[1])
             sentence = sentence[found.end() :]
         else:
             return
         yield step
-        stated = stated[step]
+        value = value[step]
 
 
 def _begins(sentence: str, key: str) -> bool:

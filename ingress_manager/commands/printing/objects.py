@@ -40,7 +40,7 @@ def printed(objects: Iterable[Object], form: str) -> Iterator[str]:
         listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
         yield as_json(listed, indent=4)
     elif form == "name":
-        yield from (f"{one_line(name_of(made))}\n" for made in objects)
+        yield from (f"{one_line(name_of(each))}\n" for each in objects)
     else:
         yield _dumped(objects)
 

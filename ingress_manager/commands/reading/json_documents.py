@@ -65,11 +65,11 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 
 
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> Object:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise NotReadable(f"states {twice} twice")
-    return made
+    return found
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_unique_pairs)

@@ -11,7 +11,7 @@ from typing import Any
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading import json_documents, yaml_documents
 from ingress_manager.commands.reading.documents import Document, Lines, NotReadable, Path
-from ingress_manager.commands.reading.naming import misnamed
+from ingress_manager.commands.reading.metadata_checks import misnamed
 from ingress_manager.core.kubernetes import Object
 
 

@@ -13,7 +13,7 @@ from ingress_manager.commands.plans.steps import MOVING, annotating, patch, touc
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.view.managed import is_made_for, without_marks
+from ingress_manager.commands.view.managed import is_made_for, patch_to_disown
 from ingress_manager.core.annotations import HTTP, PREFIX
 
 
@@ -37,7 +37,7 @@ def release_of(service: Item, objects: Iterable[Item]) -> Release:
     if wrong := list(unseen(service, off)):
         return Release(service, messages=wrong)
     kept = [item for item in objects if is_made_for(item, service)]
-    steps = [Step(patch(item, {"metadata": without_marks(item)}), adopting(item)) for item in kept]
+    steps = [Step(patch(item, {"metadata": patch_to_disown(item)}), adopting(item)) for item in kept]
     if service.annotations.get(HTTP.key, "false") != "false":
         # Once Metacontroller reports that the name is taken, it no longer takes the object for its own.
         in_the_way = [item for item in objects if item.label == service.label and item not in kept]

@@ -12,7 +12,7 @@ from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.settings import DEPLOYMENT, NAMESPACE
-from ingress_manager.commands.view.managed import CONTROLLER, is_managed, without_marks
+from ingress_manager.commands.view.managed import CONTROLLER, is_managed, patch_to_disown
 from ingress_manager.core.annotations import PREFIX
 
 DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"
@@ -48,7 +48,7 @@ def uninstall_plan(
     yield from steps_of("Stop ingress-manager. What it has made is served on.", *decorator, deployment)
     if keep:
         head = f"Release what it has made, {len(managed)} in all: it stays, also when its Service is deleted."
-        yield from steps_of(head, *(patch(item, {"metadata": without_marks(item)}) for item in managed))
+        yield from steps_of(head, *(patch(item, {"metadata": patch_to_disown(item)}) for item in managed))
     else:
         head = f"Remove what it has made, {len(managed)} in all: from here on, nothing serves the Services."
         gone = (kubectl("delete", *items, options=["--ignore-not-found"]) for items in together(managed))

@@ -15,7 +15,7 @@ from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.text import quoted
 
 
-def stated(item: Object) -> Object:
+def our_parts(item: Object) -> Object:
     """Return the parts of an object that the hook has a say in."""
     metadata = item.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -30,21 +30,21 @@ def stated(item: Object) -> Object:
     }
 
 
-def becomes(item: Item, desired: Object) -> Object:
+def merged(item: Item, desired: Object) -> Object:
     """Return these parts of an object as Metacontroller would make them.
 
     Raises ValueError when Metacontroller can't read its record of what it last applied: it then does nothing.
     """
-    last = stated(last_applied(item.object))
-    marked = stated(desired)
-    marked["metadata"]["annotations"][DECORATOR] = CONTROLLER
-    made: Object = merge(stated(item.object), last, marked)
-    return made
+    last = our_parts(last_applied(item.object))
+    signed = our_parts(desired)
+    signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
+    found: Object = merge(our_parts(item.object), last, signed)
+    return found
 
 
 def differences(item: Item, desired: Object) -> list[str]:
-    """Return what is different, a field each: what it is, and what it should be. Raises ValueError as `becomes`."""
-    now, then = stated(item.object), becomes(item, desired)
+    """Return what is different, a field each: what it is, and what it should be. Raises ValueError as `merged`."""
+    now, then = our_parts(item.object), merged(item, desired)
     return [] if same(now, then) else list(_differences(now, then, ""))
 
 
@@ -68,6 +68,6 @@ def _shown(value: Any) -> str:
         return "absent"
     if isinstance(value, str):
         return quoted(value)
-    return (
-        f"a list of {len(value)}" if isinstance(value, list) else "a mapping" if isinstance(value, dict) else str(value)
-    )
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return "a mapping" if isinstance(value, dict) else str(value)

@@ -198,7 +198,7 @@ def as_observed(objects: Mapping[Key, ObjectView], *, httproutes: bool) -> Obser
 def as_object(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> ObjectView | list[Message]:
     """Return the typed object. For one that is invalid: the messages that say so if it is ours, none if it is not."""
     is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
-    found: Attachment | list[Message] = typed.typed(item, item.object, type_)
+    found: Attachment | list[Message] = typed.as_type(item, item.object, type_)
     if isinstance(found, list):
         return found if is_marked or is_labelled else []
     return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_labelled)

@@ -50,7 +50,7 @@ def is_made_for(item: Item, service: Item) -> bool:
     return is_managed(item) and controller_of(item).get("uid") == service.metadata.get("uid")
 
 
-def marks(item: Item, service: Item) -> dict[str, Any]:
+def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
     """Return the metadata, for a merge patch, that make an object which is nobody's that of a Service."""
     reference = {
         "apiVersion": "v1",
@@ -72,7 +72,7 @@ def marks(item: Item, service: Item) -> dict[str, Any]:
     }
 
 
-def without_marks(item: Item) -> dict[str, Any]:
+def patch_to_disown(item: Item) -> dict[str, Any]:
     """Return the metadata, for a merge patch, that make an object of ingress-manager nobody's.
 
     All at once: an admission policy denies a change that takes the owner and leaves the annotation.

@@ -23,12 +23,12 @@ T = TypeVar("T", bound=msgspec.Struct)
 def as_service(item: Item) -> Service | list[Message]:
     """Return the typed Service, or the messages that say why kubectl would not apply it either."""
     metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
-    return typed(item, {**item.object, "metadata": metadata}, Service)
+    return as_type(item, {**item.object, "metadata": metadata}, Service)
 
 
 def as_spec(item: Item) -> IngressSpec | list[Message]:
     """Return the typed spec of an Ingress, or the messages that say why the API server would not take it either."""
-    found = typed(item, {"spec": item.object.get("spec")}, _Ingress)
+    found = as_type(item, {"spec": item.object.get("spec")}, _Ingress)
     return found.spec if isinstance(found, _Ingress) else found
 
 
@@ -38,7 +38,7 @@ class _Ingress(msgspec.Struct, frozen=True):
     spec: IngressSpec
 
 
-def typed(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
+def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
     """Return an object as a type, or a message for each place at which it is another one, at the field's line."""
     try:
         return msgspec.convert(object_, type_)

@@ -1,4 +1,4 @@
-"""Naming: the texts of an object's metadata that get into commands. They are checked once, where objects are read.
+"""Metadata checks: what of an object's metadata gets into commands is checked once, where objects are read.
 
 No API server takes others. In a command, a name such as --all would be an option, and a uid with a comma would select
 other Events. Sources: the Kubernetes documentation, "Object Names and IDs", and the reference of ObjectMeta.
@@ -41,8 +41,7 @@ def misnamed(kind: str, metadata: Object, namespace: str) -> Misnamed | None:
         try:
             if not isinstance(text, str):
                 return Misnamed(f"{called}.{field}: must be text: put it in quotes", ("metadata", field))
-            # Nearly every one is right, and one expression, of what is right for all of them, is enough to know it.
-            if text and not _LABEL.fullmatch(text):
+            if text:
                 check(text)
         except Problem as problem:
             return Misnamed(f"{called}.{field}: {quoted(text)} {problem.sentence}", ("metadata", field))
@@ -56,8 +55,9 @@ def misnamed(kind: str, metadata: Object, namespace: str) -> Misnamed | None:
     return None
 
 
-def _refuse(_text: str) -> None:
-    raise Problem("must be a name of at most 63 lower-case letters, digits and -")
+def _check_label(text: str) -> None:
+    if not _LABEL.fullmatch(text):
+        raise Problem("must be a name of at most 63 lower-case letters, digits and -")
 
 
 def _check_id(text: str) -> None:
@@ -68,7 +68,7 @@ def _check_id(text: str) -> None:
 Checks = Mapping[str, Callable[[str], object]]
 
 _SERVICE: Checks = {
-    "name": _refuse,
+    "name": _check_label,
     "namespace": check_namespace,
     "uid": _check_id,
     "resourceVersion": _check_id,
