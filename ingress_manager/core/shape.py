@@ -88,7 +88,7 @@ def fit(stated: Any, type_: Type, found: list[Mismatch], path: Path = ()) -> Any
             return _fit_entries(stated, each, found, path)
         if isinstance(stated, list) and isinstance(each, inspect.ListType | inspect.VarTupleType):
             return _fit_items(stated, each, found, path)
-        if _is_scalar(stated, each):
+        if isinstance(each, inspect.AnyType) or _is_scalar(stated, each):
             return stated
     found.append(Mismatch(path, "type", tuple(map(_word, types)), stated))
     return LEFT_OUT

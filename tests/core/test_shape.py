@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Service
+from ingress_manager.core.kubernetes import Backend, HTTPRoute, Ingress, Service
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.shape import LEFT_OUT, Mismatch, fit, type_of
 
@@ -47,3 +47,10 @@ def test_a_key_that_is_no_text_is_a_mismatch_of_an_object_which_may_have_other_f
     found: list[Mismatch] = []
     assert fit({**RIGHT, 7: 1, "status": {}}, type_of(Service), found) == RIGHT
     assert found == [Mismatch((7,), "key")]
+
+
+def test_what_may_be_anything_fits_beside_a_mismatch() -> None:
+    found: list[Mismatch] = []
+    left = fit({"resource": {"name": None, "spec": {7: [1]}}, "service": 8}, type_of(Backend), found)
+    assert left == {"resource": {"name": None, "spec": {7: [1]}}}
+    assert [each.path for each in found] == [("service",)]
