@@ -14,7 +14,7 @@ def choose_ports(service: Service, stated: Stated, problems: Problems) -> dict[s
     Left out is a name or a number that the Service doesn't have, of which the caller tells; and None when no port can
     be chosen, the reason of which is added to `problems`.
     """
-    tcp = [port for port in service.ports if port.protocol == "TCP"]
+    tcp = tcp_ports(service)
     ports: dict[str | None, int] = {}
     if stated.port is not None or stated.routes is not ONE_ROUTE:
         asked_for = {route.port for route in stated.routes}
@@ -33,6 +33,11 @@ def choose_ports(service: Service, stated: Stated, problems: Problems) -> dict[s
         except Problem as problem:
             problems.add(problem)
     return ports
+
+
+def tcp_ports(service: Service) -> list[ServicePort]:
+    """Return the ports that can serve HTTP."""
+    return [port for port in service.ports if port.protocol == "TCP"]
 
 
 def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) -> dict[str, int]:

@@ -163,7 +163,7 @@ def steps(item: Item, service: Item, asked: Annotated, *, paused: bool) -> Itera
     known = service.metadata.get("uid") and item.metadata.get("resourceVersion")
     touched = touch(service, item)
     if asked.annotations:
-        yield annotating(service, asked.annotations, touched.until if known else (), version=True)
+        yield annotating(service, asked.annotations, touched.until if known else None, version=True)
     elif known:
         yield touched
     if not known:
@@ -171,7 +171,7 @@ def steps(item: Item, service: Item, asked: Annotated, *, paused: bool) -> Itera
     back = ("ingress-manager", "release", service.label, "--apply")
     record = f"jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
     # In a pause, Metacontroller writes its record afterwards.
-    recorded = () if paused else wait(item, record)
+    recorded = None if paused else wait(item, record)
     yield Step(patch(item, given(item, service, asked)), back, recorded)
     if not asked.annotations:
         yield Step(touched.undo)

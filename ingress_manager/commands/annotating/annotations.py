@@ -9,9 +9,9 @@ import yaml
 
 from ingress_manager.core.annotations import HTTP, Route
 from ingress_manager.core.errors import Problem
-from ingress_manager.core.kubernetes import Service, ServicePort
+from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import NamespacePolicy
-from ingress_manager.core.ports import find_ports, infer_port
+from ingress_manager.core.ports import find_ports, infer_port, tcp_ports
 
 DEFAULT_TYPE = "Prefix"
 
@@ -88,8 +88,3 @@ def is_inferred(service: Service, port: str) -> bool:
         return number_of(service, port) == infer_port(service, tcp_ports(service))
     except Problem:
         return False
-
-
-def tcp_ports(service: Service) -> list[ServicePort]:
-    """Return the ports that can serve HTTP."""
-    return [port for port in service.ports if port.protocol == "TCP"]

@@ -12,6 +12,7 @@ import msgspec
 from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.audit.claims import UpstreamCollision, claimed_twice, upstream_collisions
 from ingress_manager.commands.audit.kinds import FindingKind
+from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
@@ -177,7 +178,7 @@ class Auditor:
             yield held(other.item)
         else:
             sentence = f"{other} is in the way: it was not made for this Service"
-            yield Finding(FindingKind.NAME_TAKEN, service.item, sentence, remedies.delete(other.item))
+            yield Finding(FindingKind.NAME_TAKEN, service.item, sentence, kubectl("delete", other.item))
 
     def _of_observed(self, service: ServiceView) -> Iterator[Finding]:
         """Yield what is found of the objects that were made for a Service."""
@@ -186,14 +187,14 @@ class Auditor:
             if is_being_deleted(each.item):
                 yield held(each.item)
             elif key in forbidden:
-                yield Finding(FindingKind.FORBIDDEN, each.item, forbidden[key].sentence, remedies.delete(each.item))
+                yield Finding(FindingKind.FORBIDDEN, each.item, forbidden[key].sentence, kubectl("delete", each.item))
             elif service.refused or is_being_deleted(service.item):
                 continue
             elif key in service.desired:
                 yield from self._of_drift(each, service.desired[key])
             else:
                 sentence = f"Service {service.item.label} doesn't ask for it"
-                yield Finding(FindingKind.UNWANTED, each.item, sentence, remedies.delete(each.item))
+                yield Finding(FindingKind.UNWANTED, each.item, sentence, kubectl("delete", each.item))
 
     def _of_drift(self, observed: ObjectView, desired: Object) -> Iterator[Finding]:
         try:
@@ -225,12 +226,12 @@ class Auditor:
             return "it lacks Metacontroller's annotation", remedies.attach(each, owner)
         if each.service:
             sentence = f"it belongs to Service {each.service} of uid {each.owner_uid}, which isn't there"
-            return sentence, remedies.delete(each.item)
+            return sentence, kubectl("delete", each.item)
         if each.owner:
             sentence = f"it belongs to {each.owner.get('kind')} {each.owner.get('name')}, and is not ingress-manager's"
             return sentence, remedies.disown(each.item)
         service = self._asking_for(each)
-        command = remedies.attach(each, service) if service else remedies.delete(each.item)
+        command = remedies.attach(each, service) if service else kubectl("delete", each.item)
         more = "" if each.is_marked else ", and lacks Metacontroller's annotation"
         return f"it has no owner{more}", command
 
@@ -268,19 +269,19 @@ class Auditor:
             service = self._view.services.get(collision.one) or self._view.services.get(collision.other)
             if not service:
                 return None
-            item, command = service.item, remedies.edit(service.item)
+            item, command = service.item, kubectl("edit", service.item)
             other = collision.other if item.label == collision.one else collision.one
         elif collision.kind == INGRESS:
             what = "a route of Ingress"
         else:
-            command = remedies.edit(self._mended_in(younger))
+            command = kubectl("edit", self._mended_in(younger))
         where = " and ".join(collision.controllers)
         sentence = f"{collision.name} is the name of {what} {other}, too, in {where}"
         return Finding(FindingKind.UPSTREAM_COLLISION, item, sentence, command)
 
     def _of_another_host(self, each: ObjectView) -> Command:
         item = self._mended_in(each)
-        return remedies.edit(item) if item is each.item else remedies.other_host(item)
+        return kubectl("edit", item) if item is each.item else remedies.other_host(item)
 
     def _mended_in(self, each: ObjectView) -> Item:
         """Return what says what is in an object: the Service that controls it, or else the object itself."""

@@ -33,23 +33,12 @@ TAKEN_OFF = {
 def annotate(item: Item, changes: Iterable[str]) -> Command:
     """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off."""
     words = list(changes)
-    replaces = ["--overwrite"] if any(not word.endswith("-") for word in words) else []
-    return steps.annotate(item, changes=words, options=replaces)
+    return steps.annotate(item, changes=words, overwrite=any(not word.endswith("-") for word in words))
 
 
 def opt_out(item: Item) -> Command:
     """Return the command after which a Service asks for nothing."""
     return annotate(item, [f"{HTTP.key}-"])
-
-
-def edit(item: Item) -> Command:
-    """Return the command that opens an object in an editor."""
-    return steps.kubectl("edit", item)
-
-
-def delete(item: Item) -> Command:
-    """Return the command that deletes an object."""
-    return steps.kubectl("delete", item)
 
 
 def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
@@ -86,8 +75,8 @@ def correct(item: Item, refused: Refused) -> Command:
             # What is stated for one problem isn't taken off for another.
             words |= {key: word for key, word in _correction(item, problem).items() if words.get(key, "-")[-1] == "-"}
         elif problem.reason is not Reason.ANNOTATION_NOT_ALLOWED:  # that one only says what isn't copied
-            return edit(item)
-    return edit(item) if refused.more else annotate(item, words.values())
+            return steps.kubectl("edit", item)
+    return steps.kubectl("edit", item) if refused.more else annotate(item, words.values())
 
 
 def _correction(item: Item, problem: Problem) -> dict[str, str]:
@@ -106,4 +95,4 @@ def _correction(item: Item, problem: Problem) -> dict[str, str]:
 
 def other_host(item: Item) -> Command:
     """Return the command that gives a Service another host."""
-    return edit(item) if "ingress/routes" in item.annotations else annotate(item, ["ingress/host=HOST"])
+    return steps.kubectl("edit", item) if "ingress/routes" in item.annotations else annotate(item, ["ingress/host=HOST"])

@@ -20,7 +20,7 @@ ROLES = (*Severity, *Effect, "command", "head")
 INDENT = "    "
 
 
-def plain(text: str, role: str) -> str:  # noqa: ARG001 - it is a Paint
+def plain(text: str, _role: str) -> str:
     """Return the text without any style."""
     return text
 

@@ -165,12 +165,11 @@ def replacing(item: Item, annotations: Mapping[str, str], old: Item) -> list[Ste
 
 def copied(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return the annotations of the old Ingress that are for a controller, by their names of today."""
-    named = {}
-    for key, value in annotations.items():
-        for before, now in RENAMED.items():
-            named[key.replace(before, now, 1) if key.startswith(before) else key] = value
-    named.pop(OLD_CLASS, None)
-    return named
+    return {_renamed(key): value for key, value in annotations.items() if key != OLD_CLASS}
+
+
+def _renamed(key: str) -> str:
+    return next((now + key.removeprefix(old) for old, now in RENAMED.items() if key.startswith(old)), key)
 
 
 class Configs:

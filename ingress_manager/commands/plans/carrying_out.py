@@ -12,6 +12,7 @@ from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.text import one_line
 
 LOOKS_A_SECOND = 2
+"""A script looks once a second: `sleep` of a POSIX shell takes no part of one."""
 
 
 def plan_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -42,6 +43,7 @@ def carry_out(kubectl: Kubectl, plan: Plan) -> None:
     try:
         for step in plan.steps:
             before = _look(kubectl, step.until) if isinstance(step.until, Event) else []
+            # It counts as done before it is: Ctrl-C can come while it runs, or is waited for.
             done.append(step)
             try:
                 _run(kubectl, step.command)
@@ -61,7 +63,7 @@ def _run(kubectl: Kubectl, command: Command) -> None:
     kubectl.run(*command[1:])
 
 
-def _wait(kubectl: Kubectl, until: Until, before: list[str]) -> None:
+def _wait(kubectl: Kubectl, until: Until | None, before: list[str]) -> None:
     """Return once a step was seen. Raises KubectlFailed when it isn't in time."""
     if isinstance(until, Event):
         with waiting(f"waiting until Metacontroller has seen it: {until.text}"):

@@ -55,7 +55,7 @@ class Pause:
 
 
 Until = Event | Pause | Command
-"""What has to be seen after a step. A command waits for it, no longer than PATIENCE; () is nothing."""
+"""What has to be seen after a step. A command waits for it, no longer than PATIENCE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Step:
     undo: Command = ()
     """The command that takes it back; empty when nothing has to be."""
 
-    until: Until = ()
-    """What has to be seen before the next step is taken."""
+    until: Until | None = None
+    """What has to be seen before the next step is taken; None when nothing has."""
 
     notes: Sequence[str] = ()
     """What a person should read before it, a line each."""
@@ -107,7 +107,7 @@ def script(steps: Sequence[Step], options: Sequence[str] = ()) -> Iterator[str]:
     # A step after one that has failed, or that somebody has stopped, could make Metacontroller delete the Ingress.
     # Lines that are pasted into a shell go on; those of a subshell do not.
     yield from ["(set -e"] if several else []
-    if any(not isinstance(step.until, Pause) and step.until for step in steps):
+    if any(isinstance(step.until, Event | tuple) for step in steps):
         yield """stop() { printf '%s\\n' "$@" >&2; exit 1; }"""
     for number, step in enumerate(steps, start=1):
         yield from _lines(step, going_back(steps[:number], options), options)

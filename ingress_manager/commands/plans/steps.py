@@ -33,9 +33,12 @@ def patch(item: Item, change: dict[str, Any]) -> Command:
     return kubectl("patch", item, options=("--type=merge", f"--patch={json.dumps(change)}"))
 
 
-def annotate(*items: Item, changes: Iterable[str], options: Iterable[str] = ()) -> Command:
-    """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off."""
-    return kubectl("annotate", *items, options=options, changes=changes)
+def annotate(*items: Item, changes: Iterable[str], overwrite: bool = False, options: Iterable[str] = ()) -> Command:
+    """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off.
+
+    Without `overwrite`, kubectl refuses to give an annotation another value.
+    """
+    return kubectl("annotate", *items, options=[*options, *(["--overwrite"] if overwrite else [])], changes=changes)
 
 
 def wait(item: Item, until: str) -> Command:
@@ -45,7 +48,7 @@ def wait(item: Item, until: str) -> Command:
 
 
 def annotating(
-    service: Item, changes: Annotations, until: Until = (), *, version: bool = False, notes: Sequence[str] = ()
+    service: Item, changes: Annotations, until: Until | None = None, *, version: bool = False, notes: Sequence[str] = ()
 ) -> Step:
     """Return the step that changes annotations of a Service.
 
@@ -54,13 +57,14 @@ def annotating(
     before = {key: service.annotations.get(key) for key in changes}
     stated = service.metadata.get("resourceVersion") if version else None
     options = [f"--resource-version={stated}"] if stated else []
-    return Step(_annotate(service, before, changes, options), _annotate(service, changes, before), until, notes)
+    command = _annotate(service, now=before, then=changes, options=options)
+    return Step(command, _annotate(service, now=changes, then=before), until, notes)
 
 
-def _annotate(service: Item, now: Annotations, then: Annotations, options: Iterable[str] = ()) -> Command:
+def _annotate(service: Item, *, now: Annotations, then: Annotations, options: Iterable[str] = ()) -> Command:
     replaces = any(None not in (now[key], value) and now[key] != value for key, value in then.items())
     words = [f"{key}-" if value is None else f"{key}={value}" for key, value in then.items()]
-    return annotate(service, changes=words, options=[*options, *(["--overwrite"] if replaces else [])])
+    return annotate(service, changes=words, overwrite=replaces, options=options)
 
 
 def touch(service: Item, item: Item) -> Step:
@@ -70,7 +74,7 @@ def touch(service: Item, item: Item) -> Step:
     """
     versions = [each.metadata.get("resourceVersion") for each in (service, item)]
     value = ".".join(str(version) for version in versions if version)
-    command = annotate(service, changes=[f"{MOVING}={value}"], options=["--overwrite"])
+    command = annotate(service, changes=[f"{MOVING}={value}"], overwrite=True)
     taken = Event(service, f"{item.kind.rpartition('/')[2]} {item.label}")
     return Step(command, annotate(service, changes=[f"{MOVING}-"]), taken)
 
