@@ -9,4 +9,10 @@ user's. What several commands share, each of which knows only those above it:
     view         what of these belongs together, what makes an object ingress-manager's, what has drifted
     plans        kubectl commands, one after the other, as a script or taken by `--apply`
     annotating   the annotations that ask for what an Ingress says
+
+It is pure, too, but for printing/console.py, reading/files.py, kubectl.py, settings.py and what asks them (options.py,
+names.py), view/cluster.py and plans/carrying_out.py; also play/loopback.py, which serves the page.
+
+No command knows another, but for two: `explain` tells of the kinds of audit's findings, and `play` shows on its page
+what `render` makes and what `explain` says. setup.cfg holds them to that.
 """

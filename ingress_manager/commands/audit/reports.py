@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ingress_manager.commands.audit.audit import Audit, Finding
-from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind, Severity
+from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
 from ingress_manager.commands.audit.preview import Affected, Preview
 from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import shown
@@ -16,7 +16,6 @@ FORMATS = ("table", "json", "markdown")
 Paint = Callable[[str, str], str]
 """Returns a text in the style of a role: a severity, a change, "command" or "head"."""
 
-ROLES = (*Severity, *Effect, "command", "head")
 INDENT = "    "
 
 
