@@ -95,4 +95,6 @@ def _correction(item: Item, problem: Problem) -> dict[str, str]:
 
 def other_host(item: Item) -> Command:
     """Return the command that gives a Service another host."""
-    return steps.kubectl("edit", item) if "ingress/routes" in item.annotations else annotate(item, ["ingress/host=HOST"])
+    if "ingress/routes" in item.annotations:
+        return steps.kubectl("edit", item)
+    return annotate(item, ["ingress/host=HOST"])
