@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from ingress_manager.commands.main import commands
+from ingress_manager.core.kubernetes import Object
 
 
 class Ended(NamedTuple):
@@ -32,6 +33,28 @@ def run(*arguments: str | Path, stdin: str | bytes = "") -> Ended:
 def asked(words: Sequence[str]) -> tuple[str, str]:
     """Return the verb of a call of kubectl, and the first of the names: what stands behind the `--`."""
     return words[0], words[words.index("--") + 1]
+
+
+def listing(*objects: Object) -> Object:
+    """Return the objects as kubectl prints them."""
+    return {"kind": "List", "apiVersion": "v1", "items": list(objects)}
+
+
+def settings_on_a_cluster(text: str) -> dict[str, Object]:
+    """Return what kubectl says of the hook's Deployment, and of the ConfigMap that it mounts, by what it is asked."""
+    volumes = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": "ingress-manager-settings-abc"}}]
+    return {
+        "deployment/ingress-manager": {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "spec": {"template": {"spec": {"volumes": volumes}}},
+        },
+        "configmap/ingress-manager-settings-abc": {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "data": {"settings.yaml": text},
+        },
+    }
 
 
 def kubectl_that_answers(

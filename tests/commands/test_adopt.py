@@ -38,11 +38,6 @@ ADOPTIONS = cases.cases_in(cases.ADOPTIONS)
 FILES = {"ingress.yaml", "service.yaml", "settings.yaml", "accept.txt"}
 
 
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
-
-
 @pytest.mark.parametrize("case", ADOPTIONS, ids=lambda path: path.name)
 def test_what_becomes_of_an_ingress_is_as_the_case_says(case: Path) -> None:
     becomes = cases.adopted(case)

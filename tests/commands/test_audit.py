@@ -23,13 +23,13 @@ from ingress_manager.commands.audit import audit as audit_module
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.manifests import Item, Origin, read
+from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests.commands.commands import Ended, kubectl_that_answers, run
+from tests.commands.commands import Ended, kubectl_that_answers, listing, run, settings_on_a_cluster
 from tests.commands.test_main import BIN, on_a_terminal, started
 from tests.core import made_up
 from tests.core.test_properties import desired_for
@@ -37,11 +37,6 @@ from tools import cases
 
 AUDITS = cases.cases_in(cases.AUDITS)
 WARNINGS = {FindingKind.NOT_COPIED, FindingKind.PLACEHOLDER_HOST}
-
-
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
 
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda path: path.name)
@@ -57,21 +52,6 @@ def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found()
     found = {line.split()[0] for text in texts for line in text.splitlines() if line}
     assert found >= {*FindingKind, "Nothing"}
     assert set(KINDS) == set(FindingKind)
-
-
-@pytest.mark.parametrize("case", AUDITS, ids=lambda path: path.name)
-def test_the_patches_are_json(case: Path) -> None:
-    audited = audit(case)
-    for found in audited.findings:
-        assert found.command or audited.paused
-        for word in found.command:
-            if word.startswith("--patch="):
-                json.loads(word.removeprefix("--patch="))
-
-
-def audit(case: Path) -> audit_module.Audit:
-    items = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml").items
-    return audit_module.audit(items, cases.settings_in(case / "settings.yaml"))
 
 
 def items_of(*objects: Object) -> list[Item]:
@@ -363,20 +343,8 @@ def test_severities_and_changes_have_colours_on_a_terminal(tmp_path: Path) -> No
 
 # From the cluster.
 
-VOLUMES = [{"name": "settings", "configMap": {"name": "ingress-manager-settings-abc"}}]
-SETTINGS = {
-    "deployment/ingress-manager": {"kind": "Deployment", "spec": {"template": {"spec": {"volumes": VOLUMES}}}},
-    "configmap/ingress-manager-settings-abc": {
-        "kind": "ConfigMap",
-        "apiVersion": "v1",
-        "data": {"settings.yaml": "class: nginx\n"},
-    },
-}
+SETTINGS = settings_on_a_cluster("class: nginx\n")
 INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
-
-
-def listing(*objects: Object) -> Object:
-    return {"kind": "List", "apiVersion": "v1", "items": list(objects)}
 
 
 WITH_SETTINGS = "With the settings of the ConfigMap ingress-manager/ingress-manager-settings-abc.\n"
@@ -399,10 +367,6 @@ def test_the_commands_are_for_the_cluster_that_was_looked_at(tmp_path: Path, mon
     ended = run("audit", "--context", "of two words", "--kubeconfig", "mine", "-o", "json")
     [found] = json.loads(ended.out)["findings"]
     assert shlex.split(found["command"])[4:7] == ["--context=of two words", "--kubeconfig=mine", "--"]
-    (tmp_path / "paused.yaml").write_text("paused: true\n")
-    kubectl_that_answers(tmp_path, monkeypatch, {**answers, "services": listing(GOOD)})
-    ended = run("audit", "--context", "there", "--current-settings", tmp_path / "paused.yaml", "-o", "json")
-    assert [found["command"] for found in json.loads(ended.out)["findings"]] == [None]
 
 
 def test_a_cluster_without_httproutes_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

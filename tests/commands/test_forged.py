@@ -14,7 +14,7 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl
 from ingress_manager.core.text import is_seen
-from tests.commands.commands import Ended, asked, run
+from tests.commands.commands import Ended, asked, run, settings_on_a_cluster
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
 SHOP = service({"ingress/http": "true", "fabric8.io/expose": "true", "fabric8.io/exposeUrl": "http://a.example.com"})
@@ -36,19 +36,21 @@ ROUTE = {
     "kind": "HTTPRoute",
     "spec": {"parentRefs": [{"name": "w"}]},
 }
-VOLUMES = [{"name": "settings", "configMap": {"name": "settings"}}]
-DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {"volumes": VOLUMES}}}}
-CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "class: nginx\n"}}
+SETTINGS = {name: [each] for name, each in settings_on_a_cluster("class: nginx\n").items()}
 CONTROLLER = {"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "DecoratorController", "metadata": {"name": "a"}}
-EXPOSE = {**CONFIGMAP, "metadata": {"name": "exposecontroller"}, "data": {"config.yml": "domain: example.com\n"}}
+EXPOSE: Object = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "exposecontroller"},
+    "data": {"config.yml": "domain: example.com\n"},
+}
 ANSWERS: dict[str, list[Object]] = {
     "services": [SHOP],
     "services,ingresses": [SHOP, OURS],
     "ingresses": [BY_HAND],
     "ingresses.networking.k8s.io": [OURS],
     "httproutes.gateway.networking.k8s.io": [ROUTE],
-    "deployment/ingress-manager": [DEPLOYMENT],
-    "configmap/settings": [CONFIGMAP],
+    **SETTINGS,
     "configmaps": [EXPOSE],
     "decoratorcontrollers.metacontroller.k8s.io": [CONTROLLER],
     "compositecontrollers.metacontroller.k8s.io": [],
@@ -137,7 +139,7 @@ def test_whatever_kubectl_prints_is_told_in_lines_and_no_terminal_obeys_it(data:
     [-1, [EVIL], [{"name": "settings", "configMap": {}}], [{"name": "settings", "configMap": {"name": "--all"}}]],
 )
 def test_a_deployment_that_no_api_server_has_has_no_settings(volumes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    forged = put([DEPLOYMENT], (0, "spec", "template", "spec", "volumes"), volumes)
+    forged = put(SETTINGS["deployment/ingress-manager"], (0, "spec", "template", "spec", "volumes"), volumes)
     ended = answered(monkeypatch, {**ANSWERS, "deployment/ingress-manager": forged}, "render")
     assert "the Deployment ingress-manager/ingress-manager mounts no ConfigMap" in ended.err
 

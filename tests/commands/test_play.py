@@ -51,11 +51,6 @@ EVENT = "On a cluster, what is refused changes nothing, and the reasons are an E
 REMEDY = REASONS[Reason.INVALID_VALUE].remedy
 
 
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
-
-
 # What is shown.
 
 

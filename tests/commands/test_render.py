@@ -15,18 +15,13 @@ from ingress_manager.commands.render.rendering import render
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from ingress_manager.core.text import quoted
-from tests.commands.commands import kubectl_that_answers, run
+from tests.commands.commands import kubectl_that_answers, listing, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
 from tools import cases
 
 GOOD = as_yaml(service({"ingress/http": "true", "ingress/host": "shop.example.com"}))
 BAD = "# a comment\n" + as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/port": "web"}))
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
-
-
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
 
 
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda path: path.name)
@@ -149,7 +144,6 @@ def test_an_annotation_that_is_no_text_is_told(reason: str, change: str, line: i
 @pytest.mark.parametrize(
     ("reason", "fields", "sentence"),
     [
-        ("no name", {"metadata": {}}, "1: default/: is no valid Service: metadata.name is missing"),
         ("no spec", {"metadata": {"name": "a"}}, "1: default/a: is no valid Service: spec is missing"),
         (
             "a port as text",
@@ -220,19 +214,8 @@ def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
 
 # From the cluster.
 
-SERVICES = {"kind": "List", "apiVersion": "v1", "items": [service({"ingress/http": "true"})]}
-VOLUMES = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": "ingress-manager-settings-abc"}}]
-DEPLOYMENT = {
-    "kind": "Deployment",
-    "metadata": {"name": "ingress-manager"},
-    "spec": {"template": {"spec": {"volumes": VOLUMES}}},
-}
-CONFIGMAP = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"settings.yaml": "class: internal\n"}}
-CLUSTER = {
-    "services": SERVICES,
-    "deployment/ingress-manager": DEPLOYMENT,
-    "configmap/ingress-manager-settings-abc": CONFIGMAP,
-}
+SERVICES = listing(service({"ingress/http": "true"}))
+CLUSTER = {"services": SERVICES, **settings_on_a_cluster("class: internal\n")}
 
 
 def test_the_cluster_is_asked_by_kubectl_with_its_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +281,7 @@ def test_a_kubectl_that_prints_something_else_is_told(printed: str, monkeypatch:
 
 def test_a_kubectl_that_prints_no_object_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(_: Kubectl, *arguments: str) -> str:
-        return json.dumps(SERVICES if arguments[-1] == "services" else {"kind": "List", "items": []})
+        return json.dumps(SERVICES if arguments[-1] == "services" else listing())
 
     monkeypatch.setattr(Kubectl, "run", answer)
     assert "kubectl get deployment/ingress-manager has printed no object" in run("render").err
