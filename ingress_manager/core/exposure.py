@@ -10,7 +10,7 @@ from ingress_manager.core.annotations import ONE_ROUTE, Route, Stated
 from ingress_manager.core.copying import ADDED, NOT_COPIED, copied_annotations, for_httproutes, keys_not_copied
 from ingress_manager.core.errors import Problem, Problems, Refused
 from ingress_manager.core.kubernetes import Service
-from ingress_manager.core.policy import INGRESS, NamespacePolicy
+from ingress_manager.core.policy import NamespacePolicy
 from ingress_manager.core.ports import choose_ports
 from ingress_manager.core.syntax import check_host, check_path_of_type
 from ingress_manager.core.text import listed, quoted
@@ -142,7 +142,7 @@ def choose_parent(stated: Stated, policy: NamespacePolicy, tls: bool, problems: 
     gateway = policy.gateway
     if gateway is None or not policy.makes_httproutes:
         return None
-    if INGRESS not in policy.outputs:
+    if not policy.makes_ingresses:
         if stated.ingress_class is not None:
             problems.add(refusals.class_of_routes(stated.ingress_class, policy.namespace, str(gateway)))
         if stated.tls_secret is not None:

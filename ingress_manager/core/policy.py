@@ -185,6 +185,11 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
 
     @property
+    def makes_ingresses(self) -> bool:
+        """Return whether a Service is given an Ingress."""
+        return INGRESS in self.outputs
+
+    @property
     def makes_httproutes(self) -> bool:
         """Return whether a Service is given HTTPRoutes."""
         return HTTPROUTE in self.outputs

@@ -26,7 +26,7 @@ from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
-from ingress_manager.core.policy import INGRESS, Policy, in_namespace
+from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import listed, quoted
 
 
@@ -83,7 +83,7 @@ def adoption_of(
     spec = as_spec(item)
     if isinstance(spec, list):
         raise _NotAdopted(*spec)
-    if INGRESS not in in_namespace(policy, item.namespace).outputs:
+    if not in_namespace(policy, item.namespace).makes_ingresses:
         raise _NotAdopted(about(item, "the settings give the Services of this namespace no Ingress: see outputs"))
     refuse_other_backends(item, spec, services, policy)
     if service is None:
