@@ -14,5 +14,5 @@ It is pure, too, but for printing/console.py, reading/files.py, kubectl.py, sett
 names.py), view/cluster.py and plans/carrying_out.py; also play/loopback.py, which serves the page.
 
 No command knows another, but for two: `explain` tells of the kinds of audit's findings, and `play` shows on its page
-what `render` makes and what `explain` says. setup.cfg holds them to that.
+what `render` makes and what `explain` says.
 """
