@@ -1,7 +1,9 @@
-"""What one Service can cost: the worst ones that the API server takes are answered soon, and with little memory."""
+"""What one Service can cost: the worst ones that the API server takes are answered with little memory.
+
+How long that takes is measured by the benchmark (bench/core.py).
+"""
 
 import gc
-import time
 import tracemalloc
 
 import pytest
@@ -11,9 +13,6 @@ from hooks.sync import answer
 from ingress_manager.core.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, Policy
 
 WORST = dict(worst_requests())
-MOST_SECONDS = 1
-"""Of the processor's time: the worst of them takes a tenth of it. A loop inside another loop would take minutes."""
-
 MOST_BYTES = 16 * 1024 * 1024
 
 
@@ -27,19 +26,18 @@ LIMITED = Policy(
 BOTH = Policy(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure"))
 
 
+# Coverage would take more of the time than the answers.
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "policy",
-    [Policy(), LIMITED, pytest.param(BOTH, marks=pytest.mark.thorough)],
+    [Policy(), *(pytest.param(policy, marks=pytest.mark.thorough) for policy in (LIMITED, BOTH))],
     ids=["default settings", "many patterns", "both outputs"],
 )
 @pytest.mark.parametrize("name", WORST)
-def test_the_worst_service_costs_little_time_and_memory(name: str, policy: Policy) -> None:
-    began = time.process_time()
-    assert answer(WORST[name], policy).status in {200, 422}
-    assert time.process_time() - began < MOST_SECONDS
+def test_the_worst_service_costs_little_memory(name: str, policy: Policy) -> None:
     tracemalloc.start()
     try:
-        answer(WORST[name], policy)
+        assert answer(WORST[name], policy).status in {200, 422}
         assert tracemalloc.get_traced_memory()[1] <= MOST_BYTES
     finally:
         tracemalloc.stop()
