@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.errors import Mistake, SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE, parse
 
@@ -31,12 +31,13 @@ def load(path: Path) -> SettingsFile:
 
     Raises SettingsError, which names the file, when it can't be read, is not YAML, or states no valid policy.
     """
+    origin = f"settings file {path}"
     try:
         content = path.read_bytes()
         return SettingsFile(parse(content.decode("utf-8")), hashlib.sha256(content).hexdigest())
     except OSError as error:
-        raise SettingsError(f"settings file {path}: {error.strerror}") from error
+        raise SettingsError(Mistake(0, (), str(error.strerror)), origin=origin) from error
     except UnicodeDecodeError as error:
-        raise SettingsError(f"settings file {path}: byte {error.start + 1} is not UTF-8") from error
+        raise SettingsError(Mistake(0, (), f"byte {error.start + 1} is not UTF-8"), origin=origin) from error
     except SettingsError as error:
-        raise SettingsError(f"settings file {path}: {error}") from error
+        raise SettingsError(*error.mistakes, origin=origin) from error

@@ -14,6 +14,9 @@ from ingress_manager.core.syntax import check_host, check_name, check_path
 from ingress_manager.core.text import did_you_mean, quoted
 
 PREFIX = "ingress/"
+PROFILE = "ingress/profile"
+"""The annotation of a Service that asks for a profile, and the one of what we make that says which it has."""
+
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
 MOST_HOSTS = 100
 MOST_ROUTES = 100
@@ -45,6 +48,8 @@ class Stated(msgspec.Struct, frozen=True):
     ingress_class: str | None = None
     tls: bool | None = None
     tls_secret: str | None = None
+    tls_redirect: bool | None = None
+    profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
     problems: tuple[Problem, ...] = ()
     """What is wrong with the annotations. A field whose annotation is wrong is None."""
@@ -169,12 +174,20 @@ HTTP = Annotation(
 TABLE = (
     HTTP,
     Annotation(
+        key=PROFILE,
+        field="profile",
+        parse=check_name,
+        meaning="Which of the administrator's profiles it has: what holds where the annotations below say nothing.",
+        value="the name of a profile of the settings, of those that are allowed",
+        default="settings `defaults.profile`",
+    ),
+    Annotation(
         key="ingress/host",
         field="hosts",
         parse=parse_hosts,
         meaning="Under which names the Service is reached.",
         value="a host, or hosts with commas between; `*.` wildcard allowed",
-        default="settings `host`",
+        default="settings `defaults.host`",
     ),
     Annotation(
         key="ingress/path",
@@ -189,7 +202,7 @@ TABLE = (
         field="path_type",
         parse=parse_path_type,
         meaning="How the path is compared with that of a request.",
-        value="`Prefix` or `Exact`; `ImplementationSpecific` where settings `pathTypes` allow it",
+        value="`Prefix` or `Exact`; `ImplementationSpecific` where settings `limits.pathTypes` allow it",
         default="`Prefix`",
     ),
     Annotation(
@@ -206,7 +219,7 @@ TABLE = (
         parse=check_name,
         meaning="Which ingress controller serves it.",
         value="the name of an IngressClass, of those that are allowed",
-        default="settings `class`",
+        default="settings `defaults.class`",
     ),
     Annotation(
         key="ingress/tls",
@@ -214,7 +227,7 @@ TABLE = (
         parse=parse_boolean,
         meaning="Whether its hosts are served with TLS.",
         value='`"true"` or `"false"`',
-        default="settings `tls.enabled`",
+        default="settings `defaults.tls.enabled`",
     ),
     Annotation(
         key="ingress/tls-secret",
@@ -222,7 +235,15 @@ TABLE = (
         parse=check_name,
         meaning="Where the certificate is; turns TLS on.",
         value="the name of a Secret in the Service's namespace",
-        default="settings `tls.secret`",
+        default="settings `defaults.tls.secret`",
+    ),
+    Annotation(
+        key="ingress/tls-redirect",
+        field="tls_redirect",
+        parse=parse_boolean,
+        meaning="Whether http is answered with a redirect to https; HTTPRoutes only.",
+        value='`"true"` or `"false"`',
+        default="settings `defaults.tls.redirect`",
     ),
     Annotation(
         key="ingress/routes",

@@ -1,7 +1,7 @@
-"""Copying: which of a Service's annotations reach its Ingress and HTTPRoutes, and with which values.
+"""Copying: which of a Service's annotations and labels reach its Ingress and HTTPRoutes, and with which values.
 
 An Ingress can tell its controller far more than the owner of a Service should be able to. So an annotation is copied
-only when the settings name its full key and allow its value.
+only when the settings name its full key and allow its value. The same holds for labels, by which others select.
 """
 
 import re
@@ -14,7 +14,7 @@ from msgspec import Meta
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.errors import Problem, Problems
-from ingress_manager.core.syntax import check_annotation_key
+from ingress_manager.core.syntax import check_annotation_key, check_label_key, check_label_value
 from ingress_manager.core.text import quoted
 
 NOT_COPIED = "ingress/not-copied"
@@ -22,6 +22,9 @@ NOT_COPIED = "ingress/not-copied"
 
 ADDED = "ingress/added-by-settings"
 """An annotation of what we make. It lists those that the administrator's settings have added."""
+
+COPIED_LABELS = "ingress/copied-labels"
+"""An annotation of what we make. It lists the labels that were copied from the Service."""
 
 ANY: Literal["any"] = "any"
 """The word that lifts a limit."""
@@ -127,6 +130,10 @@ _PATTERNS = {key: re.compile(known.pattern) for key, known in KNOWN.items()}
 OTHERS_PREFIXES = (PREFIX, "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 """How keys begin that belong to ingress-manager, Metacontroller or kubectl."""
 
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+MANAGED_BY = "ingress-manager"
+"""The label of all that we make. The admission policies select by it."""
+
 OLD_CLASS = "kubernetes.io/ingress.class"
 
 INGRESS_PREFIXES = (
@@ -164,7 +171,7 @@ def copied_annotations(
     added: Container[str],
     problems: Problems,
 ) -> dict[str, str]:
-    """Return the annotations that `copied`, the setting copyAnnotations, lets through. Adds wrong values to problems.
+    """Return the annotations that `copied`, the limit copyAnnotations, lets through. Adds wrong values to problems.
 
     The keys in `added` are those that the settings add. They are not copied.
     """
@@ -180,7 +187,7 @@ def copied_annotations(
 
 
 def check_copied(key: str, value: str, copied: Mapping[str, Limit]) -> None:
-    """Raise Problem unless the setting copyAnnotations, `copied`, allows the annotation."""
+    """Raise Problem unless the limit copyAnnotations, `copied`, allows the annotation."""
     if key not in copied:
         raise refusals.annotation_not_copied(key)
     try:
@@ -190,6 +197,42 @@ def check_copied(key: str, value: str, copied: Mapping[str, Limit]) -> None:
     limit = copied[key]
     if isinstance(limit, tuple) and value not in limit:
         raise refusals.value_not_allowed(key, value, limit)
+
+
+def copied_labels(
+    labels: Mapping[str, str], copied: Mapping[str, Limit], added: Container[str], problems: Problems
+) -> dict[str, str]:
+    """Return the labels that `copied`, the limit copyLabels, lets through. Adds wrong values to problems.
+
+    The keys in `added` are those that the settings add. They are not copied.
+    """
+    found = {key: labels[key] for key in copied if key in labels and key not in added}
+    for key, value in found.items():
+        try:
+            check_copied_label(key, value, copied)
+        except Problem as problem:
+            problems.add(problem)
+    return found
+
+
+def check_copied_label(key: str, value: str, copied: Mapping[str, Limit]) -> None:
+    """Raise Problem unless the limit copyLabels, `copied`, allows the label."""
+    if key not in copied:
+        raise refusals.label_not_copied(key)
+    try:
+        check_label_value(value)
+    except Problem as problem:
+        raise problem.about(f"label {key}: {quoted(value)}") from None
+    limit = copied[key]
+    if isinstance(limit, tuple) and value not in limit:
+        raise refusals.label_value_not_allowed(key, value, limit)
+
+
+def check_own_label_key(key: str) -> str:
+    """Return `key`, which may be a label of what we make. Raises Problem when it may not."""
+    if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES):
+        raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
+    return check_label_key(key)
 
 
 def check_value(key: str, value: str) -> str:
@@ -222,5 +265,5 @@ def check_key(key: str) -> str:
     if key.startswith(OTHERS_PREFIXES):
         raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
     if key == OLD_CLASS:
-        raise Problem("can't stand beside an IngressClass; class and ingress/class say the same")
+        raise Problem("can't stand beside an IngressClass; defaults.class and ingress/class say the same")
     return check_annotation_key(key)

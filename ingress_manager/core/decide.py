@@ -83,10 +83,11 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     """
     stated = annotations.read(service.metadata.annotations or {})
     attachments = observed.all()
-    if stated is None and not (policy.paused and attachments):
+    namespace = service.metadata.namespace
+    if stated is None and not (attachments and policy.paused_in(namespace)):
         return Desired()
-    here = in_namespace(policy, service.metadata.namespace)
-    if stated is None or policy.paused:
+    here = in_namespace(policy, namespace, stated.profile if stated else None)
+    if stated is None or here.paused:
         # A Service that has opted out, too, keeps what it has until the pause ends.
         return unchanged(service, attachments, here, pause(service))
     try:

@@ -34,15 +34,19 @@ class Reason(StrEnum):
     INVALID_DEFAULT_HOST = "invalid-default-host"
     INVALID_REQUEST = "invalid-request"
     INVALID_VALUE = "invalid-value"
+    LABEL_NOT_ALLOWED = "label-not-allowed"
     LISTENER_NOT_ALLOWED = "listener-not-allowed"
     NO_HTTPROUTES = "no-httproutes"
     NO_PORT = "no-port"
     NOT_IN_HTTPROUTE = "not-in-httproute"
+    NOT_IN_INGRESS = "not-in-ingress"
     PATH_TYPE_NOT_ALLOWED = "path-type-not-allowed"
     PAUSED = "paused"
+    PROFILE_NOT_ALLOWED = "profile-not-allowed"
     TOO_LARGE = "too-large"
     UNKNOWN_ANNOTATION = "unknown-annotation"
     UNKNOWN_PORT = "unknown-port"
+    UNKNOWN_PROFILE = "unknown-profile"
 
 
 class Meaning(NamedTuple):
@@ -60,12 +64,12 @@ REASONS = {
     Reason.ANNOTATION_NOT_ALLOWED: Meaning(
         "The settings don't allow an annotation of the Ingress, or its value.",
         "Take the annotation off the Service, or give it an allowed value. The administrator allows it in the setting "
-        "copyAnnotations.",
+        "limits.copyAnnotations.",
     ),
     Reason.CLASS_NOT_ALLOWED: Meaning(
         "The settings don't allow the IngressClass in the Service's namespace.",
         "Name an allowed class in ingress/class, or take the annotation off. The administrator allows classes in the "
-        "setting namespaces.*.classes.",
+        "setting limits.classes, in general or for a namespace.",
     ),
     Reason.CONTRADICTION: Meaning(
         "Two annotations contradict each other, or one has no effect because of another.",
@@ -83,7 +87,7 @@ REASONS = {
     Reason.HOST_NOT_ALLOWED: Meaning(
         "The settings don't allow the host in the Service's namespace.",
         "State an allowed host in ingress/host or ingress/routes. The administrator allows hosts in the setting "
-        "namespaces.*.hosts.",
+        "limits.hosts, in general or for a namespace.",
     ),
     Reason.HTTPS_PORT: Meaning(
         "The Service's only TCP port speaks HTTPS, and nothing says that it is to be used.",
@@ -91,7 +95,7 @@ REASONS = {
     ),
     Reason.INVALID_DEFAULT_HOST: Meaning(
         "The settings' template of the default host makes no valid host for this Service.",
-        "State ingress/host. The administrator changes the template in the setting host.",
+        "State ingress/host. The administrator changes the template in the setting defaults.host.",
     ),
     Reason.INVALID_REQUEST: Meaning(
         "The request is not one of Metacontroller's contract.",
@@ -101,13 +105,18 @@ REASONS = {
         "An annotation has a value that it can't have.",
         "Write a value as the sentence says. Values are text: true and 80 need quotes in YAML.",
     ),
+    Reason.LABEL_NOT_ALLOWED: Meaning(
+        "The settings don't allow a label of the Ingress, or its value.",
+        "Take the label off the Service, or give it an allowed value. The administrator allows it in the setting "
+        "limits.copyLabels.",
+    ),
     Reason.LISTENER_NOT_ALLOWED: Meaning(
         "An HTTPRoute that was made earlier attaches to a listener that the settings don't name any more.",
         "Correct what else is wrong with the Service: it then gets an HTTPRoute for the listener that is named.",
     ),
     Reason.NO_HTTPROUTES: Meaning(
         "The settings ask for HTTPRoutes, and Metacontroller was not told to look after them.",
-        "The administrator applies metacontroller/httproute/, or takes httproute out of the setting outputs.",
+        "The administrator applies metacontroller/httproute/, or takes httproute out of the setting defaults.outputs.",
     ),
     Reason.NO_PORT: Meaning(
         "The Service has no TCP port.",
@@ -116,15 +125,24 @@ REASONS = {
     Reason.NOT_IN_HTTPROUTE: Meaning(
         "The annotations ask for something that an HTTPRoute, or its Gateway, can't do.",
         "Do as the sentence says. A certificate belongs to a listener of the Gateway, which the administrator names in "
-        "the setting gateway.",
+        "the setting defaults.gateway.",
+    ),
+    Reason.NOT_IN_INGRESS: Meaning(
+        "The annotations ask for something that an Ingress can't say.",
+        "Do as the sentence says. The administrator can let a profile add the annotation of the ingress controller.",
     ),
     Reason.PATH_TYPE_NOT_ALLOWED: Meaning(
         "The settings don't allow the path type.",
-        "Use an allowed path type. The administrator allows others in the setting pathTypes.",
+        "Use an allowed path type. The administrator allows others in the setting limits.pathTypes.",
     ),
     Reason.PAUSED: Meaning(
         "The settings pause ingress-manager.",
         "Wait; nothing is wrong with the Service. The administrator sets paused to false.",
+    ),
+    Reason.PROFILE_NOT_ALLOWED: Meaning(
+        "The settings don't allow the profile in the Service's namespace.",
+        "Name an allowed profile in ingress/profile, or take the annotation off. The administrator allows profiles in "
+        "the setting limits.profiles, in general or for a namespace.",
     ),
     Reason.TOO_LARGE: Meaning(
         "The Ingress would be larger than Kubernetes can store.",
@@ -137,6 +155,11 @@ REASONS = {
     Reason.UNKNOWN_PORT: Meaning(
         "The Service has no TCP port of the name or number that is asked for.",
         "Name one of the Service's own ports: its port, not its targetPort.",
+    ),
+    Reason.UNKNOWN_PROFILE: Meaning(
+        "The settings have no profile of the name that is asked for.",
+        "Correct the name in ingress/profile, or take the annotation off. The administrator writes profiles in the "
+        "setting profiles.",
     ),
 }
 """What each reason means, and what to do about it, for the docs and for `ingress-manager explain`."""
@@ -201,12 +224,30 @@ def joined(shown: list[str], count: int) -> str:
     return " · ".join([*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown)
 
 
-class SettingsError(Exception):
-    """The settings can't be used. Each of `sentences` names a field, its value and what would be right."""
+class Mistake(NamedTuple):
+    """One thing that is wrong with the settings."""
 
-    def __init__(self, *sentences: str) -> None:
-        super().__init__("; ".join(sentences))
-        self.sentences = sentences
+    line: int
+    """Where it stands, from 1; 0: not in a line of the text."""
+
+    path: tuple[str | int, ...]
+    """The keys and indexes that lead to the field; () when the text as a whole is wrong."""
+
+    sentence: str
+    """What is wrong, and what would be right. It begins with the path, as people write it."""
+
+    def __str__(self) -> str:
+        """Return the sentence with its line before it."""
+        return f"line {self.line}: {self.sentence}" if self.line else self.sentence
+
+
+class SettingsError(Exception):
+    """The settings can't be used, because of `mistakes`. `origin` says where they are from."""
+
+    def __init__(self, *mistakes: Mistake, origin: str = "") -> None:
+        all_of_them = "; ".join(map(str, mistakes))
+        super().__init__(f"{origin}: {all_of_them}" if origin else all_of_them)
+        self.mistakes = mistakes
 
 
 class Problems:

@@ -6,9 +6,18 @@ from itertools import starmap
 import msgspec
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import ONE_ROUTE, Route, Stated
-from ingress_manager.core.copying import ADDED, NOT_COPIED, copied_annotations, for_httproutes, keys_not_copied
+from ingress_manager.core.annotations import ONE_ROUTE, PROFILE, Route, Stated
+from ingress_manager.core.copying import (
+    ADDED,
+    COPIED_LABELS,
+    NOT_COPIED,
+    copied_annotations,
+    copied_labels,
+    for_httproutes,
+    keys_not_copied,
+)
 from ingress_manager.core.errors import Problem, Problems, Refused
+from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import NamespacePolicy
 from ingress_manager.core.ports import choose_ports
@@ -42,11 +51,21 @@ class Parent(msgspec.Struct, frozen=True, gc=False):
     section: str
 
 
+class Redirect(msgspec.Struct, frozen=True, gc=False):
+    """A redirect to https: the listener that answers with it, and the status."""
+
+    parent: Parent
+    status_code: int
+
+
 class Exposure(msgspec.Struct, frozen=True, gc=False):
     """How a Service is reached."""
 
     name: str
     namespace: str
+    labels: dict[str, str]
+    """Those copied from the Service, and those that the settings add."""
+
     annotations: dict[str, str]
     """Those of an Ingress."""
 
@@ -60,6 +79,13 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
 
     parent: Parent | None
     """What HTTPRoutes attach to; None: no HTTPRoute is made."""
+
+    redirect: Redirect | None
+    """What answers on http; None: nothing does, or the same as on https."""
+
+    filters: Filters
+    timeouts: Timeouts | None
+    """Those of each rule of an HTTPRoute, as the profile has them."""
 
     route_annotations: dict[str, str]
     """Those of HTTPRoutes."""
@@ -80,12 +106,16 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
         problems.extend(stated.problems, stated.more_problems)
     if contradicting := contradictions(stated):
         problems.extend(contradicting)
+    if stated.profile is not None and policy.profile is None:
+        problems.add(no_profile(stated.profile, policy))
     ingress_class = choose_class(stated, policy, problems)
-    tls = (stated.tls_secret is not None or policy.tls.enabled) if stated.tls is None else stated.tls
+    tls = (stated.tls_secret is not None or policy.tls) if stated.tls is None else stated.tls
     parent = choose_parent(stated, policy, tls, problems)
+    redirect = choose_redirect(stated, policy, tls, problems)
+    labels, records = choose_labels(service, policy, problems)
     present = service.metadata.annotations or {}
     copied = copied_annotations(present, policy.copied, policy.added_with_tls, problems)
-    annotations = with_added(copied, policy.added_with_tls if tls else policy.annotations, present)
+    annotations = with_added(copied, policy.added_with_tls if tls else policy.annotations, present, records)
     rules = choose_rules(service, stated, policy, problems)
     if problems.kept:
         if NOT_COPIED in annotations:
@@ -96,13 +126,17 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
     return Exposure(
         name=service.metadata.name,
         namespace=service.metadata.namespace,
+        labels=labels,
         annotations=annotations,
         ingress_class=ingress_class,
         rules=rules,
         tls=tls,
         tls_secret=stated.tls_secret or policy.default_secret(service.metadata.name),
         parent=parent,
-        route_annotations=with_added(for_httproutes(copied), policy.annotations, present) if parent else {},
+        redirect=redirect,
+        filters=policy.filters,
+        timeouts=policy.timeouts,
+        route_annotations=with_added(for_httproutes(copied), policy.annotations, present, records) if parent else {},
         main_host=choose_main_host(service, stated, policy) if parent else "",
     )
 
@@ -126,15 +160,22 @@ def contradictions(stated: Stated) -> list[Problem]:
     return found
 
 
+def no_profile(name: str, policy: NamespacePolicy) -> Problem:
+    """Return why a Service can't have the profile that it asks for."""
+    usable = policy.usable_profiles()
+    if name in policy.profiles:
+        return refusals.profile_not_allowed(f"{PROFILE}:", PROFILE, name, policy.namespace, usable)
+    return refusals.unknown_profile(name, policy.namespace, usable)
+
+
 def choose_class(stated: Stated, policy: NamespacePolicy, problems: Problems) -> str | None:
     """Return the IngressClass. Adds a problem when the policy doesn't allow it."""
-    if stated.ingress_class is None:
-        return policy.ingress_class
-    if not policy.allows_class(stated.ingress_class):
-        problems.add(
-            refusals.class_not_allowed("ingress/class:", stated.ingress_class, policy.namespace, policy.classes or ())
-        )
-    return stated.ingress_class
+    chosen, origin, annotation = stated.ingress_class, "ingress/class:", "ingress/class"
+    if chosen is None:
+        chosen, origin, annotation = policy.ingress_class, f"the class of the profile {policy.profile}", PROFILE
+    if not policy.allows_class(chosen):
+        problems.add(refusals.class_not_allowed(origin, annotation, chosen, policy.namespace, policy.classes or ()))
+    return chosen
 
 
 def choose_parent(stated: Stated, policy: NamespacePolicy, tls: bool, problems: Problems) -> Parent | None:
@@ -154,18 +195,54 @@ def choose_parent(stated: Stated, policy: NamespacePolicy, tls: bool, problems: 
     return Parent(name=gateway.name, namespace=gateway.namespace, section=section)
 
 
+def choose_redirect(stated: Stated, policy: NamespacePolicy, tls: bool, problems: Problems) -> Redirect | None:
+    """Return what answers on http with a redirect to https; None: nothing. Adds a problem where that can't be done."""
+    asked, gateway = stated.tls_redirect, policy.gateway
+    if asked is not None and not policy.makes_httproutes:
+        problems.add(refusals.redirect_of_ingress(policy.namespace))
+    if asked and not tls:
+        problems.add(refusals.redirect_without_tls())
+    wanted = policy.redirect if asked is None else asked
+    if not (wanted and tls and gateway and policy.makes_httproutes):
+        return None
+    if gateway.http is None:
+        problems.add(refusals.no_redirect(str(gateway)))
+        return None
+    parent = Parent(name=gateway.name, namespace=gateway.namespace, section=gateway.http)
+    return Redirect(parent, policy.redirect_status_code)
+
+
+def choose_labels(
+    service: Service, policy: NamespacePolicy, problems: Problems
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the labels of what is made, and the annotations that say which profile and which labels it has.
+
+    Adds a problem for each label that may not be copied with its value.
+    """
+    records = {} if policy.profile is None else {PROFILE: policy.profile}
+    labels = dict(policy.labels)
+    if policy.copied_labels:
+        copied = copied_labels(service.metadata.labels or {}, policy.copied_labels, labels, problems)
+        if copied:
+            records[COPIED_LABELS] = ", ".join(copied)
+            labels |= copied
+    return labels, records
+
+
 def choose_main_host(service: Service, stated: Stated, policy: NamespacePolicy) -> str:
     """Return the first host of ingress/host, or the default host."""
     return stated.hosts[0] if stated.hosts else policy.default_host(service.metadata.name)
 
 
-def with_added(copied: Mapping[str, str], added: Mapping[str, str], present: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotations of what we make: those `copied` from the Service, those `added` by the settings, and two
-    that tell of both.
+def with_added(
+    copied: Mapping[str, str], added: Mapping[str, str], present: Mapping[str, str], records: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the annotations of what we make: those `copied` from the Service, those `added` by the settings, two that
+    tell of both, and `records`.
 
     `present` are all that the Service has.
     """
-    annotations = {**copied, **added}
+    annotations = {**copied, **added, **records}
     if left := keys_not_copied(present, annotations):
         annotations[NOT_COPIED] = listed(left)
     if added:

@@ -22,6 +22,7 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
     uid: str
     resource_version: str = ""
     annotations: dict[str, str] | None = None
+    labels: dict[str, str] | None = None
     creation_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
@@ -51,6 +52,7 @@ class Service(msgspec.Struct, rename="camel", frozen=True, gc=False):
 
 class AttachmentMeta(msgspec.Struct, frozen=True, gc=False):
     annotations: dict[str, str] | None = None
+    labels: dict[str, str] | None = None
 
 
 class BackendPort(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

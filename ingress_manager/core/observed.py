@@ -1,8 +1,8 @@
 """The observed: whether the policy allows an Ingress or an HTTPRoute that was made earlier to stay.
 
 A refused Service keeps its objects, and an update can be denied by the admission of others. So without this a host, a
-class or an annotation that the administrator has forbidden would stay for as long as that lasts, and the owner of the
-Service could see to it.
+class, an annotation or a label that the administrator has forbidden would stay for as long as that lasts, and the
+owner of the Service could see to it.
 
 Judged is what the hook once answered with, by Metacontroller's record of it. What others have changed since is theirs:
 an ingress controller, cert-manager, or a person who may edit Ingresses, and is not held by these settings.
@@ -13,7 +13,8 @@ from typing import Any, cast
 import msgspec
 
 from ingress_manager.core import refusals
-from ingress_manager.core.copying import ADDED, OTHERS_PREFIXES, check_copied
+from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.copying import ADDED, COPIED_LABELS, OTHERS_PREFIXES, check_copied, check_copied_label
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Attachment, AttachmentMeta, HTTPRoute, Ingress, Object, Service
 from ingress_manager.core.policy import NamespacePolicy
@@ -41,7 +42,8 @@ _records = msgspec.json.Decoder(Record)
 def check_observed(service: Service, observed: Attachment, policy: NamespacePolicy) -> None:
     """Raise Problem when `observed`, which was made for `service`, may not stay.
 
-    Judged is its record. Where somebody has made that unreadable, it is the object itself, but for its annotations.
+    Judged is its record. Where somebody has made that unreadable, it is the object itself, but for its annotations and
+    labels.
     """
     if service.spec.type == "ExternalName":
         raise refusals.external_name()
@@ -50,10 +52,12 @@ def check_observed(service: Service, observed: Attachment, policy: NamespacePoli
     try:
         recorded = records.decode((observed.metadata.annotations or {}).get(LAST_APPLIED, ""))
     except (msgspec.DecodeError, RecursionError):
-        # Somebody has edited the record. Which annotations were copied can't be known.
+        # Somebody has edited the record. Which annotations and labels were copied can't be known.
         recorded = observed
     else:
         check_annotations(recorded, observed, policy)
+        check_labels(recorded, observed, policy)
+        check_profile(recorded, policy)
     for host in recorded.hosts():
         if not policy.allows_host(host):
             raise refusals.host_not_allowed("its host", "", [host], policy.namespace, policy.hosts or ())
@@ -71,7 +75,7 @@ def check_class(recorded: Ingress, observed: Ingress, policy: NamespacePolicy) -
     # Where none was stated, it has the cluster's default.
     ingress_class = recorded.spec.ingress_class_name or observed.spec.ingress_class_name
     if not policy.allows_class(ingress_class):
-        raise refusals.class_not_allowed("its class", ingress_class or "", policy.namespace, policy.classes or ())
+        raise refusals.class_not_allowed("its class", "", ingress_class, policy.namespace, policy.classes or ())
 
 
 def check_parents(recorded: HTTPRoute, policy: NamespacePolicy) -> None:
@@ -92,10 +96,13 @@ def is_recorded_as(observed: Attachment, desired: Object) -> bool:
         record = _records.decode((observed.metadata.annotations or {}).get(LAST_APPLIED, ""))
     except (msgspec.DecodeError, RecursionError):
         return False
-    annotations = record.metadata.annotations or {}
+    annotations, metadata = record.metadata.annotations or {}, desired["metadata"]
     annotations.pop(DECORATOR, None)
-    then: Object = {"spec": record.spec, "annotations": annotations}
-    return then == {"spec": desired["spec"], "annotations": desired["metadata"].get("annotations", {})}
+    return bool(
+        record.spec == desired["spec"]
+        and annotations == metadata.get("annotations", {})
+        and record.metadata.labels == metadata["labels"]
+    )
 
 
 def record_of(observed: Attachment) -> Object | None:
@@ -130,3 +137,24 @@ def check_annotations(recorded: Attachment, observed: Attachment, policy: Namesp
                 check_copied(key, value, policy.copied)
             elif settings[key] != value:
                 raise refusals.annotation_not_copied(key)
+
+
+def check_labels(recorded: Attachment, observed: Attachment, policy: NamespacePolicy) -> None:
+    """Raise Problem when a label that was copied from the Service, and is still there, is not allowed."""
+    annotations = recorded.metadata.annotations or {}
+    if COPIED_LABELS not in annotations:
+        return
+    labels, present = recorded.metadata.labels or {}, observed.metadata.labels or {}
+    for key in annotations[COPIED_LABELS].split(", "):
+        if key in labels and key in present:
+            if key not in policy.labels:
+                check_copied_label(key, labels[key], policy.copied_labels)
+            elif policy.labels[key] != labels[key]:
+                raise refusals.label_not_copied(key)
+
+
+def check_profile(recorded: Attachment, policy: NamespacePolicy) -> None:
+    """Raise Problem when the policy doesn't allow the profile by which an object was made."""
+    profile = (recorded.metadata.annotations or {}).get(PROFILE)
+    if profile is not None and not policy.allows_profile(profile):
+        raise refusals.profile_not_allowed("its profile", "", profile, policy.namespace, policy.usable_profiles())

@@ -1,18 +1,22 @@
-"""The policy: what the administrator decides, and what of it holds in one namespace. `settings` reads it.
+"""The policy: what the administrator decides, and what of it holds for one Service. `settings` reads it.
 
 `Policy` and the types in it are the settings: docs/settings.md and docs/settings.schema.json are made from them.
+
+There is one rule for all of it: what is nearest to the Service holds. That is its profile, then its namespace, then the
+general settings, then what is built in; each field by itself.
 """
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import DEFAULT_COPIED, Limit
+from ingress_manager.core.filters import Filters, Timeouts
+from ingress_manager.core.text import listed
 
-ALL_OTHERS = "*"
 PLACEHOLDERS = ("{service}", "{namespace}")
 
 INGRESS = "ingress"
@@ -28,28 +32,24 @@ OutputNames = Annotated[
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """TLS, where a Service's annotations say nothing about it."""
 
-    enabled: Annotated[bool, Meta(description="Whether hosts are served with TLS.")] = False
+    enabled: Annotated[bool | UnsetType, Meta(description="Whether hosts are served with TLS.")] = UNSET
     secret: Annotated[
-        str | None,
+        str | UnsetType | None,
         Meta(
             description="The Secret with the certificate, in each Service's namespace: a name in which {service} and "
             "{namespace} are replaced; null: the controller's own certificate.",
         ),
-    ] = None
-    annotations: Annotated[
-        dict[str, str],
-        Meta(description="Added to every Ingress with TLS, as `annotations` are: here the issuer belongs."),
-    ] = {}
-
-
-class NamespaceTls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """TLS in one namespace. What is left out is as in the general `tls`."""
-
-    enabled: Annotated[bool | UnsetType, Meta(description="Whether hosts are served with TLS.")] = UNSET
-    secret: Annotated[str | UnsetType | None, Meta(description="Its own Secret, as in the general `tls`.")] = UNSET
+    ] = UNSET
+    redirect: Annotated[
+        bool | UnsetType,
+        Meta(description="Whether http is answered with a redirect to https, where there is TLS. Only of HTTPRoutes."),
+    ] = UNSET
+    redirect_status_code: Annotated[
+        Literal[301, 308] | UnsetType, Meta(description="The status of these redirects: 301 or 308.")
+    ] = msgspec.field(name="redirectStatusCode", default=UNSET)
     annotations: Annotated[
         dict[str, str] | UnsetType,
-        Meta(description="Its own annotations for Ingresses with TLS, in the place of the general ones."),
+        Meta(description="Added to every Ingress with TLS, as `annotations` are: here the issuer belongs."),
     ] = UNSET
 
 
@@ -72,74 +72,131 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"Gateway {self.namespace}/{self.name}"
 
 
-class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the settings state for one namespace."""
+class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What can be stated in general, for a namespace and in a profile."""
+
+    host: Annotated[
+        str | UnsetType, Meta(description="The host: a name in which {service} and {namespace} are replaced.")
+    ] = UNSET
+    ingress_class: Annotated[
+        str | UnsetType | None,
+        Meta(description="The IngressClass; null: the cluster's default, for new Ingresses; others keep theirs."),
+    ] = msgspec.field(name="class", default=UNSET)
+    tls: Annotated[
+        Tls | UnsetType, Meta(description="Whether there is TLS, and how. Each of its fields stands alone.")
+    ] = UNSET
+    annotations: Annotated[
+        dict[str, str] | UnsetType,
+        Meta(
+            description="Added to every Ingress and HTTPRoute. A Service's own annotation of such a key is not copied."
+        ),
+    ] = UNSET
+    labels: Annotated[
+        dict[str, str] | UnsetType,
+        Meta(description="Added to every Ingress and HTTPRoute. A Service's own label of such a key is not copied."),
+    ] = UNSET
+    outputs: Annotated[
+        OutputNames | UnsetType, Meta(description="What is made for a Service: an Ingress, HTTPRoutes, or both.")
+    ] = UNSET
+    gateway: Annotated[
+        Gateway | UnsetType | None,
+        Meta(description="The Gateway that HTTPRoutes attach to; needed where outputs hold httproute."),
+    ] = UNSET
+
+
+class Defaults(_Stated, frozen=True, forbid_unknown_fields=True):
+    """What holds where a Service says nothing."""
+
+    profile: Annotated[
+        str | UnsetType | None, Meta(description="The profile of a Service that names none; null: it has none.")
+    ] = UNSET
+
+
+class Profile(_Stated, frozen=True, forbid_unknown_fields=True):
+    """What one word on a Service stands for."""
+
+    filters: Annotated[
+        Filters | UnsetType,
+        Meta(description="The filters of each rule of its HTTPRoutes, as the Gateway API has them."),
+    ] = UNSET
+    timeouts: Annotated[
+        Timeouts | UnsetType,
+        Meta(description="The timeouts of each rule of its HTTPRoutes, as the Gateway API has them."),
+    ] = UNSET
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a Service may ask for."""
 
     hosts: Annotated[
         Limit | UnsetType,
         Meta(
             description="The hosts that may be claimed: exact, or *.suffix for any depth below it, in which "
-            '{namespace} is replaced; `any`: every host; left out: those of "*".',
+            "{namespace} is replaced; `any`: every host.",
         ),
     ] = UNSET
     classes: Annotated[
-        Limit | UnsetType,
-        Meta(description='The IngressClasses that may be asked for; `any`: every one; left out: those of "*".'),
+        Limit | UnsetType, Meta(description="The IngressClasses that may be used; `any`: every one.")
     ] = UNSET
-    host: Annotated[str | None, Meta(description="Its own default host; null: the general one.")] = None
-    ingress_class: Annotated[
-        str | UnsetType | None,
-        Meta(description="Its own default IngressClass; null: the cluster's default; left out: the general one."),
-    ] = msgspec.field(name="class", default=UNSET)
-    tls: Annotated[NamespaceTls | UnsetType, Meta(description="What is different about TLS.")] = UNSET
-    annotations: Annotated[
-        dict[str, str] | UnsetType,
-        Meta(description="Its own annotations for every Ingress and HTTPRoute; left out: the general ones."),
+    path_types: Annotated[
+        Annotated[tuple[Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)})], ...], Meta(min_length=1)]
+        | UnsetType,
+        Meta(description="The path types that may be asked for; Prefix is always one of them."),
+    ] = msgspec.field(name="pathTypes", default=UNSET)
+    copy_annotations: Annotated[
+        dict[str, Limit] | UnsetType,
+        Meta(
+            description="Which of a Service's annotations are copied: a mapping from the full key to the list of the "
+            "values that are allowed, or to `any`.",
+        ),
+    ] = msgspec.field(name="copyAnnotations", default=UNSET)
+    copy_labels: Annotated[
+        dict[str, Limit] | UnsetType, Meta(description="Which of a Service's labels are copied, in the same way.")
+    ] = msgspec.field(name="copyLabels", default=UNSET)
+    profiles: Annotated[
+        Limit | UnsetType, Meta(description="The profiles that may be asked for; `any`: every one.")
     ] = UNSET
-    outputs: Annotated[
-        OutputNames | UnsetType, Meta(description="What is made in this namespace; left out: the general outputs.")
-    ] = UNSET
+
+
+class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the settings state for one namespace. A field that is left out is as in general."""
+
+    defaults: Annotated[Defaults | UnsetType, Meta(description="Its own defaults.")] = UNSET
+    limits: Annotated[Limits | UnsetType, Meta(description="Its own limits.")] = UNSET
+    paused: Annotated[bool | UnsetType, Meta(description="Whether this namespace is paused.")] = UNSET
+
+
+BUILT_IN_DEFAULTS = Defaults(
+    host="example.com",
+    ingress_class="nginx",
+    tls=Tls(enabled=False, secret=None, redirect=False, redirect_status_code=301, annotations={}),
+    annotations={},
+    labels={},
+    outputs=(INGRESS,),
+    gateway=None,
+    profile=None,
+)
+BUILT_IN_LIMITS = Limits(
+    hosts="any",
+    classes="any",
+    path_types=("Prefix", "Exact"),
+    copy_annotations=DEFAULT_COPIED,
+    copy_labels={},
+    profiles="any",
+)
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings of ingress-manager. With no file, the defaults hold."""
+    """The settings of ingress-manager. The general defaults and limits are whole: what they leave out is built in."""
 
-    host: Annotated[
-        str,
-        Meta(description="The default host: a name in which {service} and {namespace} are replaced."),
-    ] = "example.com"
-    ingress_class: Annotated[
-        str | None,
-        Meta(
-            description="The default IngressClass; null: the cluster's default, for new Ingresses; others keep theirs.",
-        ),
-    ] = msgspec.field(name="class", default="nginx")
-    tls: Annotated[Tls, Meta(description="TLS, where annotations say nothing about it.")] = Tls()
-    annotations: Annotated[
-        dict[str, str],
-        Meta(description="Added to every Ingress and HTTPRoute. What a Service says of the same key is not copied."),
+    defaults: Annotated[Defaults, Meta(description="What holds where a Service says nothing.")] = BUILT_IN_DEFAULTS
+    limits: Annotated[Limits, Meta(description="What a Service may ask for.")] = BUILT_IN_LIMITS
+    profiles: Annotated[
+        dict[str, Profile], Meta(description="What one word on a Service, `ingress/profile`, stands for, by that word.")
     ] = {}
-    copied: Annotated[
-        dict[str, Limit],
-        Meta(
-            description="Which of a Service's annotations are copied to its Ingress: a mapping from the full key to "
-            "the list of the values that are allowed, or to `any`.",
-        ),
-    ] = msgspec.field(name="copyAnnotations", default_factory=lambda: dict(DEFAULT_COPIED))
-    path_types: Annotated[
-        tuple[Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)})], ...],
-        Meta(description="The path types that may be asked for; Prefix is always one of them.", min_length=1),
-    ] = msgspec.field(name="pathTypes", default=("Prefix", "Exact"))
     namespaces: Annotated[
-        dict[str, NamespaceSettings],
-        Meta(description='What holds in a namespace, by its name; "*": in every namespace that has no entry.'),
+        dict[str, NamespaceSettings], Meta(description="What is different in a namespace, by its name.")
     ] = {}
-    outputs: Annotated[
-        OutputNames, Meta(description="What is made for a Service: an Ingress, HTTPRoutes, or both.")
-    ] = (INGRESS,)
-    gateway: Annotated[
-        Gateway | None, Meta(description="The Gateway that HTTPRoutes attach to; needed where outputs has httproute.")
-    ] = None
     paused: Annotated[
         bool,
         Meta(
@@ -148,41 +205,107 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = False
 
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "defaults", overlay(self.defaults, BUILT_IN_DEFAULTS))
+        msgspec.structs.force_setattr(self, "limits", overlay(self.limits, BUILT_IN_LIMITS))
+
+    def paused_in(self, namespace: str) -> bool:
+        """Return whether nothing is to change in a namespace."""
+        stated = self.namespaces.get(namespace, NOTHING_STATED).paused
+        return self.paused if stated is UNSET else stated
+
+    @property
+    def pauses(self) -> str:
+        """Return what is paused, as a person would say it; "" for nothing."""
+        if self.paused:
+            running = [name for name, entry in self.namespaces.items() if entry.paused is False]
+            return f"every namespace{f' but {listed(running)}' if running else ''}"
+        return listed([name for name, entry in self.namespaces.items() if entry.paused])
+
+    def without_pause(self) -> "Policy":
+        """Return the same policy, with nothing paused."""
+        namespaces = {
+            name: entry if entry.paused is UNSET else msgspec.structs.replace(entry, paused=UNSET)
+            for name, entry in self.namespaces.items()
+        }
+        return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
+
 
 NOTHING_STATED = NamespaceSettings()
 
+T = TypeVar("T", Defaults, Limits, Tls)
+
+
+def overlay(near: T | Profile | UnsetType, far: T) -> T:
+    """Return `far` with what `near` states in its place, field by field."""
+    if near is UNSET or near is far:
+        return far
+    fields = {}
+    for name in far.__struct_fields__:
+        value, beyond = getattr(near, name, UNSET), getattr(far, name)
+        fields[name] = beyond if value is UNSET else overlay(value, beyond) if isinstance(value, Tls) else value
+    return type(far)(**fields)
+
 
 class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
-    """What holds in one namespace."""
+    """What holds for a Service in one namespace, with the profile that it has."""
 
     namespace: str
+    paused: bool
+
     hosts: tuple[str, ...] | None
     """Patterns of the hosts that may be claimed; None: every host."""
 
     suffixes: tuple[str, ...]
     """What the hosts end in that a pattern with a wildcard allows: .example.com for *.example.com."""
 
+    classes: tuple[str, ...] | None
+    """The IngressClasses that may be used; None: every one."""
+
+    path_types: tuple[str, ...]
+    copied: Mapping[str, Limit]
+    copied_labels: Mapping[str, Limit]
+    allowed_profiles: tuple[str, ...] | None
+    """The profiles that may be asked for; None: every one."""
+
+    profiles: Mapping[str, Profile]
+    """All profiles there are."""
+
+    profile: str | None
+    """The name of the profile that holds; None: none does."""
+
     host: str
     """The template of the default host."""
 
-    classes: tuple[str, ...] | None
-    """The IngressClasses that may be used; None: every one. The default is always one of them."""
-
     ingress_class: str | None
-    path_types: tuple[str, ...]
-    tls: Tls
+    tls: bool
+    tls_secret: str | None
+    """The template of the Secret's name; None: the controller's own certificate."""
+
+    redirect: bool
+    """Whether http is answered with a redirect, where there is TLS."""
+
+    redirect_status_code: int
     annotations: Mapping[str, str]
     """Those that the administrator adds to every Ingress and HTTPRoute."""
 
     added_with_tls: Mapping[str, str]
     """Those that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
 
-    copied: Mapping[str, Limit]
+    labels: Mapping[str, str]
+    """Those that the administrator adds. Their keys are never copied from a Service."""
+
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
 
     gateway: Gateway | None
     """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
+
+    own_gateway: Gateway | None
+    """The same without a profile."""
+
+    filters: Filters
+    timeouts: Timeouts | None
 
     @property
     def makes_ingresses(self) -> bool:
@@ -200,7 +323,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
 
     def default_secret(self, service: str) -> str | None:
         """Return the Secret with the certificate of a Service that names none; None: the controller's certificate."""
-        return None if self.tls.secret is None else fill_in(self.tls.secret, service, self.namespace)
+        return None if self.tls_secret is None else fill_in(self.tls_secret, service, self.namespace)
 
     def allows_host(self, host: str) -> bool:
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
@@ -214,55 +337,85 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
         """Return whether an Ingress may have this class; None stands for the cluster's default."""
         return self.classes is None or ingress_class in self.classes
 
+    def allows_profile(self, profile: str) -> bool:
+        """Return whether a Service may have this profile; there need be none of this name."""
+        return self.allowed_profiles is None or profile in self.allowed_profiles
+
+    def usable_profiles(self) -> list[str]:
+        """Return the names of the profiles that a Service may have."""
+        return [name for name in self.profiles if self.allows_profile(name)]
+
     def allows_listener(self, namespace: str, gateway: str, section: str) -> bool:
-        """Return whether an HTTPRoute may attach to this listener; every one, where no Gateway is stated."""
-        stated = self.gateway
-        return stated is None or (
-            (namespace, gateway) == (stated.namespace, stated.name) and section in {stated.http, stated.https}
+        """Return whether an HTTPRoute may attach to this listener: some profile, or none, has to lead to it.
+
+        Every one is allowed where no Gateway is stated.
+        """
+        stated = list(self._gateways())
+        return not stated or any(
+            (namespace, gateway) == (each.namespace, each.name) and section in {each.http, each.https}
+            for each in stated
         )
 
+    def _gateways(self) -> Iterator[Gateway]:
+        if self.own_gateway:
+            yield self.own_gateway
+        for name in self.usable_profiles():
+            gateway = self.profiles[name].gateway
+            if isinstance(gateway, Gateway):
+                yield gateway
 
-def in_namespace(policy: Policy, namespace: str) -> NamespacePolicy:
-    """Return what holds in `namespace`: its own entry, else that of "*", with what they leave out filled in."""
-    others = policy.namespaces.get(ALL_OTHERS, NOTHING_STATED)
-    stated = policy.namespaces.get(namespace, others)
-    # An entry that leaves out a limit keeps that of "*". An entry that leaves out a default has the general one, not
-    # that of "*".
-    hosts = allowed(stated.hosts, others.hosts)
+
+def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> NamespacePolicy:
+    """Return what holds in `namespace` for a Service that asks for `profile`, or for none.
+
+    A profile that doesn't exist, or isn't allowed, has no effect.
+    """
+    stated = policy.namespaces.get(namespace, NOTHING_STATED)
+    # Neither has a field that is left out: the general ones are whole.
+    limits: Any = overlay(stated.limits, policy.limits)
+    own: Any = overlay(stated.defaults, policy.defaults)
+    allowed_profiles = allowed(limits.profiles)
+    name = own.profile if profile is None else profile
+    chosen: Profile | None = None
+    if name is not None and (allowed_profiles is None or name in allowed_profiles):
+        chosen = policy.profiles.get(name)
+    defaults: Any = own if chosen is None else overlay(chosen, own)
+    hosts = allowed(limits.hosts)
     if hosts is not None:
         hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
-    tls = policy.tls if stated.tls is UNSET else tls_of(policy.tls, stated.tls)
-    annotations = policy.annotations if stated.annotations is UNSET else stated.annotations
+    tls, annotations = defaults.tls, defaults.annotations
     return NamespacePolicy(
         namespace=namespace,
+        paused=policy.paused if stated.paused is UNSET else stated.paused,
         hosts=hosts,
         suffixes=tuple([pattern[1:] for pattern in hosts if pattern.startswith("*.")]) if hosts else (),
-        host=policy.host if stated.host is None else stated.host,
-        classes=allowed(stated.classes, others.classes),
-        ingress_class=policy.ingress_class if stated.ingress_class is UNSET else stated.ingress_class,
-        path_types=policy.path_types,
-        tls=tls,
+        classes=allowed(limits.classes),
+        path_types=limits.path_types,
+        copied=limits.copy_annotations,
+        copied_labels=limits.copy_labels,
+        allowed_profiles=allowed_profiles,
+        profiles=policy.profiles,
+        profile=name if chosen else None,
+        host=defaults.host,
+        ingress_class=defaults.ingress_class,
+        tls=tls.enabled,
+        tls_secret=tls.secret,
+        redirect=tls.redirect,
+        redirect_status_code=tls.redirect_status_code,
         annotations=annotations,
         added_with_tls={**annotations, **tls.annotations},
-        copied=policy.copied,
-        outputs=policy.outputs if stated.outputs is UNSET else stated.outputs,
-        gateway=policy.gateway,
+        labels=defaults.labels,
+        outputs=defaults.outputs,
+        gateway=defaults.gateway,
+        own_gateway=own.gateway,
+        filters=chosen.filters or () if chosen else (),
+        timeouts=chosen.timeouts or None if chosen else None,
     )
 
 
-def allowed(stated: Limit | UnsetType, others: Limit | UnsetType) -> tuple[str, ...] | None:
-    """Return the values that a limit allows, None when that is every one. `others` holds where nothing is stated."""
-    limit = others if stated is UNSET else stated
+def allowed(limit: Limit) -> tuple[str, ...] | None:
+    """Return the values that a limit allows, None when that is every one."""
     return limit if isinstance(limit, tuple) else None
-
-
-def tls_of(general: Tls, stated: NamespaceTls) -> Tls:
-    """Return the general TLS settings with what is stated for a namespace in their place."""
-    return Tls(
-        enabled=general.enabled if stated.enabled is UNSET else stated.enabled,
-        secret=general.secret if stated.secret is UNSET else stated.secret,
-        annotations=general.annotations if stated.annotations is UNSET else stated.annotations,
-    )
 
 
 def fill_in(template: str, service: str, namespace: str) -> str:

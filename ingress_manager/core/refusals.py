@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.kubernetes import ServicePort
-from ingress_manager.core.text import listed, quoted
+from ingress_manager.core.text import did_you_mean, listed, quoted
 
 
 def external_name() -> Problem:
@@ -93,12 +93,34 @@ def host_not_allowed(
     )
 
 
-def class_not_allowed(origin: str, ingress_class: str, namespace: str, allowed: Sequence[str]) -> Problem:
-    """The settings don't allow the IngressClass in the namespace."""
+def class_not_allowed(
+    origin: str, annotation: str, ingress_class: str | None, namespace: str, allowed: Sequence[str]
+) -> Problem:
+    """The settings don't allow the IngressClass in the namespace; None stands for the cluster's default."""
+    named = "null (the cluster's default)" if ingress_class is None else quoted(ingress_class)
     return Problem(
-        f"{origin} {quoted(ingress_class)} may not be chosen; allowed in namespace {namespace}: {listed(allowed)}",
+        f"{origin} {named} may not be chosen; allowed in namespace {namespace}: {listed(allowed)}",
         Reason.CLASS_NOT_ALLOWED,
-        "ingress/class",
+        annotation,
+    )
+
+
+def unknown_profile(profile: str, namespace: str, usable: Sequence[str]) -> Problem:
+    """The settings have no such profile."""
+    return Problem(
+        f"ingress/profile: {quoted(profile)} is not a profile of the settings{did_you_mean(profile, usable)}; "
+        f"allowed in namespace {namespace}: {listed(usable) or 'none'}",
+        Reason.UNKNOWN_PROFILE,
+        "ingress/profile",
+    )
+
+
+def profile_not_allowed(origin: str, annotation: str, profile: str, namespace: str, usable: Sequence[str]) -> Problem:
+    """The settings don't allow the profile in the namespace."""
+    return Problem(
+        f"{origin} {quoted(profile)} may not be chosen; allowed in namespace {namespace}: {listed(usable) or 'none'}",
+        Reason.PROFILE_NOT_ALLOWED,
+        annotation,
     )
 
 
@@ -152,11 +174,50 @@ def no_listener(tls: bool, gateway: str) -> Problem:
     )
 
 
-def too_many_rules(host: str, count: int, paths: int, most: int) -> Problem:
-    """Each port needs a rule of its own, and an HTTPRoute can't have many."""
+def exact_of_rewrite(path: str, profile: str) -> Problem:
+    """A filter of the profile replaces the prefix of a path, which an Exact path doesn't have."""
     return Problem(
-        f"{host} would need {count} rules in an HTTPRoute, one for each port, or for {paths} paths of a port; "
-        f"{most} is the most",
+        f"the Exact path {quoted(path)} has no prefix to replace, as a filter of the profile {profile} does; "
+        "make it Prefix, or choose another profile",
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/profile",
+    )
+
+
+def redirect_without_tls() -> Problem:
+    """A redirect to https is asked for, where nothing answers on https."""
+    return Problem(
+        'ingress/tls-redirect: "true" has no effect without TLS; state ingress/tls: "true", or remove it',
+        Reason.CONTRADICTION,
+        "ingress/tls-redirect",
+    )
+
+
+def redirect_of_ingress(namespace: str) -> Problem:
+    """An Ingress has no field for a redirect."""
+    return Problem(
+        f"ingress/tls-redirect can't be said in an Ingress, and in namespace {namespace} no HTTPRoute is made; remove "
+        "it: an annotation of the ingress controller decides",
+        Reason.NOT_IN_INGRESS,
+        "ingress/tls-redirect",
+    )
+
+
+def no_redirect(gateway: str) -> Problem:
+    """The settings name no listener for http, and a redirect would attach to it."""
+    return Problem(
+        f"{gateway} has no listener for http, say the settings (gateway.http), so that it can't redirect to https; "
+        'state ingress/tls-redirect: "false"',
+        Reason.NOT_IN_HTTPROUTE,
+        "ingress/tls-redirect",
+    )
+
+
+def too_many_rules(host: str, count: int, paths: int, most: int) -> Problem:
+    """Each port needs a rule of its own, and an HTTPRoute can't have many. `paths` are those that a rule may have."""
+    each = "one for each path" if paths == 1 else f"one for each port, or for {paths} paths of a port"
+    return Problem(
+        f"{host} would need {count} rules in an HTTPRoute, {each}; {most} is the most",
         Reason.NOT_IN_HTTPROUTE,
         "ingress/routes",
     )
@@ -195,6 +256,19 @@ def value_not_allowed(key: str, value: str, allowed: Sequence[str]) -> Problem:
         f"{key}: {quoted(value)} may not be chosen; allowed: {listed(allowed, quoted)}",
         Reason.ANNOTATION_NOT_ALLOWED,
         key,
+    )
+
+
+def label_not_copied(key: str) -> Problem:
+    """The settings don't let the label be copied."""
+    return Problem(f"label {key}: may not be copied from a Service", Reason.LABEL_NOT_ALLOWED)
+
+
+def label_value_not_allowed(key: str, value: str, allowed: Sequence[str]) -> Problem:
+    """The settings list the values of a label that is copied, and this is none of them."""
+    return Problem(
+        f"label {key}: {quoted(value)} may not be chosen; allowed: {listed(allowed, quoted)}",
+        Reason.LABEL_NOT_ALLOWED,
     )
 
 

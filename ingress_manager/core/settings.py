@@ -1,6 +1,6 @@
 """The settings: the policy, read from the text of one YAML file."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,21 +8,25 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ingress_manager.core.annotations import parse_path_type
-from ingress_manager.core.copying import ANY, DEFAULT_COPIED, Limit, check_key, check_value
-from ingress_manager.core.errors import Problem, SettingsError
+from ingress_manager.core.copying import ANY, Limit, check_key, check_own_label_key, check_value
+from ingress_manager.core.errors import Mistake, Problem, SettingsError
+from ingress_manager.core.filters import find_filter_problems, find_timeout_problems
 from ingress_manager.core.policy import (
-    ALL_OTHERS,
     HTTPROUTE,
+    INGRESS,
     OUTPUT_NAMES,
     PLACEHOLDERS,
-    NamespaceSettings,
+    Defaults,
+    Limits,
     Policy,
+    Profile,
     fill_in,
     in_namespace,
+    overlay,
 )
-from ingress_manager.core.shape import LEFT_OUT, Mismatch, fit, type_of
-from ingress_manager.core.strict_yaml import load_text, load_typed
-from ingress_manager.core.syntax import LONGEST_LABEL, check_host, check_name, check_namespace
+from ingress_manager.core.shape import LEFT_OUT, Mismatch, Path, fit, type_of
+from ingress_manager.core.strict_yaml import Lines, YamlProblem, load_text, load_typed
+from ingress_manager.core.syntax import LONGEST_LABEL, check_host, check_label_value, check_name, check_namespace
 from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
 
 FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
@@ -30,6 +34,18 @@ FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
 
 ANY_WORD = f"the word {ANY}"
 LIMIT = f"a list of what is allowed, or {ANY_WORD}"
+
+MOVED = {
+    **dict.fromkeys(("host", "class", "tls", "annotations", "outputs", "gateway"), "defaults"),
+    **dict.fromkeys(("hosts", "classes", "pathTypes", "copyAnnotations"), "limits"),
+}
+"""Where fields stand that stood elsewhere in versions before 0.2."""
+
+ALL_OTHERS = "*"
+"""The name of an entry of namespaces in those versions: it held where a namespace had none."""
+
+Found = Iterator[tuple[Path, str]]
+"""What is wrong: the path of a field, and the rest of a sentence that begins with it."""
 
 
 def parse(text: str) -> Policy:
@@ -39,44 +55,63 @@ def parse(text: str) -> Policy:
     """
     try:
         stated, written = load_typed(text), load_text(text)
-        refuse_old(stated)
-    except Problem as problem:
-        raise SettingsError(problem.sentence) from problem
+    except YamlProblem as error:
+        raise SettingsError(Mistake(error.line, (), error.what)) from error
     mismatches: list[Mismatch] = []
     fitting = fit({} if stated is None else stated, type_of(Policy), mismatches)
     policy = msgspec.convert({} if fitting is LEFT_OUT else fitting, Policy)
-    problems = [sentence_of(each, stated, written) for each in mismatches]
-    problems += [problem.sentence for problem in find_problems(policy)]
+    found = [told(each, stated, written) for each in mismatches]
+    found += find_problems(policy)
     if not mismatches:
-        problems += [problem.sentence for problem in find_contradictions(policy)]
-    if problems:
-        raise SettingsError(*problems)
+        found += find_contradictions(policy)
+    if found:
+        lines = Lines(text)
+        mistakes = [Mistake(lines.line(path), path, f"{shown(path)}{end}") for path, end in found]
+        raise SettingsError(*sorted(mistakes, key=lambda mistake: mistake.line))
     return policy
 
 
-def sentence_of(mismatch: Mismatch, stated: Any, written: Any) -> str:
-    """Return what is wrong, and what would be right, with each key and value as it stands in the file.
+def shown(path: Path) -> str:
+    """Return a path as people write it: limits.hosts[0]."""
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return one_line(steps.removeprefix(".")) or "the settings"
+
+
+def told(mismatch: Mismatch, stated: Any, written: Any) -> tuple[Path, str]:
+    """Return the path of a mismatch, and what is wrong there, with each key and value as it stands in the file.
 
     `stated` are all the settings, `written` the same with every scalar as text.
     """
-    at = key = ""
+    path: Path = ()
+    key = ""
     for step in mismatch.path:
         if isinstance(stated, dict):
             key = list(written)[list(stated).index(step)]
-            at, stated, written = f"{at}.{key}".lstrip("."), stated[step], written[key]
+            path, stated, written = (*path, key), stated[step], written[key]
         else:
-            at, stated, written = f"{at}[{step}]", stated[step], written[step]
-    at = one_line(at)
+            path, stated, written = (*path, step), stated[step], written[step]
     match mismatch.sort:
         case "unknown":
-            return f"{at} is not a setting{did_you_mean(key, mismatch.right)}"
+            return path, f" is not a setting{moved(path) or did_you_mean(key, mismatch.right)}"
         case "key":
-            return f"{at}: a key must be text; put it in quotes"
+            return path, ": a key must be text; put it in quotes"
         case "missing":
-            return f"{at}: must state {mismatch.right[0]}"
+            return path, f": must state {mismatch.right[0]}"
         case "empty":
-            return f"{at}: must list at least one value, and the list is empty"
-    return f"{at or 'the settings'}: {wrong_type(mismatch.right, stated, written)}"
+            return path, ": must list at least one value, and the list is empty"
+        case "full":
+            return path, f": must list at most {mismatch.right[0]} values, and the list has {len(stated)}"
+    return path, f": {wrong_type(mismatch.right, stated, written)}"
+
+
+def moved(path: Path) -> str:
+    """Return the end of a sentence about a field of the old form: where it stands now; "" when it is none."""
+    at, key = path[:-1], path[-1]
+    if key not in MOVED or not (at == () or (len(at) == 2 and at[0] == "namespaces")):
+        return ""
+    if at == ("namespaces", ALL_OTHERS):
+        at = ()
+    return f" any more; it is {shown((*at, MOVED[key], key))}"
 
 
 def wrong_type(right: tuple[str, ...], stated: Any, written: Any) -> str:
@@ -90,85 +125,151 @@ def wrong_type(right: tuple[str, ...], stated: Any, written: Any) -> str:
     return f"{value} must be {wanted}{'; put it in quotes' if 'text' in right and stated is not None else ''}"
 
 
-def refuse_old(stated: Any) -> None:
-    """Raise Problem, which says what to write, for a value that was right in version 0.1 and isn't any more."""
-    if not isinstance(stated, dict):
-        return
-    copied = stated.get("copyAnnotations")
-    if isinstance(copied, list) and all(isinstance(key, str) for key in copied):
-        named = [key for key in copied if "*" not in key]
-        instead = ", ".join(f"{key}: {ANY if key in DEFAULT_COPIED else '[VALUES]'}" for key in named)
-        full = "" if len(named) == len(copied) else "; a key that ends in * has to be written as the full keys you need"
-        raise Problem(f"copyAnnotations: must be a mapping, no longer a list: write {{{one_line(instead)}}}{full}")
-    namespaces = stated.get("namespaces")
-    for name, entry in namespaces.items() if isinstance(namespaces, dict) else ():
-        if isinstance(entry, dict) and "hosts" in entry and entry["hosts"] is None:
-            raise Problem(
-                f"namespaces.{one_line(str(name))}.hosts: must be a list, or the word {ANY} to allow every host; "
-                "nothing, or null, no longer does"
-            )
-
-
-def find_problems(policy: Policy) -> Iterator[Problem]:
-    """Yield what is wrong with a value beyond its type: the field's path, the value, what would be right."""
-    yield from _check("host", policy.host, check_template)
-    yield from _check("class", policy.ingress_class, check_name)
-    yield from _check("tls.secret", policy.tls.secret, check_secret)
-    yield from _check_annotations("tls.annotations", policy.tls.annotations)
-    yield from _check_annotations("annotations", policy.annotations)
-    for key, limit in policy.copied.items():
-        yield from _check("copyAnnotations", key, check_key)
-        yield from _check_limit(f"copyAnnotations.{key}", limit, partial(check_value, key))
-    yield from _check_limit("pathTypes", policy.path_types, parse_path_type)
-    if "Prefix" not in policy.path_types:
-        yield Problem("pathTypes: must hold Prefix, which is the default")
-    yield from _check_outputs("outputs", policy.outputs)
-    if policy.gateway is not None:
-        yield from _check("gateway.name", policy.gateway.name, check_name)
-        yield from _check("gateway.namespace", policy.gateway.namespace, check_namespace)
-        yield from _check("gateway.http", policy.gateway.http, check_name)
-        yield from _check("gateway.https", policy.gateway.https, check_name)
+def find_problems(policy: Policy) -> Found:
+    """Yield what is wrong with a value beyond its type."""
+    yield from _check_defaults(("defaults",), policy.defaults)
+    yield from _check_limits(("limits",), policy.limits)
+    for name, profile in policy.profiles.items():
+        at = ("profiles", name)
+        yield from _check_key(at, check_name)
+        yield from _check_defaults(at, profile)
+        path = shown(at)
+        for problem in find_filter_problems(f"{path}.filters", profile.filters or ()):
+            yield (*at, "filters"), problem.sentence.removeprefix(f"{path}.filters")
+        if profile.timeouts:
+            for problem in find_timeout_problems(f"{path}.timeouts", profile.timeouts):
+                yield (*at, "timeouts"), problem.sentence.removeprefix(f"{path}.timeouts")
     for name, entry in policy.namespaces.items():
-        yield from _check_namespace(name, entry)
+        at = ("namespaces", name)
+        if name == ALL_OTHERS:
+            yield at, ": the general defaults and limits hold in all namespaces; state it there"
+            continue
+        yield from _check_key(at, check_namespace)
+        yield from _check_defaults((*at, "defaults"), entry.defaults or Defaults())
+        yield from _check_limits((*at, "limits"), entry.limits or Limits())
 
 
-def find_contradictions(policy: Policy) -> Iterator[Problem]:
+def find_contradictions(policy: Policy) -> Found:
     """Yield where settings that are right by themselves contradict each other."""
-    for name in policy.namespaces:
-        here = in_namespace(policy, name)
-        if not here.allows_class(here.ingress_class):
-            default = "null, the cluster's default," if here.ingress_class is None else quoted(here.ingress_class)
-            allowed = listed(here.classes or ())
-            yield Problem(f"namespaces.{name}.class: the default {default} must be one of the classes: {allowed}")
-    if policy.gateway is None and any(HTTPROUTE in stated for stated in _all_outputs(policy)):
-        yield Problem(
-            f"gateway: must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
+    general = list(_find_contradictions_in("", policy.defaults, policy))
+    yield from general
+    for name, entry in policy.namespaces.items():
+        for path, end in _find_contradictions_in(name, entry.defaults or Defaults(), policy):
+            if (path, end) not in general:
+                yield ("namespaces", name, *path), end
+    for name, profile in policy.profiles.items():
+        yield from _find_contradictions_of_profile(("profiles", name), profile, policy.defaults)
+
+
+def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) -> Found:
+    """Yield what contradicts itself in a namespace, which states these defaults, with the path in its entry.
+
+    Of "", which is no namespace's name, it is what contradicts itself in general.
+    """
+    here, own = in_namespace(policy, namespace), overlay(stated, policy.defaults)
+    for number, name in enumerate(here.allowed_profiles or ()):
+        if name not in policy.profiles:
+            yield ("limits", "profiles", number), _no_profile(name, policy)
+    if own.profile and here.profile is None:
+        end = _no_profile(own.profile, policy)
+        if own.profile in policy.profiles:
+            usable = _names(here.usable_profiles())
+            end = f": {quoted(own.profile)} must be one of the profiles that are allowed: {usable}"
+        yield ("defaults", "profile"), end
+    if not here.allows_class(here.ingress_class):
+        default = "null, the cluster's default," if here.ingress_class is None else quoted(here.ingress_class)
+        by = f"of the profile {here.profile}, " if here.profile else ""
+        allowed = listed(here.classes or ())
+        yield (
+            ("defaults", "class"),
+            f": the default, {by}{default} must be one of the classes that are allowed: {allowed}",
+        )
+    if stated.tls and stated.tls.redirect and not here.makes_httproutes:
+        yield ("defaults", "tls", "redirect"), f": an Ingress can't say it, and outputs don't hold {HTTPROUTE}"
+    yield from _find_contradictions_of_gateway(("defaults",), own)
+
+
+def _find_contradictions_of_profile(at: Path, profile: Profile, general: Defaults) -> Found:
+    """Yield what a profile says that its outputs can't do."""
+    fields: list[Path] = [("filters",)] if profile.filters else []
+    fields += [("timeouts",)] if profile.timeouts else []
+    fields += [("tls", "redirect")] if profile.tls and profile.tls.redirect else []
+    outputs = profile.outputs or ()
+    for field in fields:
+        if HTTPROUTE not in outputs:
+            yield (*at, *field), f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
+        elif INGRESS in outputs and profile.annotations is UNSET:
+            yield (
+                (*at, *field),
+                ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs",
+            )
+    if outputs:
+        yield from _find_contradictions_of_gateway(at, overlay(profile, general))
+
+
+def _find_contradictions_of_gateway(at: Path, defaults: Defaults) -> Found:
+    """Yield what the Gateway of these defaults, which are whole, can't do."""
+    if HTTPROUTE not in (defaults.outputs or ()):
+        return
+    if not defaults.gateway:
+        yield (
+            (*at, "gateway"),
+            f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}",
+        )
+    elif defaults.tls and defaults.tls.redirect and defaults.gateway.http is None:
+        yield (
+            (*at, "gateway", "http"),
+            ": must name a listener where tls.redirect is true: it answers with the redirect",
         )
 
 
-def _check_namespace(name: str, entry: NamespaceSettings) -> Iterator[Problem]:
-    at = f"namespaces.{name}"
-    if name != ALL_OTHERS:
-        yield from _check(at, name, check_namespace)
-    yield from _check(f"{at}.host", entry.host, check_template)
-    yield from _check_limit(f"{at}.hosts", entry.hosts, check_pattern)
-    yield from _check_limit(f"{at}.classes", entry.classes, check_name)
-    if entry.tls is not UNSET:
-        yield from _check(f"{at}.tls.secret", entry.tls.secret, check_secret)
-        yield from _check_annotations(f"{at}.tls.annotations", entry.tls.annotations)
-    yield from _check_annotations(f"{at}.annotations", entry.annotations)
-    if entry.outputs is not UNSET:
-        yield from _check_outputs(f"{at}.outputs", entry.outputs)
-    if entry.ingress_class is not UNSET:
-        yield from _check(f"{at}.class", entry.ingress_class, check_name)
+def _no_profile(name: str, policy: Policy) -> str:
+    """Return the end of a sentence about a name that no profile has."""
+    known = policy.profiles
+    return f": {quoted(name)} must be the name of a profile: {_names(known)}{did_you_mean(name, known)}"
 
 
-def _all_outputs(policy: Policy) -> Iterator[Sequence[str]]:
-    """Yield the outputs, in general and of each namespace that states its own."""
-    yield policy.outputs
-    for entry in policy.namespaces.values():
-        if entry.outputs is not UNSET:
-            yield entry.outputs
+def _names(profiles: Iterable[str]) -> str:
+    return listed(list(profiles)) or "there is none"
+
+
+def _check_defaults(at: Path, stated: Defaults | Profile) -> Found:
+    """Yield what is wrong with the values of defaults or of a profile."""
+    yield from _check((*at, "host"), stated.host, check_template)
+    yield from _check((*at, "class"), stated.ingress_class, check_name)
+    if stated.tls is not UNSET:
+        yield from _check((*at, "tls", "secret"), stated.tls.secret, check_secret)
+        yield from _check_keys((*at, "tls", "annotations"), stated.tls.annotations, check_key)
+    yield from _check_keys((*at, "annotations"), stated.annotations, check_key)
+    yield from _check_keys((*at, "labels"), stated.labels, check_own_label_key)
+    for key, value in (stated.labels or {}).items():
+        yield from _check((*at, "labels", key), value, check_label_value)
+    if stated.outputs is not UNSET:
+        yield from _check_outputs((*at, "outputs"), stated.outputs)
+    if stated.gateway:
+        gateway = (*at, "gateway")
+        yield from _check((*gateway, "name"), stated.gateway.name, check_name)
+        yield from _check((*gateway, "namespace"), stated.gateway.namespace, check_namespace)
+        yield from _check((*gateway, "http"), stated.gateway.http, check_name)
+        yield from _check((*gateway, "https"), stated.gateway.https, check_name)
+    elif stated.gateway is None and at != ("defaults",):
+        yield (*at, "gateway"), ": must name a Gateway, or be left out; only the general defaults can have none"
+
+
+def _check_limits(at: Path, limits: Limits) -> Found:
+    """Yield what is wrong with the values of limits."""
+    yield from _check_limit((*at, "hosts"), limits.hosts, check_pattern)
+    yield from _check_limit((*at, "classes"), limits.classes, check_name)
+    yield from _check_limit((*at, "pathTypes"), limits.path_types, parse_path_type)
+    if limits.path_types is not UNSET and "Prefix" not in limits.path_types:
+        yield (*at, "pathTypes"), ": must hold Prefix, which is the default"
+    for key, limit in (limits.copy_annotations or {}).items():
+        yield from _check_key((*at, "copyAnnotations", key), check_key)
+        yield from _check_limit((*at, "copyAnnotations", key), limit, partial(check_value, key))
+    for key, limit in (limits.copy_labels or {}).items():
+        yield from _check_key((*at, "copyLabels", key), check_own_label_key)
+        yield from _check_limit((*at, "copyLabels", key), limit, check_label_value)
+    yield from _check_limit((*at, "profiles"), limits.profiles, check_name)
 
 
 def check_output(name: str) -> str:
@@ -206,35 +307,43 @@ def _check_filled_in(template: str, filled_in: str, placeholders: Sequence[str],
     return template
 
 
-def _check(path: str, value: str | UnsetType | None, check: Callable[[str], str]) -> Iterator[Problem]:
+def _check(path: Path, value: str | UnsetType | None, check: Callable[[str], str]) -> Found:
     """Yield the problem that `check` has with a value that is stated."""
     if isinstance(value, str):
         try:
             check(value)
         except Problem as problem:
-            yield problem.about(f"{path}: {quoted(value)}")
+            yield path, f": {quoted(value)} {problem.sentence}"
 
 
-def _check_limit(path: str, limit: Limit | UnsetType, check: Callable[[str], str]) -> Iterator[Problem]:
+def _check_limit(path: Path, limit: Limit | UnsetType, check: Callable[[str], str]) -> Found:
     """Yield the problems that `check` has with the values that a limit lists."""
     for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
         if value == ANY:
-            yield Problem(f"{path}: the word {ANY} must stand alone, not in a list")
+            yield path, f": the word {ANY} must stand alone, not in a list"
         else:
-            yield from _check(f"{path}[{number}]", value, check)
+            yield from _check((*path, number), value, check)
 
 
-def _check_outputs(path: str, outputs: Sequence[str]) -> Iterator[Problem]:
+def _check_outputs(path: Path, outputs: Sequence[str]) -> Found:
     """Yield what is wrong with a list of outputs."""
     seen: set[str] = set()
     for number, name in enumerate(outputs):
-        yield from _check(f"{path}[{number}]", name, check_output)
+        yield from _check((*path, number), name, check_output)
         if name in seen:
-            yield Problem(f"{path}: lists {one_line(name)} twice")
+            yield path, f": lists {one_line(name)} twice"
         seen.add(name)
 
 
-def _check_annotations(path: str, annotations: dict[str, str] | UnsetType) -> Iterator[Problem]:
-    """Yield what is wrong with the keys of the administrator's annotations."""
-    for key in annotations if isinstance(annotations, dict) else ():
-        yield from _check(path, key, check_key)
+def _check_keys(path: Path, stated: Mapping[str, str] | UnsetType, check: Callable[[str], str]) -> Found:
+    """Yield what is wrong with the keys of a mapping."""
+    for key in stated or ():
+        yield from _check_key((*path, key), check)
+
+
+def _check_key(path: Path, check: Callable[[str], str]) -> Found:
+    """Yield the problem that `check` has with the last key of a path."""
+    try:
+        check(path[-1])
+    except Problem as problem:
+        yield path, f": {problem.sentence}"

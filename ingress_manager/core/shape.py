@@ -4,6 +4,7 @@ msgspec stops at the first one, and tells of it in words for programmers. The ty
 it, too.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
@@ -57,12 +58,13 @@ class Mismatch(NamedTuple):
     """A place at which a value differs from its type."""
 
     path: Path
-    sort: Literal["type", "unknown", "key", "missing", "empty"]
+    sort: Literal["type", "unknown", "key", "missing", "empty", "full"]
     """A value of another type; a field that the type doesn't have; a key that is no text; a field that is missing; a
-    list without an item."""
+    list without an item; a list with too many."""
 
     right: tuple[str, ...] = ()
-    """What would be right: words for the types, or the names of the fields; of one that is missing: its name."""
+    """What would be right: words for the types, or the names of the fields; of one that is missing: its name; of a list
+    with too many items: how many it may have."""
 
     stated: Any = None
     """The value that is of another type."""
@@ -81,7 +83,7 @@ def fit(stated: Any, type_: Type, found: list[Mismatch], path: Path = ()) -> Any
     whole, so that what is said of the items of others later has their numbers.
     """
     types = list(alternatives(type_))
-    for each in types:
+    for each, _ in types:
         if isinstance(stated, dict) and isinstance(each, inspect.StructType):
             return _fit_fields(stated, each, found, path)
         if isinstance(stated, dict) and isinstance(each, inspect.DictType):
@@ -90,23 +92,33 @@ def fit(stated: Any, type_: Type, found: list[Mismatch], path: Path = ()) -> Any
             return _fit_items(stated, each, found, path)
         if isinstance(each, inspect.AnyType) or _is_scalar(stated, each):
             return stated
-    found.append(Mismatch(path, "type", tuple(map(_word, types)), stated))
+    found.append(Mismatch(path, "type", tuple([_word(stated, *each) for each in types]), stated))
     return LEFT_OUT
 
 
-def alternatives(type_: Type) -> Iterator[Type]:
-    """Yield the types that a value may have, one by one."""
+def alternatives(type_: Type, word: str = "") -> Iterator[tuple[Type, str]]:
+    """Yield the types that a value may have, one by one, each with the `word` that its Meta has in `extra`, or ""."""
     if isinstance(type_, inspect.Metadata):
-        yield from alternatives(type_.type)
+        yield from alternatives(type_.type, (type_.extra or {}).get("word", ""))
     elif isinstance(type_, inspect.UnionType):
         for each in type_.types:
             yield from alternatives(each)
     else:
-        yield type_
+        yield type_, word
 
 
-def _word(type_: Type) -> str:
-    return f"the word {type_.values[0]}" if isinstance(type_, inspect.LiteralType) else WORDS[type(type_)]
+def _word(stated: Any, type_: Type, word: str) -> str:
+    """Return what people call a type: by its own word, but of a value that isn't even text, that it must be text."""
+    match type_:
+        case inspect.LiteralType(values=[value]):
+            return f"the word {value}"
+        case inspect.LiteralType():
+            return word or f"one of {', '.join(map(str, type_.values))}"
+        case inspect.StrType() if isinstance(stated, str):
+            return word or f"text of {type_.min_length or 0} to {type_.max_length} characters"
+        case inspect.IntType(ge=int() as least, le=int() as most):
+            return f"a whole number from {least} to {most}"
+    return WORDS[type(type_)]
 
 
 def _is_scalar(stated: Any, type_: Type) -> bool:
@@ -119,7 +131,15 @@ def _is_scalar(stated: Any, type_: Type) -> bool:
         msgspec.convert(stated, SCALARS[type(type_)])
     except msgspec.ValidationError:
         return False
-    return True
+    if isinstance(type_, inspect.StrType):
+        # To msgspec, as to Python, the end of a pattern is also right before a line break at the text's end.
+        right = type_.pattern is None or re.fullmatch(type_.pattern, stated)
+        return bool(right) and _is_within(len(stated), type_.min_length, type_.max_length)
+    return not isinstance(type_, inspect.IntType) or _is_within(stated, type_.ge, type_.le)
+
+
+def _is_within(size: int, least: int | None, most: int | None) -> bool:
+    return (least is None or size >= least) and (most is None or size <= most)
 
 
 def _fit_fields(stated: dict[Any, Any], type_: inspect.StructType, found: list[Mismatch], path: Path) -> Any:
@@ -156,6 +176,9 @@ def _fit_items(
 ) -> Any:
     if len(stated) < (type_.min_length or 0):
         found.append(Mismatch(path, "empty"))
+        return LEFT_OUT
+    if type_.max_length is not None and len(stated) > type_.max_length:
+        found.append(Mismatch(path, "full", (str(type_.max_length),)))
         return LEFT_OUT
     kept = [fit(value, type_.item_type, found, (*path, number)) for number, value in enumerate(stated)]
     return LEFT_OUT if any(value is LEFT_OUT for value in kept) else kept

@@ -1,5 +1,6 @@
 """YAML without its traps: every key once, no tags, no anchors, no merge keys, nothing deep."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -7,7 +8,18 @@ import yaml
 from ingress_manager.core.errors import Problem
 
 DEEPEST = 8
-"""Levels of nesting. Settings have four; thousands would exhaust the stack of the code that reads them."""
+"""Levels of nesting. Settings have eight; thousands would exhaust the stack of the code that reads them."""
+
+
+class YamlProblem(Problem):
+    """A text that can't be read, why, and PyYAML's mark of the place."""
+
+    def __init__(self, what: str, mark: Any = None) -> None:
+        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        super().__init__(f"{what}{where}")
+        self.what = what
+        self.line = mark.line + 1 if mark else 0
+        """From 1; 0: not known."""
 
 
 class _Typed(yaml.CSafeLoader):
@@ -44,46 +56,72 @@ def load_text(text: str, most: int | None = None) -> Any:
     return _load(text, _Text, most)
 
 
+class Lines:
+    """The lines of a text that can be read."""
+
+    def __init__(self, text: str) -> None:
+        self._root = yaml.compose(text, yaml.CBaseLoader)
+
+    def line(self, path: Sequence[str | int]) -> int:
+        """Return the line, from 1, of a field, or of the nearest one around it that is there; 0 for the whole text."""
+        node: Any = self._root
+        line = 0
+        for step in path:
+            if isinstance(step, int):
+                node = stands = node.value[step]
+            elif (found := _entry(node, step)) is not None:
+                stands, node = found
+            else:
+                break
+            line = stands.start_mark.line + 1
+        return line
+
+
+def _entry(node: Any, key: str) -> tuple[yaml.Node, yaml.Node] | None:
+    """Return the key of a mapping with its value; None where there is no such key."""
+    entries = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((entry for entry in entries if entry[0].value == key), None)
+
+
 def _load(text: str, loader: type[_Typed | _Text], most: int | None) -> Any:
     try:
         _refuse_traps(text, most)
         return yaml.load(text, loader)  # noqa: S506 - both build plain values only
     except ValueError as error:
-        raise Problem("holds a number of more digits than can be read") from error
+        raise YamlProblem("holds a number of more digits than can be read") from error
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        what = f"is not YAML: {error.problem}"
         if error.problem == "found unhashable key":  # as Python calls it
-            raise Problem(f"must not use a list or a mapping as a key{where}") from error
-        raise Problem(f"is not YAML: {error.problem}{where}") from error
+            what = "must not use a list or a mapping as a key"
+        raise YamlProblem(what, error.problem_mark) from error
     except yaml.YAMLError as error:
-        raise Problem(f"is not YAML: {str(error).splitlines()[0]}") from error
+        raise YamlProblem(f"is not YAML: {str(error).splitlines()[0]}") from error
 
 
 def _refuse_traps(text: str, most: int | None) -> None:
     depth = nodes = 0
     for event in yaml.parse(text, yaml.CBaseLoader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise Problem("must not use anchors (&) or aliases (*)")
+            raise YamlProblem("must not use anchors (&) or aliases (*)", event.start_mark)
         if getattr(event, "tag", None):
-            raise Problem("must not use tags (!)")
+            raise YamlProblem("must not use tags (!)", event.start_mark)
         if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style:
-            raise Problem("must not use merge keys (<<)")
+            raise YamlProblem("must not use merge keys (<<)", event.start_mark)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise Problem("is nested too deeply")
+            raise YamlProblem("is nested too deeply", event.start_mark)
         nodes += isinstance(event, yaml.NodeEvent)
         if most is not None and nodes > most:
-            raise Problem(f"holds more than {most} keys and values")
+            raise YamlProblem(f"holds more than {most} keys and values")
 
 
 def _unique(mapping: dict[Any, Any], node: yaml.MappingNode) -> dict[Any, Any]:
-    """Return `mapping`. Raises Problem when `node` has a key twice: PyYAML silently keeps the last."""
+    """Return `mapping`. Raises YamlProblem when `node` has a key twice: PyYAML silently keeps the last."""
     if len(mapping) < len(node.value):
         seen: dict[str, None] = {}
         for key, _ in node.value:
             if str(key.value) in seen:
-                raise Problem(f"states {key.value} twice")
+                raise YamlProblem(f"states {key.value} twice", key.start_mark)
             seen[str(key.value)] = None
-        raise Problem(f"states one key in two ways, among {', '.join(seen)}")
+        raise YamlProblem(f"states one key in two ways, among {', '.join(seen)}", node.start_mark)
     return mapping

@@ -24,7 +24,10 @@ _HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*+(?!{_NUMBER_LIKE}$){_LABEL}")
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _NAME = re.compile(_SUBDOMAIN)
 _NAMESPACE = re.compile(_LABEL)
-_KEY = re.compile(rf"{_SUBDOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?")
+_WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_KEY = re.compile(rf"{_SUBDOMAIN}/{_WORD}")
+_LABEL_KEY = re.compile(rf"({_SUBDOMAIN}/)?{_WORD}")
+_LABEL_VALUE = re.compile(rf"({_WORD})?")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&,=:@-]|%[0-9A-Fa-f]{2})*")
 _OF_PATTERNS = re.compile(r"[*()+]")
 _SIMPLE_PATH = re.compile(r"/(?:[A-Za-z0-9_-]{1,99}(?:/[A-Za-z0-9_-]{1,99}){0,5})?")
@@ -84,6 +87,18 @@ NAMESPACE_RULES: Rules = (
 KEY_RULES: Rules = (
     (lambda key: not _KEY.fullmatch(key), "must be the key of an annotation, as in cert-manager.io/issuer"),
 )
+LABEL_KEY_RULES: Rules = (
+    (
+        lambda key: len(key.rpartition("/")[0]) > LONGEST_NAME or not _LABEL_KEY.fullmatch(key),
+        "must be the key of a label, as in team or example.com/team",
+    ),
+)
+LABEL_VALUE_RULES: Rules = (
+    (
+        lambda value: not _LABEL_VALUE.fullmatch(value),
+        f"must be the value of a label: at most {LONGEST_LABEL} letters, digits, -, _ and ., no sign at its ends",
+    ),
+)
 NAME_RULES: Rules = (
     (
         lambda name: len(name) > LONGEST_NAME or not _NAME.fullmatch(name),
@@ -122,6 +137,16 @@ def check_name(name: str) -> str:
 def check_annotation_key(key: str) -> str:
     """Return the key of an annotation: a domain, a slash and a name, as Kubernetes has them. Raises Problem."""
     return _checked(key, KEY_RULES)
+
+
+def check_label_key(key: str) -> str:
+    """Return the key of a label: a name, perhaps with a domain and a slash before it. Raises Problem."""
+    return _checked(key, LABEL_KEY_RULES)
+
+
+def check_label_value(value: str) -> str:
+    """Return the value of a label, as Kubernetes has them. Raises Problem."""
+    return _checked(value, LABEL_VALUE_RULES)
 
 
 def check_namespace(name: str) -> str:

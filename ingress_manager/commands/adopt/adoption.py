@@ -8,8 +8,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from ingress_manager.commands.adopt.splitting import split
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind
 from ingress_manager.commands.plans.deployers import about_ingress, about_service
@@ -23,9 +21,9 @@ from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import routes_to, services_of
 from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, owners, patch_to_own
 from ingress_manager.commands.view.typed import as_service, as_spec
+from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
-from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import listed, quoted
 
@@ -75,7 +73,7 @@ def adoption_of(
     item: Item, service: Item | None, services: Mapping[str, Item], policy: Policy, accepted: Container[str]
 ) -> Adoption:
     """Return how an Ingress is adopted by the Service of its name. Raises _NotAdopted."""
-    paused, policy = policy.paused, msgspec.structs.replace(policy, paused=False)
+    paused, policy = policy.paused_in(item.namespace), policy.without_pause()
     if found := list(obstacles(item, service)):
         ours = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
         without_label = Step(kubectl("label", item, changes=[f"{MANAGED_BY_LABEL}-"]))

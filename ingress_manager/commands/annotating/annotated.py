@@ -9,7 +9,7 @@ import msgspec
 from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.annotating.changes import Change, changes
 from ingress_manager.commands.view.ingresses import routes_to, tls_of
-from ingress_manager.core.annotations import PREFIX, read
+from ingress_manager.core.annotations import PREFIX, PROFILE, read
 from ingress_manager.core.copying import CONTROLLER_PREFIXES, OLD_CLASS, check_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
 from ingress_manager.core.errors import Problem, Refused
@@ -49,8 +49,9 @@ def annotated_for(spec: IngressSpec, annotations: Mapping[str, str], service: Se
 
     `spec` and `annotations` are the Ingress's. When what the Service asks for already is the same, it stays.
     """
-    here = in_namespace(policy, service.metadata.namespace)
     present = service.metadata.annotations or {}
+    profile = present.get(PROFILE)
+    here = in_namespace(policy, service.metadata.namespace, profile)
     # A path type that may not be asked for becomes the default one: a change that somebody can accept.
     routes = [
         route if route.path_type in here.path_types else msgspec.structs.replace(route, path_type=None)
@@ -59,6 +60,8 @@ def annotated_for(spec: IngressSpec, annotations: Mapping[str, str], service: Se
     tls, secret = tls_of([route.host for route in routes if route.host], spec)
     ingress_class = spec.ingress_class_name or annotations.get(OLD_CLASS)
     asking = annotations_for(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)
+    if profile is not None:
+        asking[PROFILE] = profile
 
     also = changes_to(present, dict(copied(annotations, here)))
     off: dict[str, str | None] = {key: None for key in present if key.startswith(PREFIX) and key not in asking}

@@ -34,7 +34,7 @@ def annotations_for(  # noqa: PLR0913 - each is one of the annotations
         found["ingress/class"] = ingress_class
     if tls and secret is not None and secret != here.default_secret(service.metadata.name):
         found["ingress/tls-secret"] = secret
-    elif tls != here.tls.enabled:
+    elif tls != here.tls:
         found["ingress/tls"] = "true" if tls else "false"
     return found
 

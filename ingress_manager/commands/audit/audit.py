@@ -36,7 +36,7 @@ from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import listed
 
-PLACEHOLDER = Policy().host
+PLACEHOLDER = Policy().defaults.host
 """The default host until the settings state one."""
 
 
@@ -86,7 +86,7 @@ class Audit:
 def audit(items: Iterable[Item], policy: Policy, known: Known | None = None) -> Audit:
     """Return what needs a person among the items. Nothing is found for want of what could not be looked at."""
     # What a pause keeps from being done is found as if there were none: that is what somebody has to know.
-    view = look(items, msgspec.structs.replace(policy, paused=False), known)
+    view = look(items, policy.without_pause(), known)
     return Auditor(view, paused=policy.paused).audit()
 
 
@@ -309,13 +309,11 @@ def held(item: Item) -> Finding:
 
 
 def has_placeholder(service: ServiceView, policy: Policy) -> bool:
-    """Return whether a Service states no host, and gets the one that the setting `host` has until it is changed."""
+    """Return whether a Service states no host, and gets the default host that is built in."""
     stated = read(service.item.annotations)
     if stated is None or stated.hosts is not None or all(route.host is not None for route in stated.routes):
         return False
-    # What a namespace's own entry says was meant, whatever it is.
-    general = in_namespace(msgspec.structs.replace(policy, host=""), service.item.namespace).host == ""
-    return general and policy.host == PLACEHOLDER
+    return in_namespace(policy, service.item.namespace, stated.profile).host == PLACEHOLDER
 
 
 def called(item: Item) -> str:

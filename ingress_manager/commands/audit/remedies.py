@@ -9,9 +9,9 @@ from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.look import ObjectView, ServiceView
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX
+from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.observed import DECORATOR
-from ingress_manager.core.outputs.metadata import MANAGED_BY_LABEL
 from ingress_manager.core.text import nearest
 
 SYNC_ALL: Command = (

@@ -8,21 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-import msgspec
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, read
-from ingress_manager.commands.reading.yaml_documents import YamlLines
 from ingress_manager.commands.render.rendering import render
-from ingress_manager.core.errors import REASONS, Problem, Reason, SettingsError
+from ingress_manager.core.errors import REASONS, Reason, SettingsError
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from ingress_manager.core.strict_yaml import load_text
 from ingress_manager.core.text import listed, one_line, quoted
 
 MOST_SERVICES = 50
@@ -32,8 +27,6 @@ MOST_MISTAKES = 100
 """Mistakes that are shown. A person mends them one by one, and a browser is slow with many thousands."""
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-_PLACE = re.compile(r"\(line (\d+), column \d+\)\Z")
-"""How ingress_manager.core.strict_yaml says where a text is no YAML."""
 
 
 class State(StrEnum):
@@ -101,8 +94,9 @@ def play(service: str, settings: str) -> Result:
     try:
         policy = parse(settings)
     except SettingsError as error:
-        mistakes = tuple(_mistakes_of_settings(settings, error.sentences[:MOST_MISTAKES]))
-        notes = tuple(_not_shown(len(error.sentences)))
+        shown = error.mistakes[:MOST_MISTAKES]
+        mistakes = tuple(Mistake(Field.SETTINGS, each.line, "", each.sentence) for each in shown)
+        notes = tuple(_not_shown(len(error.mistakes)))
         return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", mistakes, notes)
     return _decided(service, policy)
 
@@ -111,7 +105,7 @@ def _decided(text: str, policy: Policy) -> Result:
     """Return what the Services in a text become."""
     manifests = read(text, Field.SERVICE)
     services = [item for item in manifests.items if item.kind == SERVICES]
-    rendered = render(services[:MOST_SERVICES], msgspec.structs.replace(policy, paused=False))
+    rendered = render(services[:MOST_SERVICES], policy.without_pause())
     messages = [*manifests.unreadable, *rendered.messages]
     mistakes = tuple(_mistakes(messages[:MOST_MISTAKES]))
     objects = tuple(_shown(each) for each in rendered.objects)
@@ -141,8 +135,8 @@ def _not_shown(mistakes: int) -> Iterator[str]:
 def _notes(items: list[Item], policy: Policy, *, refused: bool) -> Iterator[str]:
     if refused:
         yield "On a cluster, what is refused changes nothing, and the reasons are an Event of the Service."
-    if policy.paused:
-        yield "The settings pause ingress-manager: nothing changes on the cluster until paused is false."
+    if policy.pauses:
+        yield f"The settings pause {policy.pauses}: nothing changes there until paused is false."
     others = [item.kind.strip("/") or "no kind" for item in items if item.kind != SERVICES]
     if others:
         kinds = listed(list(dict.fromkeys(others)), quoted)
@@ -171,41 +165,3 @@ def _mistakes(messages: Iterable[Message]) -> Iterator[Mistake]:
 def _shown(desired: Object) -> DesiredObject:
     metadata = desired["metadata"]
     return DesiredObject(f"{desired['kind']} {metadata['namespace']}/{metadata['name']}", as_yaml(desired))
-
-
-def _mistakes_of_settings(text: str, sentences: Iterable[str]) -> Iterator[Mistake]:
-    """Yield what is wrong with the settings, each with the line of the field that its sentence begins with."""
-    try:
-        settings = load_text(text)
-    except Problem:
-        settings = None
-    lines = YamlLines(text)
-    for sentence in sentences:
-        place = _PLACE.search(sentence)
-        steps = list(_steps(settings, sentence))
-        line = min(int(place[1]), text.count("\n") + 1) if place else lines.line(steps) + 1 if steps else 0
-        yield Mistake(Field.SETTINGS, line, "", sentence)
-
-
-def _steps(value: Any, sentence: str) -> Iterator[str | int]:
-    """Yield the keys and the numbers that lead to the value whose path a sentence begins with."""
-    while True:
-        if isinstance(value, dict):
-            known = {one_line(key): key for key in value}
-            named = max(filter(lambda key: _begins(sentence, key), known), key=len, default=None)
-            if named is None:
-                return
-            step: str | int = known[named]
-            sentence = sentence.removeprefix(named).removeprefix(".")
-        elif isinstance(value, list) and (found := re.match(r"\[(\d+)\]\.?", sentence)):
-            step = int(found[1])
-            sentence = sentence[found.end() :]
-        else:
-            return
-        yield step
-        value = value[step]
-
-
-def _begins(sentence: str, key: str) -> bool:
-    """Return whether a key is the first step of the path that a sentence begins with."""
-    return bool(key) and sentence.startswith(key) and sentence[len(key) : len(key) + 1] in {".", ":", "[", " "}

@@ -1,7 +1,6 @@
 """`ingress-manager render`: the shell."""
 
 import click
-import msgspec
 
 from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.objects import printed
@@ -31,9 +30,9 @@ def render(context: click.Context, source: Source, output: str, *, check: bool) 
     """  # noqa: D301 - \b keeps click from joining lines
     manifests = source.read("services")
     policy = source.policy()
-    if policy.paused:
-        note("The settings pause ingress-manager: nothing changes on the cluster until `paused` is false.")
-        policy = msgspec.structs.replace(policy, paused=False)
+    if policy.pauses:
+        note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
+        policy = policy.without_pause()
     with waiting(f"deciding over {len(manifests.items)} objects"):
         rendered = rendered_of(manifests.items, policy)
     if not check:

@@ -7,10 +7,9 @@ DecoratorController and the object's controller is the parent. The label is for 
 from typing import Any
 
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.core.copying import ADDED, NOT_COPIED
+from ingress_manager.core.copying import ADDED, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
-from ingress_manager.core.outputs.metadata import MANAGED_BY, MANAGED_BY_LABEL
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController."""

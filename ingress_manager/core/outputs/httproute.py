@@ -11,8 +11,10 @@ from hashlib import sha256
 from typing import TypeVar
 
 from ingress_manager.core import refusals
+from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.errors import Refused
-from ingress_manager.core.exposure import Exposure, Parent, Path, Rule
+from ingress_manager.core.exposure import Exposure, Parent, Path, Redirect, Rule
+from ingress_manager.core.filters import as_object, as_objects, rewrites_prefix
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
 
@@ -36,20 +38,31 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
     """
     if exposure.parent is None:
         return []
-    parent = parent_ref(exposure.parent)
     return [
-        {
-            "apiVersion": "gateway.networking.k8s.io/v1",
-            "kind": "HTTPRoute",
-            "metadata": make_metadata(name_of(exposure, hosts), exposure.namespace, exposure.route_annotations),
-            "spec": {
-                "parentRefs": [parent],
-                "hostnames": hosts,
-                "rules": list(make_rules(exposure.name, hosts[0], paths)),
-            },
-        }
-        for hosts, paths in by_paths(exposure)
+        route for hosts, paths in by_paths(exposure) for route in make_some(exposure, exposure.parent, hosts, paths)
     ]
+
+
+def make_some(exposure: Exposure, parent: Parent, hosts: list[str], paths: Sequence[Path]) -> Iterator[Object]:
+    """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects the same to https.
+
+    The second one's name ends in another dot and a word: no HTTPRoute of the first kind, of any Service, is called so.
+    """
+    name = name_of(exposure, hosts)
+    yield make_one(exposure, name, parent, hosts, list(make_rules(exposure, hosts[0], paths)))
+    if exposure.redirect:
+        rules = list(make_redirects(exposure.redirect, paths))
+        yield make_one(exposure, f"{name}.redirect", exposure.redirect.parent, hosts, rules)
+
+
+def make_one(exposure: Exposure, name: str, parent: Parent, hosts: list[str], rules: list[Object]) -> Object:
+    """Return one HTTPRoute."""
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "HTTPRoute",
+        "metadata": make_metadata(exposure, name, exposure.route_annotations),
+        "spec": {"parentRefs": [parent_ref(parent)], "hostnames": hosts, "rules": rules},
+    }
 
 
 def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
@@ -84,22 +97,49 @@ def parent_ref(parent: Parent) -> Object:
     }
 
 
-def make_rules(service: str, host: str, paths: Sequence[Path]) -> Iterator[Object]:
+def make_rules(exposure: Exposure, host: str, paths: Sequence[Path]) -> Iterator[Object]:
     """Yield the rules that lead these paths to the Service: one for each port.
 
-    Which path wins doesn't depend on the rules. Raises Refused (422) when there are too many.
+    Which path wins doesn't depend on the rules. Raises Refused (422) when there are too many, or a filter can't be
+    applied to a path.
     """
+    most = MOST_MATCHES
+    if rewrites_prefix(exposure.filters):
+        most = 1
+        for path in paths:
+            if path.path_type == "Exact":
+                profile = exposure.route_annotations[PROFILE]
+                raise Refused(422, [refusals.exact_of_rewrite(path.path, profile)])
     of_port: dict[int, list[Path]] = {}
     for path in paths:
         of_port.setdefault(path.port, []).append(path)
-    parts = [some for of_one in of_port.values() for some in in_parts(of_one, MOST_MATCHES)]
+    parts = [some for of_one in of_port.values() for some in in_parts(of_one, most)]
     if len(parts) > MOST_RULES:
-        raise Refused(422, [refusals.too_many_rules(host, len(parts), MOST_MATCHES, MOST_RULES)])
+        raise Refused(422, [refusals.too_many_rules(host, len(parts), most, MOST_RULES)])
+    more: Object = {}
+    if exposure.filters:
+        more["filters"] = as_objects(exposure.filters)
+    if exposure.timeouts:
+        more["timeouts"] = as_object(exposure.timeouts)
     for some in parts:
+        port = some[0].port
+        backend = {"group": "", "kind": "Service", "name": exposure.name, "port": port, "weight": 1}
+        yield {"matches": matches_of(some), **more, "backendRefs": [backend]}
+
+
+def make_redirects(redirect: Redirect, paths: Sequence[Path]) -> Iterator[Object]:
+    """Yield the rules that answer these paths with a redirect to https."""
+    to_https = {"scheme": "https", "statusCode": redirect.status_code}
+    for some in in_parts(paths, MOST_MATCHES):
         yield {
-            "matches": [{"path": {"type": PATH_TYPES[path.path_type], "value": path.path}} for path in some],
-            "backendRefs": [{"group": "", "kind": "Service", "name": service, "port": some[0].port, "weight": 1}],
+            "matches": matches_of(some),
+            "filters": [{"type": "RequestRedirect", "requestRedirect": to_https}],
         }
+
+
+def matches_of(paths: Sequence[Path]) -> list[Object]:
+    """Return what a rule says of its paths."""
+    return [{"path": {"type": PATH_TYPES[path.path_type], "value": path.path}} for path in paths]
 
 
 def in_parts(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:

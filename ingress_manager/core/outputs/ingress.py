@@ -13,7 +13,7 @@ def make_ingress(exposure: Exposure) -> list[Object]:
     Every field that the API server would default inside a list is given: Metacontroller replaces `rules` whole, so a
     default left out would look like drift and be rewritten for ever.
     """
-    metadata = make_metadata(exposure.name, exposure.namespace, exposure.annotations)
+    metadata = make_metadata(exposure, exposure.name, exposure.annotations)
     spec: dict[str, Any] = {}
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class
