@@ -19,7 +19,7 @@ from ingress_manager.core.copying import (
 from ingress_manager.core.errors import Problem, Problems, Refused
 from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.kubernetes import Service
-from ingress_manager.core.policy import NamespacePolicy
+from ingress_manager.core.policy import Gateway, NamespacePolicy
 from ingress_manager.core.ports import choose_ports
 from ingress_manager.core.syntax import check_host, check_path_of_type
 from ingress_manager.core.text import listed, quoted
@@ -58,12 +58,29 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
     status_code: int
 
 
+class Routing(msgspec.Struct, frozen=True, gc=False):
+    """What only HTTPRoutes say."""
+
+    parent: Parent
+    redirect: Redirect | None
+    """What answers on http; None: nothing does, or the same as on https."""
+
+    annotations: dict[str, str]
+    filters: Filters
+    timeouts: Timeouts | None
+    profile: str | None
+    """Whose filters and timeouts these are."""
+
+    main_host: str
+    """The first host of ingress/host, or the default host; no host need be this. They are named by it."""
+
+
 class Exposure(msgspec.Struct, frozen=True, gc=False):
     """How a Service is reached."""
 
     name: str
     namespace: str
-    labels: dict[str, str]
+    labels: Mapping[str, str]
     """Those copied from the Service, and those that the settings add."""
 
     annotations: dict[str, str]
@@ -77,21 +94,8 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     tls_secret: str | None
     """The Secret with the certificate; None: the ingress controller's own certificate."""
 
-    parent: Parent | None
-    """What HTTPRoutes attach to; None: no HTTPRoute is made."""
-
-    redirect: Redirect | None
-    """What answers on http; None: nothing does, or the same as on https."""
-
-    filters: Filters
-    timeouts: Timeouts | None
-    """Those of each rule of an HTTPRoute, as the profile has them."""
-
-    route_annotations: dict[str, str]
-    """Those of HTTPRoutes."""
-
-    main_host: str
-    """The first host of ingress/host, or the default host; no host need be this. Only HTTPRoutes are named by it."""
+    routing: Routing | None
+    """None: no HTTPRoute is made."""
 
 
 def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposure:
@@ -110,12 +114,16 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
         problems.add(no_profile(stated.profile, policy))
     ingress_class = choose_class(stated, policy, problems)
     tls = (stated.tls_secret is not None or policy.tls) if stated.tls is None else stated.tls
-    parent = choose_parent(stated, policy, tls, problems)
-    redirect = choose_redirect(stated, policy, tls, problems)
-    labels, records = choose_labels(service, policy, problems)
     present = service.metadata.annotations or {}
     copied = copied_annotations(present, policy.copied, policy.added_with_tls, problems)
+    labels, records = choose_labels(service, policy, problems)
     annotations = with_added(copied, policy.added_with_tls if tls else policy.annotations, present, records)
+    routing = None
+    if policy.makes_httproutes:
+        on_routes = with_added(for_httproutes(copied), policy.annotations, present, records)
+        routing = choose_routing(service, stated, policy, tls, on_routes, problems)
+    elif stated.tls_redirect is not None:
+        problems.add(refusals.redirect_of_ingress(policy.namespace))
     rules = choose_rules(service, stated, policy, problems)
     if problems.kept:
         if NOT_COPIED in annotations:
@@ -132,12 +140,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
         rules=rules,
         tls=tls,
         tls_secret=stated.tls_secret or policy.default_secret(service.metadata.name),
-        parent=parent,
-        redirect=redirect,
-        filters=policy.filters,
-        timeouts=policy.timeouts,
-        route_annotations=with_added(for_httproutes(copied), policy.annotations, present, records) if parent else {},
-        main_host=choose_main_host(service, stated, policy) if parent else "",
+        routing=routing,
     )
 
 
@@ -178,10 +181,17 @@ def choose_class(stated: Stated, policy: NamespacePolicy, problems: Problems) ->
     return chosen
 
 
-def choose_parent(stated: Stated, policy: NamespacePolicy, tls: bool, problems: Problems) -> Parent | None:
-    """Return what HTTPRoutes attach to. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say."""
+def choose_routing(  # noqa: PLR0913, PLR0917 - each has a say in it
+    service: Service,
+    stated: Stated,
+    policy: NamespacePolicy,
+    tls: bool,
+    annotations: dict[str, str],
+    problems: Problems,
+) -> Routing | None:
+    """Return what HTTPRoutes say. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say."""
     gateway = policy.gateway
-    if gateway is None or not policy.makes_httproutes:
+    if gateway is None:
         return None
     if not policy.makes_ingresses:
         if stated.ingress_class is not None:
@@ -192,18 +202,25 @@ def choose_parent(stated: Stated, policy: NamespacePolicy, tls: bool, problems: 
     if section is None:
         problems.add(refusals.no_listener(tls, str(gateway)))
         return None
-    return Parent(name=gateway.name, namespace=gateway.namespace, section=section)
+    return Routing(
+        parent=Parent(name=gateway.name, namespace=gateway.namespace, section=section),
+        redirect=choose_redirect(stated, policy, gateway, tls, problems),
+        annotations=annotations,
+        filters=policy.filters,
+        timeouts=policy.timeouts,
+        profile=policy.profile,
+        main_host=stated.hosts[0] if stated.hosts else policy.default_host(service.metadata.name),
+    )
 
 
-def choose_redirect(stated: Stated, policy: NamespacePolicy, tls: bool, problems: Problems) -> Redirect | None:
+def choose_redirect(
+    stated: Stated, policy: NamespacePolicy, gateway: Gateway, tls: bool, problems: Problems
+) -> Redirect | None:
     """Return what answers on http with a redirect to https; None: nothing. Adds a problem where that can't be done."""
-    asked, gateway = stated.tls_redirect, policy.gateway
-    if asked is not None and not policy.makes_httproutes:
-        problems.add(refusals.redirect_of_ingress(policy.namespace))
-    if asked and not tls:
+    if stated.tls_redirect and not tls:
         problems.add(refusals.redirect_without_tls())
-    wanted = policy.redirect if asked is None else asked
-    if not (wanted and tls and gateway and policy.makes_httproutes):
+    wanted = policy.redirect if stated.tls_redirect is None else stated.tls_redirect
+    if not (wanted and tls):
         return None
     if gateway.http is None:
         problems.add(refusals.no_redirect(str(gateway)))
@@ -214,24 +231,18 @@ def choose_redirect(stated: Stated, policy: NamespacePolicy, tls: bool, problems
 
 def choose_labels(
     service: Service, policy: NamespacePolicy, problems: Problems
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the labels of what is made, and the annotations that say which profile and which labels it has.
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the labels of what is made, and the annotations that record the profile and the labels that are copied.
 
     Adds a problem for each label that may not be copied with its value.
     """
     records = {} if policy.profile is None else {PROFILE: policy.profile}
-    labels = dict(policy.labels)
-    if policy.copied_labels:
-        copied = copied_labels(service.metadata.labels or {}, policy.copied_labels, labels, problems)
-        if copied:
-            records[COPIED_LABELS] = ", ".join(copied)
-            labels |= copied
-    return labels, records
-
-
-def choose_main_host(service: Service, stated: Stated, policy: NamespacePolicy) -> str:
-    """Return the first host of ingress/host, or the default host."""
-    return stated.hosts[0] if stated.hosts else policy.default_host(service.metadata.name)
+    if not policy.copied_labels:
+        return policy.labels, records
+    copied = copied_labels(service.metadata.labels or {}, policy.copied_labels, policy.labels, problems)
+    if copied:
+        records[COPIED_LABELS] = ", ".join(copied)
+    return {**copied, **policy.labels}, records
 
 
 def with_added(

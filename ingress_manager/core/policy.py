@@ -7,13 +7,14 @@ general settings, then what is built in; each field by itself.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from ingress_manager.core.annotations import PATH_TYPES
-from ingress_manager.core.copying import DEFAULT_COPIED, Limit
+from ingress_manager.core.copying import ANY, DEFAULT_COPIED, Limit
 from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.text import listed
 
@@ -186,7 +187,7 @@ BUILT_IN_LIMITS = Limits(
 )
 
 
-class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """The settings of ingress-manager. The general defaults and limits are whole: what they leave out is built in."""
 
     defaults: Annotated[Defaults, Meta(description="What holds where a Service says nothing.")] = BUILT_IN_DEFAULTS
@@ -208,6 +209,23 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "defaults", overlay(self.defaults, BUILT_IN_DEFAULTS))
         msgspec.structs.force_setattr(self, "limits", overlay(self.limits, BUILT_IN_LIMITS))
+
+    @cached_property
+    def general(self) -> "NamespacePolicy":
+        """Return what holds in a namespace without an entry, but for its name."""
+        stated = _of_defaults(self.defaults) | _of_limits(self.limits)
+        return NamespacePolicy(
+            namespace="",
+            paused=self.paused,
+            suffixes=(),
+            profiles=self.profiles,
+            profile=None,
+            own_gateway=stated["gateway"],
+            added_with_tls={**stated["annotations"], **stated["tls_annotations"]},
+            filters=(),
+            timeouts=None,
+            **stated,
+        )
 
     def paused_in(self, namespace: str) -> bool:
         """Return whether nothing is to change in a namespace."""
@@ -232,6 +250,35 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 NOTHING_STATED = NamespaceSettings()
+NO_DEFAULTS, NO_LIMITS = Defaults(), Limits()
+
+# Where a NamespacePolicy has what is stated.
+FIELDS = {
+    "host": "host",
+    "ingress_class": "ingress_class",
+    "annotations": "annotations",
+    "labels": "labels",
+    "outputs": "outputs",
+    "gateway": "gateway",
+    "profile": "own_profile",
+    "filters": "filters",
+    "timeouts": "timeouts",
+}
+TLS_FIELDS = {
+    "enabled": "tls",
+    "secret": "tls_secret",
+    "redirect": "redirect",
+    "redirect_status_code": "redirect_status_code",
+    "annotations": "tls_annotations",
+}
+LIMIT_FIELDS = {
+    "hosts": "hosts",
+    "classes": "classes",
+    "path_types": "path_types",
+    "copy_annotations": "copied",
+    "copy_labels": "copied_labels",
+    "profiles": "allowed_profiles",
+}
 
 T = TypeVar("T", Defaults, Limits, Tls)
 
@@ -271,6 +318,9 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     profiles: Mapping[str, Profile]
     """All profiles there are."""
 
+    own_profile: str | None
+    """The name of the profile of a Service that asks for none."""
+
     profile: str | None
     """The name of the profile that holds; None: none does."""
 
@@ -289,8 +339,11 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     annotations: Mapping[str, str]
     """Those that the administrator adds to every Ingress and HTTPRoute."""
 
+    tls_annotations: Mapping[str, str]
+    """Those that the administrator adds to an Ingress with TLS, beside the others."""
+
     added_with_tls: Mapping[str, str]
-    """Those that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
+    """All that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
 
     labels: Mapping[str, str]
     """Those that the administrator adds. Their keys are never copied from a Service."""
@@ -370,52 +423,43 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
 
     A profile that doesn't exist, or isn't allowed, has no effect.
     """
-    stated = policy.namespaces.get(namespace, NOTHING_STATED)
-    # Neither has a field that is left out: the general ones are whole.
-    limits: Any = overlay(stated.limits, policy.limits)
-    own: Any = overlay(stated.defaults, policy.defaults)
-    allowed_profiles = allowed(limits.profiles)
-    name = own.profile if profile is None else profile
-    chosen: Profile | None = None
-    if name is not None and (allowed_profiles is None or name in allowed_profiles):
-        chosen = policy.profiles.get(name)
-    defaults: Any = own if chosen is None else overlay(chosen, own)
-    hosts = allowed(limits.hosts)
+    changes: dict[str, Any] = {"namespace": namespace}
+    general = policy.general
+    if namespace in policy.namespaces:
+        entry = policy.namespaces[namespace]
+        changes |= _of_defaults(entry.defaults or NO_DEFAULTS) | _of_limits(entry.limits or NO_LIMITS)
+        changes |= {"paused": policy.paused_in(namespace), "own_gateway": changes.get("gateway", general.gateway)}
+    name = changes.get("own_profile", general.own_profile) if profile is None else profile
+    if name is not None:
+        allowed = changes.get("allowed_profiles", general.allowed_profiles)
+        if name in policy.profiles and (allowed is None or name in allowed):
+            chosen = policy.profiles[name]
+            changes |= _of_defaults(chosen) | {"profile": name}
+    hosts = changes.get("hosts", general.hosts)
     if hosts is not None:
-        hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
-    tls, annotations = defaults.tls, defaults.annotations
-    return NamespacePolicy(
-        namespace=namespace,
-        paused=policy.paused if stated.paused is UNSET else stated.paused,
-        hosts=hosts,
-        suffixes=tuple([pattern[1:] for pattern in hosts if pattern.startswith("*.")]) if hosts else (),
-        classes=allowed(limits.classes),
-        path_types=limits.path_types,
-        copied=limits.copy_annotations,
-        copied_labels=limits.copy_labels,
-        allowed_profiles=allowed_profiles,
-        profiles=policy.profiles,
-        profile=name if chosen else None,
-        host=defaults.host,
-        ingress_class=defaults.ingress_class,
-        tls=tls.enabled,
-        tls_secret=tls.secret,
-        redirect=tls.redirect,
-        redirect_status_code=tls.redirect_status_code,
-        annotations=annotations,
-        added_with_tls={**annotations, **tls.annotations},
-        labels=defaults.labels,
-        outputs=defaults.outputs,
-        gateway=defaults.gateway,
-        own_gateway=own.gateway,
-        filters=chosen.filters or () if chosen else (),
-        timeouts=chosen.timeouts or None if chosen else None,
-    )
+        changes["hosts"] = hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
+        changes["suffixes"] = tuple([pattern[1:] for pattern in hosts if pattern.startswith("*.")])
+    here = msgspec.structs.replace(general, **changes)
+    if "annotations" in changes or "tls_annotations" in changes:
+        here = msgspec.structs.replace(here, added_with_tls={**here.annotations, **here.tls_annotations})
+    return here
 
 
-def allowed(limit: Limit) -> tuple[str, ...] | None:
-    """Return the values that a limit allows, None when that is every one."""
-    return limit if isinstance(limit, tuple) else None
+def _of_defaults(stated: Defaults | Profile) -> dict[str, Any]:
+    """Return the fields of a NamespacePolicy that are stated."""
+    found = _renamed(stated, FIELDS)
+    return found | _renamed(stated.tls, TLS_FIELDS) if stated.tls else found
+
+
+def _of_limits(stated: Limits) -> dict[str, Any]:
+    """Return the fields of a NamespacePolicy that are stated; of a limit that is lifted: None."""
+    found = _renamed(stated, LIMIT_FIELDS)
+    return {field: None if value == ANY else value for field, value in found.items()}
+
+
+def _renamed(stated: msgspec.Struct, fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return those of the fields that are stated, by the names that `fields` has for them."""
+    return {to: value for field, to in fields.items() if (value := getattr(stated, field, UNSET)) is not UNSET}
 
 
 def fill_in(template: str, service: str, namespace: str) -> str:

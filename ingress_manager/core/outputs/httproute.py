@@ -11,9 +11,8 @@ from hashlib import sha256
 from typing import TypeVar
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.errors import Refused
-from ingress_manager.core.exposure import Exposure, Parent, Path, Redirect, Rule
+from ingress_manager.core.exposure import Exposure, Parent, Path, Redirect, Routing, Rule
 from ingress_manager.core.filters import as_object, as_objects, rewrites_prefix
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
@@ -36,33 +35,26 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
 
     Raises Refused (422) when an HTTPRoute would have too many rules.
     """
-    if exposure.parent is None:
+    if exposure.routing is None:
         return []
     return [
-        route for hosts, paths in by_paths(exposure) for route in make_some(exposure, exposure.parent, hosts, paths)
+        route for hosts, paths in by_paths(exposure) for route in make_some(exposure, exposure.routing, hosts, paths)
     ]
 
 
-def make_some(exposure: Exposure, parent: Parent, hosts: list[str], paths: Sequence[Path]) -> Iterator[Object]:
-    """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects the same to https.
-
-    The second one's name ends in another dot and a word: no HTTPRoute of the first kind, of any Service, is called so.
-    """
-    name = name_of(exposure, hosts)
-    yield make_one(exposure, name, parent, hosts, list(make_rules(exposure, hosts[0], paths)))
-    if exposure.redirect:
-        rules = list(make_redirects(exposure.redirect, paths))
-        yield make_one(exposure, f"{name}.redirect", exposure.redirect.parent, hosts, rules)
-
-
-def make_one(exposure: Exposure, name: str, parent: Parent, hosts: list[str], rules: list[Object]) -> Object:
-    """Return one HTTPRoute."""
-    return {
-        "apiVersion": "gateway.networking.k8s.io/v1",
-        "kind": "HTTPRoute",
-        "metadata": make_metadata(exposure, name, exposure.route_annotations),
-        "spec": {"parentRefs": [parent_ref(parent)], "hostnames": hosts, "rules": rules},
-    }
+def make_some(exposure: Exposure, routing: Routing, hosts: list[str], paths: Sequence[Path]) -> Iterator[Object]:
+    """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects the same to https."""
+    name = name_of(exposure.name, hosts, routing.main_host)
+    specs = {name: (routing.parent, make_rules(exposure.name, routing, hosts[0], paths))}
+    if routing.redirect:
+        specs[f"{name}.redirect"] = routing.redirect.parent, make_redirects(routing.redirect, paths)
+    for each, (parent, rules) in specs.items():
+        yield {
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "kind": "HTTPRoute",
+            "metadata": make_metadata(exposure, each, routing.annotations),
+            "spec": {"parentRefs": [parent_ref(parent)], "hostnames": hosts, "rules": list(rules)},
+        }
 
 
 def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
@@ -75,15 +67,15 @@ def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
             yield [rule.host for rule in some], rules[0].paths
 
 
-def name_of(exposure: Exposure, hosts: Sequence[str]) -> str:
+def name_of(service: str, hosts: Sequence[str], main_host: str) -> str:
     """Return the name of the HTTPRoute for these hosts: the Service's, if the main host is one of them.
 
     That of others follows from their first host alone: none is renamed, and gone for a moment, because one with other
     hosts is added. No Service's name has a dot, so no other Service's HTTPRoute has the same name.
     """
-    if exposure.main_host in hosts:
-        return exposure.name
-    return f"{exposure.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
+    if main_host in hosts:
+        return service
+    return f"{service}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
 
 
 def parent_ref(parent: Parent) -> Object:
@@ -97,19 +89,16 @@ def parent_ref(parent: Parent) -> Object:
     }
 
 
-def make_rules(exposure: Exposure, host: str, paths: Sequence[Path]) -> Iterator[Object]:
+def make_rules(service: str, routing: Routing, host: str, paths: Sequence[Path]) -> Iterator[Object]:
     """Yield the rules that lead these paths to the Service: one for each port.
 
-    Which path wins doesn't depend on the rules. Raises Refused (422) when there are too many, or a filter can't be
-    applied to a path.
+    Which path wins doesn't depend on the rules. Raises Refused (422) when there are too many, or when a filter can't
+    hold for one.
     """
-    most = MOST_MATCHES
-    if rewrites_prefix(exposure.filters):
-        most = 1
-        for path in paths:
-            if path.path_type == "Exact":
-                profile = exposure.route_annotations[PROFILE]
-                raise Refused(422, [refusals.exact_of_rewrite(path.path, profile)])
+    most = 1 if rewrites_prefix(routing.filters) else MOST_MATCHES
+    exact = [path.path for path in paths if path.path_type == "Exact"]
+    if most == 1 and exact:
+        raise Refused(422, [refusals.exact_of_rewrite(exact[0], str(routing.profile))])
     of_port: dict[int, list[Path]] = {}
     for path in paths:
         of_port.setdefault(path.port, []).append(path)
@@ -117,13 +106,12 @@ def make_rules(exposure: Exposure, host: str, paths: Sequence[Path]) -> Iterator
     if len(parts) > MOST_RULES:
         raise Refused(422, [refusals.too_many_rules(host, len(parts), most, MOST_RULES)])
     more: Object = {}
-    if exposure.filters:
-        more["filters"] = as_objects(exposure.filters)
-    if exposure.timeouts:
-        more["timeouts"] = as_object(exposure.timeouts)
+    if routing.filters:
+        more["filters"] = as_objects(routing.filters)
+    if routing.timeouts:
+        more["timeouts"] = as_object(routing.timeouts)
     for some in parts:
-        port = some[0].port
-        backend = {"group": "", "kind": "Service", "name": exposure.name, "port": port, "weight": 1}
+        backend = {"group": "", "kind": "Service", "name": service, "port": some[0].port, "weight": 1}
         yield {"matches": matches_of(some), **more, "backendRefs": [backend]}
 
 
