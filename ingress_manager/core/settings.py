@@ -54,12 +54,13 @@ def parse(text: str) -> Policy:
     Raises SettingsError, with all that is wrong.
     """
     try:
-        stated, written = load_typed(text), load_text(text)
+        stated = load_typed(text)
     except YamlProblem as error:
         raise SettingsError(Mistake(error.line, (), error.what)) from error
     mismatches: list[Mismatch] = []
     fitting = fit({} if stated is None else stated, type_of(Policy), mismatches)
     policy = msgspec.convert({} if fitting is LEFT_OUT else fitting, Policy)
+    written = load_text(text) if mismatches else None
     found = [told(each, stated, written) for each in mismatches]
     found += find_problems(policy)
     if not mismatches:
