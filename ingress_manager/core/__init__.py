@@ -12,6 +12,7 @@ They stand on
 
     kubernetes      the types: Services, and what is made for them
     policy          the types of the settings, and what of them holds in one namespace
+    filters         the filters and timeouts that a profile may give to the rules of HTTPRoutes
     ports, copying  which port serves HTTP; which annotations are copied
     errors          what a problem and a refusal are, and every reason of one; `refusals` has the longer sentences
     syntax, text    what a host, a path or a name may be; how a text is shown to people

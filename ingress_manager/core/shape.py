@@ -79,8 +79,9 @@ def type_of(type_: type[msgspec.Struct]) -> Type:
 def fit(stated: Any, type_: Type, found: list[Mismatch], path: Path = ()) -> Any:
     """Return the value without what differs, which msgspec can convert, or LEFT_OUT; add each mismatch to `found`.
 
-    So {"host": 1, "hosts": ["a", 2], "class": "b"} becomes {"class": "b"}, with two mismatches. A list is left out as a
-    whole, so that what is said of the items of others later has their numbers.
+    So {"host": 1, "hosts": ["a", 2], "class": "b"} becomes {"class": "b"}, with two mismatches. A list in which
+    anything differs is left out as a whole: what is said of lists later has the numbers of their items, and doesn't
+    follow from a mismatch.
     """
     types = list(alternatives(type_))
     for each, _ in types:
@@ -180,5 +181,6 @@ def _fit_items(
     if type_.max_length is not None and len(stated) > type_.max_length:
         found.append(Mismatch(path, "full", (str(type_.max_length),)))
         return LEFT_OUT
+    before = len(found)
     kept = [fit(value, type_.item_type, found, (*path, number)) for number, value in enumerate(stated)]
-    return LEFT_OUT if any(value is LEFT_OUT for value in kept) else kept
+    return kept if len(found) == before else LEFT_OUT
