@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.shape import Found, Path
 from ingress_manager.core.text import one_line, quoted
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -256,26 +256,24 @@ def rewrites_prefix(filters: Sequence[Filter]) -> bool:
     )
 
 
-def find_filter_problems(path: str, filters: Sequence[Filter]) -> Iterator[Problem]:
-    """Yield what is wrong with filters beyond their types; `path` is where the settings state them."""
+def find_filter_problems(at: Path, filters: Sequence[Filter]) -> Found:
+    """Yield what is wrong with filters beyond their types; `at` is where they stand."""
     types = [each.type for each in filters]
     for number, each in enumerate(filters):
-        at = f"{path}[{number}]"
         if each.type in ONCE and each.type in types[:number]:
-            yield Problem(f"{at}.type: must not be {each.type} a second time")
-        yield from _check_type(at, each)
+            yield (*at, number, "type"), f": must not be {each.type} a second time"
+        yield from _check_type((*at, number), each)
         for name, value in _stated(each):
             if type(value) in CHECKS:
-                yield from CHECKS[type(value)](f"{at}.{name}", value)
+                yield from CHECKS[type(value)]((*at, number, name), value)
 
 
-def find_timeout_problems(path: str, timeouts: Timeouts) -> Iterator[Problem]:
-    """Yield what is wrong with timeouts beyond their types; `path` is where the settings state them."""
+def find_timeout_problems(at: Path, timeouts: Timeouts) -> Found:
+    """Yield what is wrong with timeouts beyond their types; `at` is where they stand."""
     request, of_backend = timeouts.request, timeouts.backend_request
     if request and of_backend and 0 < _milliseconds(request) < _milliseconds(of_backend):
-        yield Problem(
-            f"{path}.backendRequest: {quoted(of_backend)} must not be longer than the request's {quoted(request)}"
-        )
+        end = f": {quoted(of_backend)} must not be longer than the request's {quoted(request)}"
+        yield (*at, "backendRequest"), end
 
 
 def _milliseconds(duration: str) -> int:
@@ -290,53 +288,53 @@ def _stated(struct: msgspec.Struct) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _check_type(at: str, stated: Filter | PathModifier) -> Iterator[Problem]:
+def _check_type(at: Path, stated: Filter | PathModifier) -> Found:
     """Yield that the field of the type isn't stated, or one of another type is."""
     right = FIELD_OF[stated.type]
-    names = {name for name, _ in _stated(stated)} - {"type"}
+    names = [name for name, _ in _stated(stated) if name != "type"]
     if right not in names:
-        yield Problem(f"{at}: must state {right}, as its type is {stated.type}")
-    for name in sorted(names - {right}):
-        yield Problem(f"{at}.{name}: must not be stated, as the type is {stated.type}")
+        yield at, f": must state {right}, as its type is {stated.type}"
+    for name in names:
+        if name != right:
+            yield (*at, name), f": must not be stated, as the type is {stated.type}"
 
 
-def _check_headers(at: str, stated: HeaderModifier) -> Iterator[Problem]:
-    yield from _check_unique(f"{at}.set", [header.name for header in stated.set or ()])
-    yield from _check_unique(f"{at}.add", [header.name for header in stated.add or ()])
-    yield from _check_unique(f"{at}.remove", stated.remove or ())
+def _check_headers(at: Path, stated: HeaderModifier) -> Found:
+    yield from _check_unique((*at, "set"), [header.name for header in stated.set or ()])
+    yield from _check_unique((*at, "add"), [header.name for header in stated.add or ()])
+    yield from _check_unique((*at, "remove"), stated.remove or ())
 
 
-def _check_mirror(at: str, stated: RequestMirror) -> Iterator[Problem]:
+def _check_mirror(at: Path, stated: RequestMirror) -> Found:
     backend, fraction = stated.backend_ref, stated.fraction
     if (backend.group, backend.kind) == ("", "Service") and backend.port is UNSET:
-        yield Problem(f"{at}.backendRef: must state port, as it names a Service")
+        yield (*at, "backendRef"), ": must state port, as it names a Service"
     if fraction and stated.percent is not UNSET:
-        yield Problem(f"{at}: must not state both percent and fraction")
+        yield at, ": must not state both percent and fraction"
     if fraction and fraction.numerator > fraction.denominator:
-        yield Problem(
-            f"{at}.fraction: the numerator {fraction.numerator} must be at most the denominator {fraction.denominator}"
-        )
+        end = f": the numerator {fraction.numerator} must be at most the denominator {fraction.denominator}"
+        yield (*at, "fraction"), end
 
 
-def _check_rewrite(at: str, stated: UrlRewrite) -> Iterator[Problem]:
+def _check_rewrite(at: Path, stated: UrlRewrite) -> Found:
     if stated.path:
-        yield from _check_type(f"{at}.path", stated.path)
+        yield from _check_type((*at, "path"), stated.path)
 
 
-def _check_cors(at: str, stated: Cors) -> Iterator[Problem]:
+def _check_cors(at: Path, stated: Cors) -> Found:
     for name, values in _stated(stated):
         if isinstance(values, tuple):
-            yield from _check_unique(f"{at}.{name}", values)
+            yield from _check_unique((*at, name), values)
             if name != "exposeHeaders" and "*" in values and len(values) > 1:
-                yield Problem(f"{at}.{name}: must hold * alone, or not at all")
+                yield (*at, name), ": must hold * alone, or not at all"
 
 
-def _check_unique(at: str, values: Sequence[str]) -> Iterator[Problem]:
+def _check_unique(at: Path, values: Sequence[str]) -> Found:
     for value in dict.fromkeys(value for number, value in enumerate(values) if value in values[:number]):
-        yield Problem(f"{at}: lists {one_line(value)} twice")
+        yield at, f": lists {one_line(value)} twice"
 
 
-CHECKS: Mapping[type, Callable[[str, Any], Iterator[Problem]]] = {
+CHECKS: Mapping[type, Callable[[Path, Any], Found]] = {
     HeaderModifier: _check_headers,
     RequestMirror: _check_mirror,
     UrlRewrite: _check_rewrite,

@@ -1,6 +1,6 @@
 """The settings: the policy, read from the text of one YAML file."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from ingress_manager.core.annotations import parse_path_type
 from ingress_manager.core.copying import ANY, Limit, check_key, check_own_label_key, check_value
 from ingress_manager.core.errors import Mistake, Problem, SettingsError
-from ingress_manager.core.filters import find_filter_problems, find_timeout_problems
+from ingress_manager.core.filters import Timeouts, find_filter_problems, find_timeout_problems
 from ingress_manager.core.policy import (
     HTTPROUTE,
     INGRESS,
@@ -24,7 +24,7 @@ from ingress_manager.core.policy import (
     in_namespace,
     overlay,
 )
-from ingress_manager.core.shape import LEFT_OUT, Mismatch, Path, fit, type_of
+from ingress_manager.core.shape import LEFT_OUT, Found, Mismatch, Path, fit, type_of
 from ingress_manager.core.strict_yaml import Lines, YamlProblem, load_text, load_typed
 from ingress_manager.core.syntax import LONGEST_LABEL, check_host, check_label_value, check_name, check_namespace
 from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
@@ -43,9 +43,6 @@ MOVED = {
 
 ALL_OTHERS = "*"
 """The name of an entry of namespaces in those versions: it held where a namespace had none."""
-
-Found = Iterator[tuple[Path, str]]
-"""What is wrong: the path of a field, and the rest of a sentence that begins with it."""
 
 
 def parse(text: str) -> Policy:
@@ -134,12 +131,8 @@ def find_problems(policy: Policy) -> Found:
         at = ("profiles", name)
         yield from _check_key(at, check_name)
         yield from _check_defaults(at, profile)
-        path = shown(at)
-        for problem in find_filter_problems(f"{path}.filters", profile.filters or ()):
-            yield (*at, "filters"), problem.sentence.removeprefix(f"{path}.filters")
-        if profile.timeouts:
-            for problem in find_timeout_problems(f"{path}.timeouts", profile.timeouts):
-                yield (*at, "timeouts"), problem.sentence.removeprefix(f"{path}.timeouts")
+        yield from find_filter_problems((*at, "filters"), profile.filters or ())
+        yield from find_timeout_problems((*at, "timeouts"), profile.timeouts or Timeouts())
     for name, entry in policy.namespaces.items():
         at = ("namespaces", name)
         if name == ALL_OTHERS:

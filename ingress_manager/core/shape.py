@@ -17,6 +17,9 @@ from msgspec.inspect import Type
 Path = tuple[Any, ...]
 """The keys and the indexes that lead to a value."""
 
+Found = Iterator[tuple[Path, str]]
+"""What is wrong: the path of a field, and the rest of a sentence that begins with it."""
+
 LEFT_OUT: Any = object()
 """In the place of a value that differs so that nothing of it is left."""
 

@@ -11,50 +11,35 @@ import msgspec
 import pytest
 import yaml
 
-from ingress_manager.core.filters import (
-    Filter,
-    Filters,
-    Timeouts,
-    as_object,
-    as_objects,
-    find_filter_problems,
-    find_timeout_problems,
-    rewrites_prefix,
-)
+from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.filters import Filter, Timeouts, as_object, as_objects, rewrites_prefix
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.settings import sentence_of
-from ingress_manager.core.shape import Mismatch, fit, type_of
-from ingress_manager.core.strict_yaml import load_text, load_typed
+from ingress_manager.core.policy import Profile
+from ingress_manager.core.settings import parse
 
 ROWS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("filters.yaml").read_text(encoding="utf-8"))
 RIGHT = [row for row in ROWS if "says" not in row]
 WRONG = [row for row in ROWS if "says" in row]
 
 
-class Stated(msgspec.Struct, forbid_unknown_fields=True):
-    """The fields of a profile that are about the rules of HTTPRoutes."""
-
-    filters: Filters = ()
-    timeouts: Timeouts = Timeouts()
-
-
-def read(row: dict[str, Any]) -> tuple[Stated, list[str]]:
-    """Return what a row states, without what differs from its types, and all that is wrong with it."""
-    text = json.dumps({key: row[key] for key in ("filters", "timeouts") if key in row})
-    typed, written = load_typed(text), load_text(text)
-    mismatches: list[Mismatch] = []
-    stated = msgspec.convert(fit(typed, type_of(Stated), mismatches), Stated)
-    problems = [
-        *find_filter_problems("filters", stated.filters),
-        *find_timeout_problems("timeouts", stated.timeouts),
-    ]
-    says = [sentence_of(each, typed, written) for each in mismatches]
-    return stated, says + [problem.sentence for problem in problems]
+def read(row: dict[str, Any]) -> Profile:
+    """Return a profile with what a row states. Raises SettingsError."""
+    stated = {key: row[key] for key in ("filters", "timeouts") if key in row}
+    gateway = {"name": "web", "namespace": "infrastructure"}
+    profile: Object = {"outputs": ["httproute"], "gateway": gateway, **stated}
+    return parse(json.dumps({"profiles": {"a": profile}})).profiles["a"]
 
 
-def in_rule(stated: Stated) -> Object:
+def wrong(row: dict[str, Any]) -> list[str]:
+    """Return all that is wrong with what a row states."""
+    with pytest.raises(SettingsError) as error:
+        read(row)
+    return [mistake.sentence.removeprefix("profiles.a.") for mistake in error.value.mistakes]
+
+
+def in_rule(profile: Profile) -> Object:
     """Return what stands in a rule."""
-    return {"filters": as_objects(stated.filters), "timeouts": as_object(stated.timeouts)}
+    return {"filters": as_objects(profile.filters or ()), "timeouts": as_object(profile.timeouts or Timeouts())}
 
 
 def made(row: dict[str, Any]) -> Object:
@@ -64,21 +49,18 @@ def made(row: dict[str, Any]) -> Object:
 
 @pytest.mark.parametrize("row", RIGHT, ids=lambda row: row["what"])
 def test_what_is_right_stands_in_a_rule_as_it_was_stated(row: dict[str, Any]) -> None:
-    stated, says = read(row)
-    assert says == []
-    assert in_rule(stated) == made(row)
+    assert in_rule(read(row)) == made(row)
 
 
 @pytest.mark.parametrize("row", WRONG, ids=lambda row: row["what"])
 def test_all_that_is_wrong_is_told_with_the_field(row: dict[str, Any]) -> None:
-    _, says = read(row)
-    assert says == row["says"].splitlines()
+    assert wrong(row) == row["says"].splitlines()
 
 
 def test_seventeen_filters_are_too_many() -> None:
     extension = {"type": "ExtensionRef", "extensionRef": {"group": "traefik.io", "kind": "Middleware", "name": "sso"}}
-    assert read({"filters": [extension] * 16})[1] == []
-    assert read({"filters": [extension] * 17})[1] == ["filters: must list at most 16 values, and the list has 17"]
+    assert len(read({"filters": [extension] * 16}).filters or ()) == 16
+    assert wrong({"filters": [extension] * 17}) == ["filters: must list at most 16 values, and the list has 17"]
 
 
 @pytest.mark.parametrize(
