@@ -24,7 +24,7 @@ WRONG = [row for row in ROWS if "says" in row]
 
 def read(row: dict[str, Any]) -> Profile:
     """Return a profile with what a row states. Raises SettingsError."""
-    stated = {key: row[key] for key in ("filters", "timeouts") if key in row}
+    stated: Object = {key: row[key] for key in ("filters", "timeouts") if key in row}
     gateway = {"name": "web", "namespace": "infrastructure"}
     profile: Object = {"outputs": ["httproute"], "gateway": gateway, **stated}
     return parse(json.dumps({"profiles": {"a": profile}})).profiles["a"]
