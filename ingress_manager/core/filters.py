@@ -31,6 +31,19 @@ HeaderName = Annotated[
         extra={"word": "the name of a header: at most 256 letters, digits, and !#$%&'*+-.^_`|~"},
     ),
 ]
+NO_CONTROLS = r"^[^\x00-\x08\x0a-\x1f\x7f]*$"
+"""The one thing about which we are stricter than the CRD: with such a character in a request's header, for example the
+line break at the end of a YAML block, a gateway may answer every request with an error. Traefik does, with 500."""
+
+HeaderValue = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=4096,
+        pattern=NO_CONTROLS,
+        extra={"word": "the value of a header: 1 to 4096 characters, no line break or control character among them"},
+    ),
+]
 ObjectName = Annotated[str, Meta(min_length=1, max_length=253)]
 Kind = Annotated[
     str,
@@ -81,7 +94,7 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A header with its value."""
 
     name: HeaderName
-    value: Annotated[str, Meta(min_length=1, max_length=4096)]
+    value: HeaderValue
 
 
 class HeaderModifier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
