@@ -137,8 +137,8 @@ def _is_scalar(stated: Any, type_: Type) -> bool:
         return False
     if isinstance(type_, inspect.StrType):
         # To msgspec, as to Python, the end of a pattern is also right before a line break at the text's end.
-        right = type_.pattern is None or re.fullmatch(type_.pattern, stated)
-        return bool(right) and _is_within(len(stated), type_.min_length, type_.max_length)
+        fits = _is_within(len(stated), type_.min_length, type_.max_length)
+        return fits and (type_.pattern is None or re.fullmatch(type_.pattern, stated) is not None)
     return not isinstance(type_, inspect.IntType) or _is_within(stated, type_.ge, type_.le)
 
 
