@@ -22,6 +22,11 @@ from ingress_manager.core.text import one_line, quoted
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"^{_LABEL}(\.{_LABEL})*$"
 
+# About two texts we are stricter than the CRD. Where the value of a request's header holds a line break, as at the end
+# of a YAML block, Traefik answers every request with 500; where a path lacks its slash, it sends `GET v1/a HTTP/1.1`.
+NO_CONTROLS = r"^[^\x00-\x08\x0a-\x1f\x7f]*$"
+ABSOLUTE = r"^/[^\x00-\x1f\x7f]*$"
+
 HeaderName = Annotated[
     str,
     Meta(
@@ -31,10 +36,6 @@ HeaderName = Annotated[
         extra={"word": "the name of a header: at most 256 letters, digits, and !#$%&'*+-.^_`|~"},
     ),
 ]
-NO_CONTROLS = r"^[^\x00-\x08\x0a-\x1f\x7f]*$"
-"""The one thing about which we are stricter than the CRD: with such a character in a request's header, for example the
-line break at the end of a YAML block, a gateway may answer every request with an error. Traefik does, with 500."""
-
 HeaderValue = Annotated[
     str,
     Meta(
@@ -62,7 +63,10 @@ Group = Annotated[
         extra={"word": "an API group, as in traefik.io, or empty for that of Services"},
     ),
 ]
-ReplacedPath = Annotated[str, Meta(max_length=1024)]
+ReplacedPath = Annotated[
+    str,
+    Meta(max_length=1024, pattern=ABSOLUTE, extra={"word": "a path that begins with /: at most 1024 characters"}),
+]
 Origin = Annotated[
     str,
     Meta(

@@ -7,7 +7,7 @@ import pytest
 
 from devcluster.api import CRDS, HTTPROUTES, ApiError, path_of
 from devcluster.control_plane import ControlPlane
-from ingress_manager.core.filters import NO_CONTROLS, Filter, Timeouts, rewrites_prefix
+from ingress_manager.core.filters import ABSOLUTE, NO_CONTROLS, Filter, Timeouts, rewrites_prefix
 from ingress_manager.core.kubernetes import Object
 from tests.core.test_filters import RIGHT, WRONG, made
 from tests.e2e.objects import new
@@ -50,8 +50,8 @@ def ours(type_: type[msgspec.Struct]) -> Object:
         if "$ref" in part:
             return form(schema["$defs"][part["$ref"].rpartition("/")[2]])
         kept = {key: each for key, each in part.items() if key not in ("title", "description", "additionalProperties")}
-        if part.get("pattern") == NO_CONTROLS:
-            del kept["pattern"]  # a row of the table says why
+        if part.get("pattern") in (NO_CONTROLS, ABSOLUTE):
+            del kept["pattern"]  # rows of the table say why
         if "enum" in part:
             return {"enum": sorted(part["enum"])}
         if "properties" in part:
