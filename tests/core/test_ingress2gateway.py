@@ -1,0 +1,164 @@
+"""Each Service of tests/cases gets HTTPRoutes that lead where ingress2gateway's do, which are made of its Ingress.
+
+ingress2gateway 1.1 (kubernetes-sigs) turns Ingresses for ingress-nginx into HTTPRoutes, and knows nothing of this
+project. Compared is all that a visitor meets: the listener, the host, the path and its type, and where they lead.
+
+These differences are right, and nothing else is left out:
+
+- It writes a rule for each path and a route for each host, under names of its own, and attaches them to a Gateway that
+  it makes, with its own listeners. So the rules of all its routes for a Service are taken together.
+- It makes a GRPCRoute for ingress-nginx's `backend-protocol: GRPC`. An HTTPRoute carries gRPC, too.
+- It makes a timeout of ingress-nginx's timeouts. An HTTPRoute of ours has no annotation of an ingress controller.
+- nginx leads from `/login` to `/login/` where there is the latter alone, and so do its routes: `by_nginx_itself`.
+
+Its Ingresses have the class nginx, whichever the case has: it passes over those of others. They have one host each: 1.1
+gives the routes of `shop.example.com` and `*.shop.example.com` in one Ingress the same name, and loses one of the two.
+"""
+
+import json
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from devcluster.sync_requests import Object, body, sync_request
+from hooks.sync import answer
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.settings import parse
+from tools import cases
+
+EVERYTHING = {"path": {"type": "PathPrefix", "value": "/"}}
+"""What a rule without matches has."""
+
+GATEWAY = {"name": "web", "namespace": "infrastructure"}
+
+
+class Leads(NamedTuple):
+    """What a visitor meets."""
+
+    listener: str
+    host: str
+    path_type: str
+    path: str
+    to: str
+
+
+@pytest.fixture(scope="module")
+def ingress2gateway() -> str:
+    """Return the path of the program, or skip the test, saying how to get it."""
+    if found := shutil.which("ingress2gateway"):
+        return found
+    pytest.skip(
+        "NOT CHECKED WITH INGRESS2GATEWAY: there is none on PATH. Put version 1.1 there to have the HTTPRoutes of the "
+        "cases compared with those that it makes: https://github.com/kubernetes-sigs/ingress2gateway"
+    )
+
+
+def test_the_routes_of_each_case_lead_where_those_of_ingress2gateway_do(ingress2gateway: str, tmp_path: Path) -> None:
+    made = {case.name: outputs for case in cases.cases_in(cases.CASES) if (outputs := both_outputs(case))}
+    assert len(made) > 80
+    ours = {name: leads(outputs[1:]) for name, outputs in made.items()}
+    # In two parts: a host that one Ingress of the file has TLS for has TLS to it in all of them.
+    parts: dict[bool, list[Object]] = {True: [], False: []}
+    for name, (ingress, *_) in made.items():
+        parts["tls" in ingress["spec"]].extend(for_nginx(ingress, name))
+    theirs = run(ingress2gateway, parts[True], tmp_path) | run(ingress2gateway, parts[False], tmp_path)
+    assert {name: sorted(routes) for name, routes in theirs.items()} == {
+        name: sorted(routes) for name, routes in ours.items()
+    }
+
+
+def both_outputs(case: Path) -> list[Object]:
+    """Return the Ingress of a case and, for the same Service, its HTTPRoutes; [] where one can't be made.
+
+    What the settings and the Service say of HTTPRoutes alone, the Ingress can't say: it is left out.
+    """
+    if not any(cases.stated(case).get(name) for name in (cases.INGRESS, cases.HTTPROUTE)):
+        return []
+    path = case / "settings.yaml"
+    settings: Object = (yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None) or {}
+    defaults = settings.setdefault("defaults", {})
+    own = [entry["defaults"] for entry in settings.get("namespaces", {}).values() if "defaults" in entry]
+    for layer in (defaults, *own, *settings.get("profiles", {}).values()):
+        for field in ("outputs", "gateway", "filters", "timeouts"):
+            layer.pop(field, None)
+        layer.get("tls", {}).pop("redirect", None)
+    defaults |= {"outputs": ["ingress", "httproute"], "gateway": GATEWAY}
+    # As ingress-nginx, which redirects all that has TLS without being asked.
+    defaults["tls"] = defaults.get("tls", {}) | {"redirect": True, "redirectStatusCode": 308}
+    service = yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8"))
+    service["metadata"]["annotations"].pop("ingress/tls-redirect", None)
+    answered = answer(body(sync_request(service)), parse(json.dumps(settings)))
+    if answered.refused:
+        assert {problem.reason for problem in answered.refused.problems} == {Reason.NOT_IN_HTTPROUTE}, case.name
+        return []
+    attachments: list[Object] = json.loads(answered.body)["attachments"]
+    return sorted(attachments, key=lambda each: each["kind"] != "Ingress")
+
+
+def for_nginx(ingress: Object, namespace: str) -> Iterator[Object]:
+    """Yield an Ingress in parts, as ingress-nginx's in a namespace: one for each host."""
+    for number, rule in enumerate(ingress["spec"]["rules"]):
+        yield ingress | {
+            "metadata": ingress["metadata"] | {"namespace": namespace, "name": f"{number}"},
+            "spec": ingress["spec"] | {"ingressClassName": "nginx", "rules": [rule]},
+        }
+
+
+def run(program: str, ingresses: Iterable[Object], folder: Path) -> dict[str, list[Leads]]:
+    """Return where the routes lead that ingress2gateway makes, by their namespaces."""
+    file = folder / "ingresses.yaml"
+    file.write_text(yaml.safe_dump_all(ingresses), encoding="utf-8")
+    command = [program, "print", "--providers", "ingress-nginx", "--input-file", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert not done.returncode, done.stderr
+    routes = defaultdict(list)
+    for made in yaml.safe_load_all(done.stdout):
+        if made["kind"] != "Gateway":
+            routes[made["metadata"]["namespace"]].append(made)
+    return {namespace: leads(of_one) for namespace, of_one in routes.items()}
+
+
+def leads(routes: Iterable[Object]) -> list[Leads]:
+    """Return where routes lead."""
+    return [each for route in routes for each in leads_of(route)]
+
+
+def leads_of(route: Object) -> Iterator[Leads]:
+    """Yield where a route leads. Raises AssertionError or KeyError where it says what this doesn't know."""
+    assert route["kind"] in {"HTTPRoute", "GRPCRoute"}
+    assert route["spec"].keys() == {"parentRefs", "hostnames", "rules"}
+    [parent] = route["spec"]["parentRefs"]
+    # Theirs attaches to a port, or to the only listener, of a Gateway of its own.
+    listener = parent.get("sectionName") if parent.get("namespace") else {443: "https"}.get(parent.get("port"), "http")
+    for rule in route["spec"]["rules"]:
+        assert rule.keys() <= {"matches", "backendRefs", "filters", "timeouts"}
+        matches = rule.get("matches", [EVERYTHING])
+        assert all(match.keys() == {"path"} for match in matches)
+        for match in [] if by_nginx_itself(rule) else matches:
+            for host in route["spec"]["hostnames"]:
+                yield Leads(listener, host, match["path"]["type"], match["path"]["value"], target(rule))
+
+
+def target(rule: Object) -> str:
+    """Return where a rule leads: to a Service's port, or elsewhere by a redirect."""
+    if not rule.get("filters"):
+        [backend] = rule["backendRefs"]
+        assert backend.get("kind", "Service") == "Service"
+        return f"{backend['name']}:{backend['port']}"
+    assert not rule.get("backendRefs")
+    [redirect] = [each["requestRedirect"] for each in rule["filters"]]
+    assert redirect.keys() == {"scheme", "statusCode"}
+    return f"{redirect['statusCode']} {redirect['scheme']}"
+
+
+def by_nginx_itself(rule: Object) -> bool:
+    """Return whether a rule does what nginx does by itself: it leads to the same path with a slash at its end."""
+    changed = [each["requestRedirect"].get("path") for each in rule.get("filters", [])]
+    with_slash = [match["path"]["value"] + "/" for match in rule.get("matches", [])]
+    return bool(changed) and changed == [{"type": "ReplaceFullPath", "replaceFullPath": path} for path in with_slash]
