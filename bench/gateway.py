@@ -18,9 +18,8 @@ OUTPUTS = {"ingress": INGRESSES, "httproute": HTTPROUTES}
 """What is made for a Service, by the namespace that it is in."""
 
 SETTINGS = {
-    "class": overlay.CLASS,
-    "gateway": {"name": overlay.CLASS, "namespace": NAME},
-    "namespaces": {"httproute": {"outputs": ["httproute"]}},
+    "defaults": {"class": overlay.CLASS, "gateway": {"name": overlay.CLASS, "namespace": NAME}},
+    "namespaces": {"httproute": {"defaults": {"outputs": ["httproute"]}}},
 }
 
 SERVICE = "measured"

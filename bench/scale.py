@@ -133,7 +133,7 @@ def roll_out_figure(
     report = slowly(progress)
     settings: dict[str, Any] = yaml.safe_load(cluster.settings_file.read_text())
     began = time.monotonic()
-    cluster.restart_hook(settings | {"annotations": {ANNOTATION: "true"}})
+    cluster.restart_hook(settings | {"defaults": settings["defaults"] | {"annotations": {ANNOTATION: "true"}}})
 
     def done() -> bool:
         report(f"new settings: {reached():,} of {size.services:,} Ingresses have them")

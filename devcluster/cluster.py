@@ -145,7 +145,7 @@ class DevCluster:
         engine = engines.find_engine(self._choice, manifests.find("Deployment", "metacontroller"))
         settings = manifests.settings() if self._settings is None else yaml.safe_dump(self._settings)
         self.settings_file.write_text(settings)
-        self.ingress_class = load(self.settings_file).policy.ingress_class
+        self.ingress_class = load(self.settings_file).policy.defaults.ingress_class
         self.hook.start()
         plane.wait_ready()
 

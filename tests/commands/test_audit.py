@@ -214,7 +214,7 @@ def test_other_settings_are_told_by_what_they_would_do(tmp_path: Path) -> None:
     off = {**BAD, "metadata": {**BAD["metadata"], "name": "off", "uid": "3", "namespace": "team-b", "annotations": {}}}
     removed = as_created(desired_for({**GOOD, "metadata": {**off["metadata"], **GOOD_HOST}}, Policy())[0], off)
     objects = (parent, standing, created, off, removed)
-    options = new_settings(tmp_path, "class: internal\n")
+    options = new_settings(tmp_path, "defaults: {class: internal}\n")
     assert audited(*objects, options=options) == (
         1,
         "removed  Ingress team-b/off  Service team-b/off doesn't ask for it with these settings\n"
@@ -260,9 +260,9 @@ GOOD_HOST: dict[str, Any] = {"annotations": {"ingress/http": "true", "ingress/ho
 
 def test_settings_that_change_nothing_and_those_that_pause_are_told_of(tmp_path: Path) -> None:
     for form in ("table", "markdown"):
-        options = (*new_settings(tmp_path, "class: nginx\n"), "-o", form)
+        options = (*new_settings(tmp_path, "defaults: {class: nginx}\n"), "-o", form)
         assert audited(GOOD, INGRESS, options=options) == (0, "Nothing would change.\n", "")
-    ended = audited(GOOD, INGRESS, options=new_settings(tmp_path, "class: internal\npaused: true\n"))
+    ended = audited(GOOD, INGRESS, options=new_settings(tmp_path, "defaults: {class: internal}\npaused: true\n"))
     assert ended == (
         0,
         "Nothing would change.\n",
@@ -271,7 +271,7 @@ def test_settings_that_change_nothing_and_those_that_pause_are_told_of(tmp_path:
 
 
 def test_the_variable_of_the_hook_names_the_settings_that_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "settings.yaml").write_text("class: internal\n")
+    (tmp_path / "settings.yaml").write_text("defaults: {class: internal}\n")
     monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(tmp_path / "settings.yaml"))
     ended = audited(GOOD, INGRESS)
     assert (ended.status, ended.err) == (1, "")
@@ -282,7 +282,7 @@ def test_one_kind_alone_is_printed_and_counted(tmp_path: Path) -> None:
     assert audited(BAD, INGRESS, options=("--only", "drifted")).status == 0
     ended = audited(BAD, options=("--only", "drifted", "--only", "refused", "-o", "json"))
     assert (ended.status, json.loads(ended.out)["kinds"]) == (1, {"refused": 1})
-    forbids = new_settings(tmp_path, "namespaces: {'*': {hosts: [a.example.com]}}\n")
+    forbids = new_settings(tmp_path, "limits: {hosts: [a.example.com]}\n")
     ended = audited(GOOD, INGRESS, options=(*forbids, "--only", "refused"))
     assert (ended.status, ended.out.splitlines()[0].split()[0]) == (1, "refused"), "what is removed counts all the same"
     assert "removed" not in ended.out
@@ -331,7 +331,7 @@ def test_a_dump_without_services_or_without_ingresses_is_told_of() -> None:
 def test_severities_and_changes_have_colours_on_a_terminal(tmp_path: Path) -> None:
     dump, new = tmp_path / "dump.yaml", tmp_path / "new.yaml"
     dump.write_text(f"{as_yaml(BAD)}---\n{as_yaml(INGRESS)}")
-    new.write_text("class: internal\n")
+    new.write_text("defaults: {class: internal}\n")
     shown = on_a_terminal(str(BIN / "ingress-manager"), "audit", str(dump))
     assert "\x1b[31mrefused\x1b[0m" in shown
     assert "\x1b[2mkubectl annotate --namespace" in shown
@@ -343,7 +343,7 @@ def test_severities_and_changes_have_colours_on_a_terminal(tmp_path: Path) -> No
 
 # From the cluster.
 
-SETTINGS = settings_on_a_cluster("class: nginx\n")
+SETTINGS = settings_on_a_cluster("defaults: {class: nginx}\n")
 INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
 
 
@@ -375,7 +375,7 @@ def test_a_cluster_without_httproutes_has_none(tmp_path: Path, monkeypatch: pyte
     kubectl_that_answers(tmp_path, monkeypatch, answers, absent)
     ended = run("audit")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
-    routes = new_settings(tmp_path, "outputs: [httproute]\ngateway: {name: web, namespace: infrastructure}\n")
+    routes = new_settings(tmp_path, "defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n")
     ended = run("audit", "--current-settings", routes[1])
     assert ended.status == 1
     assert "Metacontroller doesn't look after HTTPRoutes" in ended.out
@@ -400,7 +400,7 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     kubectl_that_answers(tmp_path, monkeypatch, {"services": listing(GOOD)}, no)
     found = json.loads(run("audit", "-o", "json").out)
     assert (found["findings"], len(found["unseen"])) == ([], 3), "no Ingress is missing that nobody may look at"
-    ended = run("audit", *new_settings(tmp_path, "class: internal\n"))
+    ended = run("audit", *new_settings(tmp_path, "defaults: {class: internal}\n"))
     assert (ended.status, ended.out) == (2, "Nothing would change.\n")
     kubectl_that_answers(tmp_path, monkeypatch, {}, no)
     assert run("audit") == (2, "", f"Error: {no}\n")
@@ -414,4 +414,4 @@ def test_settings_are_parsed_before_the_cluster_is_asked(tmp_path: Path, monkeyp
 
 
 def test_the_default_of_the_setting_host_is_the_placeholder() -> None:
-    assert parse("").host == audit_module.PLACEHOLDER == "example.com"
+    assert parse("").defaults.host == audit_module.PLACEHOLDER == "example.com"

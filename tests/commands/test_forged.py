@@ -36,7 +36,7 @@ ROUTE = {
     "kind": "HTTPRoute",
     "spec": {"parentRefs": [{"name": "w"}]},
 }
-SETTINGS = {name: [each] for name, each in settings_on_a_cluster("class: nginx\n").items()}
+SETTINGS = {name: [each] for name, each in settings_on_a_cluster("defaults: {class: nginx}\n").items()}
 CONTROLLER = {"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "DecoratorController", "metadata": {"name": "a"}}
 EXPOSE: Object = {
     "apiVersion": "v1",
@@ -161,7 +161,7 @@ def test_what_is_printed_as_yaml_or_json_is_the_same_to_a_program_and_no_termina
     """The last character takes two halves in JSON."""
     evil, key = f"{EVIL}\U000e0041", "example.com/a"
     settings = tmp_path / "settings.yaml"
-    settings.write_text(f"copyAnnotations: {{{key}: any}}\n")
+    settings.write_text(f"limits: {{copyAnnotations: {{{key}: any}}}}\n")
     shop = json.dumps(service({"ingress/http": "true", key: evil}))
     for form, read in (("yaml", yaml.safe_load), ("json", lambda text: json.loads(text)["items"][0])):
         ended = run("render", "-f", "-", "-o", form, "--settings", settings, stdin=shop)

@@ -50,7 +50,7 @@ def test_what_a_file_holds_cannot_become_a_command() -> None:
 
 
 def test_what_no_script_can_hold_is_told_and_nothing_is_printed_of_its_service(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("copyAnnotations: {external-dns.alpha.kubernetes.io/ttl: any}\n")
+    (tmp_path / "settings.yaml").write_text("limits: {copyAnnotations: {external-dns.alpha.kubernetes.io/ttl: any}}\n")
     for value, seen in (("60\\u200b'; touch PWNED #", "60\\u200b'; touch PWNED #"), ("60\\0", "60\\x00")):
         text = (
             "apiVersion: v1\nkind: Service\nmetadata:\n  name: shop\n  annotations:\n"

@@ -107,7 +107,7 @@ def test_what_is_no_yaml_is_told_with_its_line() -> None:
     assert play(f"{GOOD}---\na: [\n", "").mistakes == (Mistake(Field.SERVICE, 13, "", sentence),)
 
 
-HTTPROUTES = "outputs: [ingress, httproute]\ngateway: {name: web, namespace: infrastructure}\n"
+HTTPROUTES = "defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: infrastructure}}\n"
 
 
 def test_ingresses_and_httproutes_are_counted_by_their_kinds() -> None:
@@ -133,7 +133,7 @@ def test_of_very_many_mistakes_the_first_are_shown() -> None:
     result = play("a: [\n---\n" * 200, "")
     assert (result.headline, len(result.mistakes)) == ("Refused: 200 mistakes.", MOST_MISTAKES)
     assert result.notes == ("Only the first 100 of 200 mistakes are shown.",)
-    result = play("", f"copyAnnotations: {{{', '.join(f'a{number}*: any' for number in range(200))}}}")
+    result = play("", f"limits: {{copyAnnotations: {{{', '.join(f'a{number}*: any' for number in range(200))}}}}}")
     assert len(result.mistakes) == MOST_MISTAKES
     assert result.notes == ("Only the first 100 of 200 mistakes are shown.",)
 
@@ -141,18 +141,18 @@ def test_of_very_many_mistakes_the_first_are_shown() -> None:
 @pytest.mark.parametrize(
     ("reason", "settings", "lines"),
     [
-        ("an unknown field", "class: a\nhosts: []\n", [2]),
-        ("a wrong type", "class: a\ntls:\n  enabled: 1\n", [3]),
-        ("no YAML", "class: a\ntls: [\n", [3]),
-        ("a key twice", "class: a\nclass: b\n", [0]),
+        ("an unknown field", "defaults:\n  class: a\n  hosts: []\n", [3]),
+        ("a wrong type", "defaults:\n  class: a\n  tls:\n    enabled: 1\n", [4]),
+        ("no YAML", "paused: true\ndefaults: [\n", [3]),
+        ("a key twice", "paused: true\npaused: false\n", [0]),
         ("no mapping", "# a\na\n", [0]),
-        ("a value in a list of a namespace", "namespaces:\n  team-a:\n    hosts:\n    - a\n    - B\n", [5]),
-        ("a key with dots", "copyAnnotations:\n  a.b/c: any\n  a.b/c.d: [any]\n", [3]),
-        ("a key that can't be one", "copyAnnotations:\n  a*: any\n", [1]),
-        ("a key that can't be seen", 'copyAnnotations:\n  a: any\n  "\\u200ba": 1\n', [3, 1]),
-        ("several", "class: A\nhost: B\noutputs: [httproute]\n", [2, 1, 0]),
-        ("an empty key", "class: a\n'': 1\n", [0]),
-        ("a list within a list", "pathTypes: [[a]]\n", [1]),
+        ("a value in a list of a namespace", "namespaces:\n  team-a:\n    limits:\n      hosts:\n      - a\n      - B\n", [6]),
+        ("a key with dots", "limits:\n  copyAnnotations:\n    a.b/c: any\n    a.b/c.d: [any]\n", [4]),
+        ("a key that can't be one", "limits:\n  copyAnnotations:\n    a*: any\n", [2]),
+        ("a key that can't be seen", 'limits:\n  copyAnnotations:\n    a: any\n    "\\u200ba": 1\n', [4, 2]),
+        ("several", "defaults:\n  class: A\n  host: B\n  outputs: [httproute]\n", [3, 2, 0]),
+        ("an empty key", "paused: true\n'': 1\n", [0]),
+        ("a list within a list", "limits:\n  pathTypes: [[a]]\n", [2]),
     ],
 )
 def test_a_mistake_in_the_settings_has_its_line(reason: str, settings: str, lines: list[int]) -> None:
@@ -170,7 +170,7 @@ def test_a_mistake_in_the_settings_has_its_line(reason: str, settings: str, line
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Loopback]:
-    with Loopback(0, shell.page("class: internal\n"), {"/result": shell.result}) as made:
+    with Loopback(0, shell.page("defaults: {class: internal}\n"), {"/result": shell.result}) as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield made
@@ -194,7 +194,7 @@ ANY_TEXT = st.one_of(
     YAML_LIKE,
     made_up.services().map(as_yaml),
     st.builds(lambda made, text: f"{as_yaml(made)}{text}", made_up.services(), YAML_LIKE),
-    st.sampled_from([f"{HTTPROUTES}paused: true", "namespaces: {'*': {hosts: []}}", "a: &a [*a]\n", "{" * 2000]),
+    st.sampled_from([f"{HTTPROUTES}paused: true", "limits: {hosts: []}", "a: &a [*a]\n", "{" * 2000]),
 )
 
 
@@ -222,7 +222,7 @@ def test_the_page_is_its_files_and_what_it_starts_with(server: Loopback) -> None
         assert (head.status_code, head.content) == (200, b"")
         assert head.headers["Content-Length"] == str(len(answered.content))
     start = requests.get(f"{server.url}start.json", timeout=10).json()
-    assert start["settings"] == "class: internal\n"
+    assert start["settings"] == "defaults: {class: internal}\n"
     assert start["examples"] == json.loads(examples.text())
     assert [entry["key"] for entry in start["help"]] == [entry.key for entry in entries()]
 
@@ -406,14 +406,14 @@ def test_the_settings_of_a_file_or_of_a_configmap_are_there_at_first(
 
     monkeypatch.setattr(shell, "page", page)
     path = tmp_path / "settings.yaml"
-    for text in ("class: internal\n", "class: [\n"):
+    for text in ("defaults: {class: internal}\n", "defaults: [\n"):
         path.write_text(text)
         assert run("play", "--port", "0", "--no-open", "--settings", path).status == 0
-    configmap: Object = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "class: public\n"}}
+    configmap: Object = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "defaults: {class: public}\n"}}
     path.write_text(as_yaml(configmap))
     monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(path))
     assert run("play", "--port", "0", "--no-open").status == 0
-    assert seen == ["class: internal\n", "class: [\n", "class: public\n"]
+    assert seen == ["defaults: {class: internal}\n", "defaults: [\n", "defaults: {class: public}\n"]
     assert stopped == []
 
 

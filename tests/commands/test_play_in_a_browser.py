@@ -141,7 +141,7 @@ def test_what_it_becomes_changes_as_one_types(browser: Browser) -> None:
     replace(browser, "shop.example.com", "blog.example.com")
     settle(browser)
     assert_shown(browser, service.replace("shop.example.com", "blog.example.com"), "")
-    by_id(browser, "settings").send_keys("class: internal")
+    by_id(browser, "settings").send_keys("defaults: {class: internal}")
     settle(browser)
     assert "ingressClassName: internal" in by_id(browser, "objects").text
 
@@ -252,7 +252,7 @@ def test_back_brings_back_what_an_example_has_replaced(browser: Browser) -> None
 
 
 def test_a_link_carries_both_texts_and_no_server_sees_them(browser: Browser) -> None:
-    service, settings = f"{EXAMPLES[0]['service']}# ü&+%#=😀\n", "class: internal # a+b\n"
+    service, settings = f"{EXAMPLES[0]['service']}# ü&+%#=😀\n", "defaults: {class: internal} # a+b\n"
     look(browser)
     replace(browser, EXAMPLES[0]["service"], "x")
     fill = "for (const [id, text] of arguments[0]) document.querySelector(id).value = text;"
@@ -642,7 +642,7 @@ spec:
 
 def test_the_docs_have_a_small_picture_of_it(browser: Browser, screenshot: bool) -> None:
     """`make screenshot` writes it: one Service that is fine, and one that is refused."""
-    look(browser, TWO, "host: '{service}.apps.example.com'\n", width=1200)
+    look(browser, TWO, "defaults:\n  host: '{service}.apps.example.com'\n", width=1200)
     browser.command("Emulation.setDeviceMetricsOverride", width=1200, height=720, deviceScaleFactor=1, mobile=False)
     # WebP: Chromium's own PNG would be four times as large.
     picture = base64.b64decode(browser.picture("webp"))

@@ -112,12 +112,12 @@ def test_text_is_written_so_that_kubectl_and_others_read_text(text: str) -> None
 
 def test_the_settings_hold_from_a_file_or_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = tmp_path / "settings.yaml"
-    settings.write_text("class: internal\n")
+    settings.write_text("defaults: {class: internal}\n")
     ended = run("render", "-", "--settings", settings, stdin=GOOD)
     assert (yaml.safe_load(ended.out)["spec"]["ingressClassName"], ended.err) == ("internal", "")
     monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(settings))
     assert yaml.safe_load(run("render", "-", stdin=GOOD).out)["spec"]["ingressClassName"] == "internal"
-    configmap = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "class: public\n"}}
+    configmap = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "defaults: {class: public}\n"}}
     settings.write_text(as_yaml(configmap))
     assert yaml.safe_load(run("render", "-", stdin=GOOD).out)["spec"]["ingressClassName"] == "public"
 
@@ -215,7 +215,7 @@ def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
 # From the cluster.
 
 SERVICES = listing(service({"ingress/http": "true"}))
-CLUSTER = {"services": SERVICES, **settings_on_a_cluster("class: internal\n")}
+CLUSTER = {"services": SERVICES, **settings_on_a_cluster("defaults: {class: internal}\n")}
 
 
 def test_the_cluster_is_asked_by_kubectl_with_its_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

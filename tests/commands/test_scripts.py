@@ -28,7 +28,7 @@ from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.policy import Limits, Policy
 from tools import cases, debian
 
 WRITES_DOWN = r"""#!/bin/sh
@@ -248,7 +248,7 @@ NASTY = st.sampled_from(
 TEXT = HOSTILE | st.builds("{}{}{}".format, HOSTILE, NASTY, HOSTILE)
 NAMES = st.sampled_from(["shop", "shop", "shop"]) | TEXT
 COPIED = "external-dns.alpha.kubernetes.io/ttl"
-LENIENT = Policy(copied={COPIED: ANY})
+LENIENT = Policy(limits=Limits(copy_annotations={COPIED: ANY}))
 
 
 @st.composite

@@ -26,17 +26,17 @@ def forbidden(made: Object, settings: Object, parent: Object) -> Iterator[str]:
     if parent["spec"].get("type") == "ExternalName":
         yield "the Service is an ExternalName"
     namespace = made["metadata"]["namespace"]
-    entries = settings.get("namespaces", {})
-    others = entries.get("*", {})
-    own = entries.get(namespace, others)
-    hosts = own.get("hosts", others.get("hosts", "any"))
+    own = settings.get("namespaces", {}).get(namespace, {})
+    limits = settings.get("limits", {}) | own.get("limits", {})
+    defaults = settings.get("defaults", {}) | own.get("defaults", {})
+    hosts = limits.get("hosts", "any")
     for host in hosts_of(made):
         if hosts != "any" and not is_within(host, [pattern.replace("{namespace}", namespace) for pattern in hosts]):
             yield f"host {host}"
-    classes = own.get("classes", others.get("classes", "any"))
+    classes = limits.get("classes", "any")
     if made["kind"] == "Ingress" and classes != "any" and made["spec"].get("ingressClassName") not in classes:
         yield f"class {made['spec'].get('ingressClassName')}"
-    gateway = settings.get("gateway")
+    gateway = defaults.get("gateway")
     if made["kind"] == "HTTPRoute" and gateway:
         sections = {gateway.get("http", "http"), gateway.get("https", "https")}
         for ref in made["spec"]["parentRefs"]:
@@ -44,12 +44,11 @@ def forbidden(made: Object, settings: Object, parent: Object) -> Iterator[str]:
             if not same or ref["sectionName"] not in sections:
                 yield f"listener {ref}"
     for path_type in path_types_of(made):
-        if path_type not in settings.get("pathTypes", ["Prefix", "Exact"]):
+        if path_type not in limits.get("pathTypes", ["Prefix", "Exact"]):
             yield f"path type {path_type}"
-    every = own.get("annotations", settings.get("annotations", {}))
-    with_tls = own.get("tls", {}).get("annotations", settings.get("tls", {}).get("annotations", {}))
-    annotations = made["metadata"].get("annotations", {})
-    yield from forbidden_annotations(annotations, settings, {**every, **with_tls})
+    tls = settings.get("defaults", {}).get("tls", {}) | own.get("defaults", {}).get("tls", {})
+    added = {**defaults.get("annotations", {}), **tls.get("annotations", {})}
+    yield from forbidden_annotations(made["metadata"].get("annotations", {}), limits, added)
 
 
 def hosts_of(made: Object) -> list[str]:
@@ -69,10 +68,10 @@ def path_types_of(made: Object) -> list[str]:
     return [path["pathType"] for rule in rules for path in rule["http"]["paths"]]
 
 
-def forbidden_annotations(annotations: dict[str, str], settings: Object, added: dict[str, str]) -> Iterator[str]:
+def forbidden_annotations(annotations: dict[str, str], limits: Object, added: dict[str, str]) -> Iterator[str]:
     """Yield the annotations that the settings haven't added, and don't let a Service have copied."""
     by_settings = annotations.get("ingress/added-by-settings", "").split(", ")
-    copied: dict[str, Any] = settings.get(
+    copied: dict[str, Any] = limits.get(
         "copyAnnotations", {key: "any" for key, known in KNOWN.items() if known.by_default}
     )
     for key, value in annotations.items():

@@ -10,20 +10,22 @@ import pytest
 
 from devcluster.worst import COPIED, filled, worst_requests
 from hooks.sync import answer
-from ingress_manager.core.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, Policy
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy
 
 WORST = dict(worst_requests())
 MOST_BYTES = 16 * 1024 * 1024
 
 
 LIMITED = Policy(
-    copied=dict.fromkeys((COPIED, *filled("a.b/", 8000), *filled("", 8000)), "any"),
-    namespaces={"*": NamespaceSettings(hosts=tuple(f"*.s{number}.example.com" for number in range(1000)))},
+    limits=Limits(
+        hosts=tuple(f"*.s{number}.example.com" for number in range(1000)),
+        copy_annotations=dict.fromkeys((COPIED, *filled("a.b/", 8000), *filled("", 8000)), "any"),
+    )
 )
 """Settings under which every host is compared with many patterns, and many annotations are copied."""
 
 
-BOTH = Policy(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure"))
+BOTH = Policy(Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure")))
 
 
 # Coverage would take more of the time than the answers.

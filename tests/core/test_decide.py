@@ -29,7 +29,7 @@ from ingress_manager.core.kubernetes import (
     Service,
 )
 from ingress_manager.core.outputs import OUTPUTS
-from ingress_manager.core.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, Policy, in_namespace
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy, in_namespace
 
 NONE = Observed()
 OBSERVED = Observed(ingresses={"team-a/shop": Ingress(AttachmentMeta(), IngressSpec())})
@@ -57,7 +57,7 @@ def refused(service: Service, observed: Observed, policy: Policy) -> Refused:
 
 
 ON = {HTTP.key: "true"}
-BOTH = Policy(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure"))
+BOTH = Policy(Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure")))
 ROUTE = HTTPRoute(AttachmentMeta(), RouteSpec())
 
 
@@ -156,10 +156,8 @@ def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_b
 def test_a_refusal_says_why_in_codes_and_in_sentences(
     annotations: dict[str, str], spec: dict[str, Any], reasons: set[Reason]
 ) -> None:
-    policy = Policy(
-        copied={"a.b/large": "any", "a.b/limited": ("a", "b")},
-        namespaces={"team-a": NamespaceSettings(classes=("nginx",))},
-    )
+    copied = {"a.b/large": "any", "a.b/limited": ("a", "b")}
+    policy = Policy(limits=Limits(classes=("nginx",), copy_annotations=copied))
     why = refused(made(ON | annotations, **spec), NONE, policy)
     assert (why.status, {problem.reason for problem in why.problems}) == (422, reasons)
 
@@ -167,8 +165,8 @@ def test_a_refusal_says_why_in_codes_and_in_sentences(
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"namespaces": {"team-a": {"hosts": ["a.example.com"]}}}, Reason.HOST_NOT_ALLOWED),
-        ({"host": "{service}" * 63 + ".example.com"}, Reason.INVALID_DEFAULT_HOST),
+        ({"limits": {"hosts": ["a.example.com"]}}, Reason.HOST_NOT_ALLOWED),
+        ({"defaults": {"host": "{service}" * 63 + ".example.com"}}, Reason.INVALID_DEFAULT_HOST),
     ],
 )
 def test_what_the_settings_do_not_allow_is_refused(settings: dict[str, object], reason: Reason) -> None:

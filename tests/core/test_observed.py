@@ -15,8 +15,8 @@ from ingress_manager.core.settings import parse
 ON = {"ingress/http": "true"}
 OOPS = {"ingress/oops": "a mistake"}
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
-ROUTES: Object = {"outputs": ["httproute"], "gateway": {"name": "web", "namespace": "infrastructure"}}
-BOTH = ROUTES | {"outputs": ["ingress", "httproute"]}
+WEB: Object = {"outputs": ["ingress", "httproute"], "gateway": {"name": "web", "namespace": "infrastructure"}}
+BOTH: Object = {"defaults": WEB}
 
 CASES: list[Object] = yaml.safe_load(Path(__file__).with_name("observed.yaml").read_text(encoding="utf-8"))
 FORBIDDEN = [pytest.param(case, id=case["what"]) for case in CASES if "forbidden" in case]
@@ -117,7 +117,7 @@ def test_a_record_that_is_too_deep_is_none() -> None:
 def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_goes() -> None:
     """Traffic by the Ingress sees no gap, whatever becomes of the HTTPRoute."""
     observed = made({"ingress/path-type": "Exact"}, BOTH)
-    now = answered(service(ON), BOTH | {"gateway": {"name": "internal", "namespace": "infrastructure"}}, *observed)
+    now = answered(service(ON), {"defaults": WEB | {"gateway": {"name": "internal", "namespace": "infrastructure"}}}, *observed)
     assert [each["kind"] for each in attachments(now)] == ["Ingress"]
     assert now.forbidden is not None
 
@@ -126,7 +126,7 @@ def test_an_object_without_a_record_is_changed_in_place_since_the_hook_never_ans
     """It is adopted. While its Service is refused, what is in it is judged all the same."""
     [ingress] = made({"ingress/host": "a.example.com"})
     adopted = patched(ingress, {"metadata": {"annotations": {LAST_APPLIED: None}}})
-    settings = {"namespaces": {"*": {"hosts": ["b.example.com"]}}}
+    settings = {"limits": {"hosts": ["b.example.com"]}}
     answer = answered(service(ON | {"ingress/host": "b.example.com"}), settings, adopted)
     assert (answer.forbidden, len(attachments(answer))) == (None, 1)
     assert attachments(answered(service(ON | OOPS), settings, adopted)) == []
@@ -143,7 +143,7 @@ def test_the_ingress_of_a_service_that_became_an_external_name_is_removed(paused
 
 @pytest.mark.parametrize("record", ["", None], ids=["its record can't be read", "it has no record"])
 def test_what_may_stay_beside_what_is_forbidden_stays_if_it_is_known(record: str | None) -> None:
-    settings = {"namespaces": {"*": {"classes": ["internal"], "class": "internal"}}}
+    settings = {"defaults": {"class": "internal"}, "limits": {"classes": ["internal"]}}
     ingress, route = made({"ingress/host": "a.example.com"}, BOTH)
     kept = attachments(answered(service(ON | OOPS), settings, ingress, route))
     assert kept == [json.loads(route["metadata"]["annotations"][LAST_APPLIED])]
@@ -157,14 +157,14 @@ def test_an_ingress_keeps_its_class_when_none_is_stated_any_more(observed: str |
     """The API server gives the cluster's default only to a new Ingress."""
     [ingress] = made({})
     classed = patched(ingress, {"spec": {"ingressClassName": observed}})
-    [desired] = attachments(answered(service(ON), {"class": None}, classed))
+    [desired] = attachments(answered(service(ON), {"defaults": {"class": None}}, classed))
     assert desired["spec"].get("ingressClassName") == observed
 
 
 def test_a_record_without_a_class_leaves_that_of_the_cluster_to_be_judged() -> None:
-    [ingress] = made({}, {"class": None})
+    [ingress] = made({}, {"defaults": {"class": None}})
     public = patched(ingress, {"spec": {"ingressClassName": "public"}})
-    limits = {"namespaces": {"*": {"classes": ["nginx"]}}}
-    assert attachments(answered(service(ON | OOPS), limits, public)) == []
-    limits["namespaces"]["*"]["classes"].append("public")
-    assert answered(service(ON | OOPS), limits, public).status == 422
+    settings = {"limits": {"classes": ["nginx"]}}
+    assert attachments(answered(service(ON | OOPS), settings, public)) == []
+    settings["limits"]["classes"].append("public")
+    assert answered(service(ON | OOPS), settings, public).status == 422

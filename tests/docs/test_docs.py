@@ -16,7 +16,7 @@ from hooks.sync import answer
 from ingress_manager.commands.main import commands
 from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.policy import Gateway, Policy
+from ingress_manager.core.policy import Defaults, Gateway, Limits, Policy
 from ingress_manager.core.settings import parse
 from tools import docs, markdown, routing
 
@@ -68,7 +68,7 @@ def test_every_example_of_settings_is_accepted() -> None:
 
 def httproute_settings() -> Policy:
     """Return the settings that the page on HTTPRoutes begins with."""
-    return parse(next(block for block in blocks("httproute.md", "yaml") if block.startswith("outputs:")))
+    return parse(next(block for block in blocks("httproute.md", "yaml") if block.startswith("defaults:")))
 
 
 def test_the_example_of_an_httproute_is_what_its_service_gets() -> None:
@@ -88,8 +88,18 @@ def test_the_event_of_a_missing_folder_is_the_one_on_the_page() -> None:
     [
         ({"ingress/tls-secret": "shop-tls"}, {}),
         ({"ingress/class": "nginx"}, {}),
-        ({"ingress/path-type": "ImplementationSpecific"}, {"path_types": ("Prefix", "ImplementationSpecific")}),
-        ({"ingress/tls": "true"}, {"gateway": Gateway(name="web", namespace="infrastructure", https=None)}),
+        (
+            {"ingress/path-type": "ImplementationSpecific"},
+            {"limits": Limits(path_types=("Prefix", "ImplementationSpecific"))},
+        ),
+        (
+            {"ingress/tls": "true"},
+            {
+                "defaults": Defaults(
+                    outputs=("httproute",), gateway=Gateway(name="web", namespace="infrastructure", https=None)
+                )
+            },
+        ),
     ],
 )
 def test_what_the_page_says_no_httproute_can_say_is_refused(

@@ -28,7 +28,7 @@ def port() -> Iterator[int]:
         assert process.stderr is not None
         for line in process.stderr:
             if '"event": "started"' in line:
-                assert json.loads(line)["settings"]["host"] == Policy().host
+                assert json.loads(line)["settings"]["defaults"]["host"] == Policy().defaults.host
                 break
         until_open(free)
         yield free

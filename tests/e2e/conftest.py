@@ -73,9 +73,11 @@ def resyncing(engine: str) -> Iterator[DevCluster]:
 
 
 SERVING_SETTINGS = {
-    "class": overlay.CLASS,
-    "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME},
-    "namespaces": {"httproute": {"outputs": ["httproute"]}, "both": {"outputs": ["ingress", "httproute"]}},
+    "defaults": {"class": overlay.CLASS, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}},
+    "namespaces": {
+        "httproute": {"defaults": {"outputs": ["httproute"]}},
+        "both": {"defaults": {"outputs": ["ingress", "httproute"]}},
+    },
 }
 
 

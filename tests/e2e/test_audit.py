@@ -167,7 +167,7 @@ def forbidden_and_held(scene: Scene) -> None:
 
 def forbid_everything(scene: Scene) -> None:
     scene.exits.callback(scene.cluster.restart_hook, yaml.safe_load(scene.cluster.settings_file.read_text()))
-    scene.cluster.restart_hook({"namespaces": {"*": {"hosts": ["elsewhere.example.com"]}}})
+    scene.cluster.restart_hook({"limits": {"hosts": ["elsewhere.example.com"]}})
 
 
 def missing(scene: Scene) -> None:
@@ -354,11 +354,12 @@ def test_what_other_settings_would_do_is_what_they_do(scene: Scene, tmp_path: Pa
     namespace = scene.namespace
     scene.stage.api.patch(SERVICES, "refused", {"metadata": {"annotations": {"ingress/hots": "x"}}}, namespace)
     scene.service("created", f"created.{namespace}.example.net", {"ingress/path-type": "Exact"}, ingress=False)
-    before = {"namespaces": {namespace: {"hosts": [f"*.{namespace}.example.com"]}}}
+    before = {"namespaces": {namespace: {"limits": {"hosts": [f"*.{namespace}.example.com"]}}}}
     hosts = [f"{name}.{namespace}.example.com" for name in ("changed", "refused")]
-    after = {"class": "other", "namespaces": {namespace: {"hosts": [*hosts, f"created.{namespace}.example.net"]}}}
+    limits = {"hosts": [*hosts, f"created.{namespace}.example.net"]}
+    after = {"defaults": {"class": "other"}, "namespaces": {namespace: {"limits": limits}}}
     scene.exits.callback(scene.cluster.restart_hook, yaml.safe_load(scene.cluster.settings_file.read_text()))
-    scene.cluster.restart_hook({**before, "class": scene.stage.ingress_class})
+    scene.cluster.restart_hook({**before, "defaults": {"class": scene.stage.ingress_class}})
     scene.api.delete(INGRESSES, "created", namespace)
     scene.stage.until_event("created", "may not be claimed")
     new = tmp_path / "new.yaml"

@@ -28,7 +28,7 @@ def test_who_may_list_the_three_kinds_can_audit_a_namespace_or_the_cluster(
     make_namespace(plane.api, namespace)
     Stage(plane.api, namespace).create_service("shop", {**ON, "ingress/host": "shop.example.com"})
     settings = tmp_path / "settings.yaml"
-    settings.write_text("class: nginx\n")
+    settings.write_text("defaults: {class: nginx}\n")
     named = f"--current-settings={settings}"
     alone, everywhere = f"--namespace={namespace}", "--all-namespaces"
     for name, where in (("of-one-namespace", namespace), ("of-all", None)):
@@ -54,7 +54,7 @@ def test_who_may_not_look_at_all_is_told_in_a_line_for_each_kind_and_no_finding_
     Stage(plane.api, namespace).create_service("shop", {**ON, "ingress/host": "shop.example.com"})
     Stage(plane.api, namespace).create_service("wrong", {"ingress/http": "yes"})
     settings = tmp_path / "settings.yaml"
-    settings.write_text("class: nginx\n")
+    settings.write_text("defaults: {class: nginx}\n")
     for count, name in enumerate(("services-alone", "services-and-ingresses"), start=1):
         kubeconfig = reader(plane, tmp_path, name, LISTS[:count], namespace)
         ended = run(plane, "audit", "-n", namespace, f"--current-settings={settings}", kubeconfig=kubeconfig)

@@ -150,7 +150,7 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     only_metacontroller = everything(site.plane)
 
     values = yaml.safe_load(blocks("helm.md", "yaml")[0])
-    assert values["settings"] == {"class": "traefik"}
+    assert values["settings"] == {"defaults": {"class": "traefik"}}
     site.values(values)
     site.run(install)
     # Metacontroller was told to ask the hook only once it answered: a Service that can't be asked about gets an Event.
@@ -159,7 +159,7 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     for step in steps_for(stage):
         step.play(stage)
 
-    site.values(values | {"settings": {"class": "haproxy"}, "replicaCount": 3})
+    site.values(values | {"settings": {"defaults": {"class": "haproxy"}}, "replicaCount": 3})
     site.run(upgrade)
     assert class_of_a_new_ingress(stage, "upgraded") == "haproxy"
     assert replicas(site) == 3
@@ -167,7 +167,7 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     assert class_of_a_new_ingress(stage, "rolled-back") == "traefik"
     assert replicas(site) == 2
 
-    site.values(values | {"settings": {"host": "not a host"}})
+    site.values(values | {"settings": {"defaults": {"host": "not a host"}}})
     failed = site.run(upgrade.replace("--rollback-on-failure", "--rollback-on-failure --timeout 5s"), check=False)
     assert failed.returncode != 0
     assert "has been rolled back due to rollback-on-failure being set" in failed.stderr

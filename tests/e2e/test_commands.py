@@ -73,7 +73,7 @@ def test_whoever_may_read_services_needs_no_other_right(empty_cluster: ControlPl
 def test_the_settings_are_those_that_the_deployment_mounts(empty_cluster: ControlPlane, tmp_path: Path) -> None:
     overlay = tmp_path / "overlay"
     overlay.mkdir()
-    (overlay / "settings.yaml").write_text("class: from-the-cluster\n")
+    (overlay / "settings.yaml").write_text("defaults: {class: from-the-cluster}\n")
     kustomization = {
         "resources": [os.path.relpath(REPOSITORY / "manifests", overlay.resolve())],
         "namespace": "ingress-manager",

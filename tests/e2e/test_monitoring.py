@@ -193,7 +193,7 @@ def test_all_that_the_alerts_and_the_dashboard_ask_for_is_there(watched: Watched
     stage.until_event("taken", "is in the way")
     stage.create_service("forbidden", {"ingress/http": "true", "ingress/host": "b.example.com"})
     stage.until_ingress("forbidden", "the Ingress", lambda _: True)
-    cluster.restart_hook(settings | {"paused": True, "namespaces": {"*": {"hosts": ["a.example.com"]}}})
+    cluster.restart_hook(settings | {"paused": True, "limits": {"hosts": ["a.example.com"]}})
     try:
         watched.until_it_fires("IngressManagerPaused")
         asked = {each for rule in RULES for each in selectors(watched.get("parse_query", query=rule["expr"]))}

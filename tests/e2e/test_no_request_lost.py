@@ -284,9 +284,10 @@ def test_while_the_limits_are_tightened_to_what_stands(shops: Shops) -> None:
 
     def disturb(_load: SteadyLoad) -> None:
         note = f"{next(rounds)}"
-        entry = {"hosts": [host_of(name) for name in shops.names], "annotations": {"example.com/note": note}}
+        hosts = [host_of(name) for name in shops.names]
+        entry = {"defaults": {"annotations": {"example.com/note": note}}, "limits": {"hosts": hosts}}
         cluster.restart_hook(
-            settings | {"namespaces": settings["namespaces"] | {NAMESPACE: entry}, "pathTypes": ["Prefix"]}
+            settings | {"namespaces": settings["namespaces"] | {NAMESPACE: entry}, "limits": {"pathTypes": ["Prefix"]}}
         )
         cluster.engine.kill()
         cluster.engine.start()
@@ -363,7 +364,7 @@ def test_during_a_switch_from_ingresses_to_httproutes_and_back(shops: Shops) -> 
     settings = yaml.safe_load(cluster.settings_file.read_text())
 
     def set_outputs(outputs: tuple[str, ...]) -> None:
-        entries = settings["namespaces"] | {NAMESPACE: {"outputs": list(outputs)}}
+        entries = settings["namespaces"] | {NAMESPACE: {"defaults": {"outputs": list(outputs)}}}
         cluster.restart_hook(settings | {"namespaces": entries})
         cluster.engine.kill()
         cluster.engine.start()

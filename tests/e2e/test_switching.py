@@ -146,9 +146,11 @@ class Operator:
         self.settings(stated)
 
     def settings(self, stated: dict[str, Any]) -> None:
-        """Change the fields of the settings file."""
+        """Change the fields of the settings file, those of `defaults` one by one."""
         path = self._folder / "manifests/settings.yaml"
-        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | stated))
+        before = yaml.safe_load(path.read_text())
+        defaults = before["defaults"] | stated.get("defaults", {})
+        path.write_text(yaml.safe_dump(before | stated | {"defaults": defaults}))
 
     def learn_to_take_effect(self) -> None:
         """Read the commands after which settings take effect."""
@@ -219,12 +221,12 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
         old = exits.enter_context(old_controller(serving))
         exits.enter_context(certificates.served(Place(serving, "httproute"))).store(trustme.CA().issue_cert(SECURE))
         exits.callback(serving.restart_hook, SERVING_SETTINGS)
-        serving.restart_hook({"annotations": SERVICE_UPSTREAM})
+        serving.restart_hook({"defaults": {"annotations": SERVICE_UPSTREAM}})
         exits.enter_context(shops(serving))
         exits.enter_context(Nodes(serving.api))
         made = Operator(serving, tmp_path, Address(*old), new)
         made.until_served(made.old)
-        made.settings({"annotations": SERVICE_UPSTREAM})
+        made.settings({"defaults": {"annotations": SERVICE_UPSTREAM}})
         yield made
 
 
@@ -270,8 +272,8 @@ def before(operator: Operator) -> None:
     operator.learn_to_take_effect()
     operator.edit(
         {
-            "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME},
-            "namespaces": {"team-a": {"outputs": ["ingress", "httproute"]}},
+            "defaults": {"gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}},
+            "namespaces": {"team-a": {"defaults": {"outputs": ["ingress", "httproute"]}}},
         }
     )
     operator.take_effect()
@@ -285,7 +287,7 @@ EVERY_SHOP = {"shop", "blog", "pay"}
 
 def way_1(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.sh("kubectl apply -k metacontroller/httproute/")
-    operator.edit({**BOTH, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}})
+    operator.edit({"defaults": {**BOTH, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}}})
     operator.take_effect()
     operator.until_routes(EVERY_SHOP)
     operator.until_served(operator.new)
@@ -296,23 +298,23 @@ def way_1(operator: Operator, visitor: Visitor, late: Visitor) -> None:
         SECURE: "308 404 200 200",
     }
     move(operator.new, visitor, late)
-    operator.edit({"outputs": ["httproute"]})
+    operator.edit({"defaults": {"outputs": ["httproute"]}})
     operator.take_effect()
     operator.until_served(operator.old, served=False)
 
     # The way back, and then forth again.
-    operator.settings(BOTH)
+    operator.settings({"defaults": BOTH})
     operator.take_effect()
     operator.until_served(operator.old)
     move(operator.old, visitor, late)
     move(operator.new, visitor, late)
 
-    operator.edit({"class": "ingress-manager", "outputs": ["ingress", "httproute"]})
+    operator.edit({"defaults": {"class": "ingress-manager", "outputs": ["ingress", "httproute"]}})
     operator.take_effect()
     operator.until_classes("ingress-manager")
     assert operator.sh("kubectl get ingresses").count(" ingress-manager ") == len(SHOPS)
     operator.until_served(operator.old, served=False)
-    operator.edit({"outputs": ["ingress"]})
+    operator.edit({"defaults": {"outputs": ["ingress"]}})
     operator.take_effect()
     operator.until_routes(set())
 
@@ -328,7 +330,7 @@ def way_2(operator: Operator, visitor: Visitor, late: Visitor) -> None:
         SECURE: "308 200 200 200",
     }
     move(operator.new, visitor, late)
-    operator.edit({"class": "ingress-manager"})
+    operator.edit({"defaults": {"class": "ingress-manager"}})
     operator.take_effect()
     operator.until_classes("ingress-manager")
     operator.until_served(operator.old, served=False)
@@ -338,15 +340,15 @@ def way_2(operator: Operator, visitor: Visitor, late: Visitor) -> None:
 
 
 def way_3(operator: Operator) -> None:
-    operator.settings({"class": "nginx"})
-    operator.edit({"namespaces": {"team-b": {"class": "ingress-manager"}}})
+    operator.settings({"defaults": {"class": "nginx"}})
+    operator.edit({"namespaces": {"team-b": {"defaults": {"class": "ingress-manager"}}}})
     operator.take_effect()
     wait_for(lambda: operator.old.status(PLAIN) == 200 and operator.new.status(NAMED) == 200, PATIENCE)
     assert operator.old.status(NAMED) == 404, "what comes to the old address is lost at once"
     operator.sh("kubectl annotate service shop --namespace team-a ingress/class=ingress-manager")
     wait_for(lambda: operator.new.status(PLAIN) == 200 and operator.old.status(PLAIN) == 404, PATIENCE)
     operator.settings({"namespaces": {}})
-    operator.edit({"class": "ingress-manager"})
+    operator.edit({"defaults": {"class": "ingress-manager"}})
     operator.sh("kubectl annotate service shop --namespace team-a ingress/class-")
 
 
@@ -355,7 +357,7 @@ def after(operator: Operator) -> None:
     assert sorted(line.split()[:2] for line in listed if line.startswith("team-")) == sorted(map(list, SHOPS))
     operator.sh("kubectl get validatingwebhookconfigurations")
     target = {"external-dns.alpha.kubernetes.io/target": "gateway.example.com"}
-    operator.edit({"annotations": target})
+    operator.edit({"defaults": {"annotations": target}})
     operator.take_effect()
 
     def is_told() -> bool:
@@ -391,7 +393,7 @@ def test_the_page_on_switching_is_followed_and_no_visitor_of_the_ways_without_lo
     with nobody_notices(operator) as visitors:
         before(operator)
         way_1(operator, *visitors)
-    operator.settings({"class": "nginx"})
+    operator.settings({"defaults": {"class": "nginx"}})
     operator.take_effect()
     operator.until_classes("nginx")
     with nobody_notices(operator) as visitors:

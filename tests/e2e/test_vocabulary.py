@@ -108,8 +108,9 @@ def test_while_paused_nothing_changes_and_no_event_says_so(cluster: DevCluster, 
         assert stage.ingress("shop") == before
         # An Event may say that the hook was down during its restart. None says that it is paused, or names the mistake.
         assert not [event for event in stage.events("shop") if "429" in event or "ingress/host" in event]
-        own = {"class": "internal", "tls": {"enabled": True}, "hosts": ["*.example.org"]}
-        cluster.restart_hook(settings | {"host": "{service}.example.org", "namespaces": {stage.namespace: own}})
+        own = {"defaults": {"class": "internal", "tls": {"enabled": True}}, "limits": {"hosts": ["*.example.org"]}}
+        general = settings["defaults"] | {"host": "{service}.example.org"}
+        cluster.restart_hook(settings | {"defaults": general, "namespaces": {stage.namespace: own}})
         annotate(stage, {"ingress/host": None})
         ingress = stage.until_ingress("shop", "the new settings", lambda found: "tls" in found["spec"])
         assert ingress["spec"]["ingressClassName"] == "internal"

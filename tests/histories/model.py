@@ -78,11 +78,13 @@ class Settings:
         """Return the settings as the administrator writes them."""
         hosts = ["*.{namespace}.example.com", *([SHARED] if self.shared else [])]
         return {
-            "host": DEFAULT_HOST,
+            "defaults": {"host": DEFAULT_HOST, "annotations": {ADDED: "yes"} if self.added else {}},
+            "limits": {
+                "hosts": hosts,
+                "classes": ["nginx", *(["other"] if self.other else [])],
+                "copyAnnotations": {TIMEOUT: "any"} if self.timeouts else {},
+            },
             "paused": self.paused,
-            "annotations": {ADDED: "yes"} if self.added else {},
-            "copyAnnotations": {TIMEOUT: "any"} if self.timeouts else {},
-            "namespaces": {"*": {"hosts": hosts, "classes": ["nginx", *(["other"] if self.other else [])]}},
         }
 
 

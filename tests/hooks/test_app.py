@@ -18,7 +18,7 @@ from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.decide import RESYNC_SECONDS
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.policy import NamespaceSettings, Policy
+from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.settings import FILE_VARIABLE
 
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
@@ -118,7 +118,7 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
     parent = service({"ingress/http": "true", "ingress/oops": "pinned"})
     answered = sync.answer(OPTED_IN, Policy())
     observed = as_created(json.loads(answered.body)["attachments"][0], parent)
-    client = client_of(Policy(namespaces={"team-a": NamespaceSettings(hosts=("shop.example.org",))}))
+    client = client_of(Policy(limits=Limits(hosts=("shop.example.org",))))
     response = client.post("/sync", data=body(sync_request(parent, attached=[observed])))
     assert (response.status_code, response.json) == (200, {"attachments": []})
     removed = log_lines(capsys)[1]
@@ -167,7 +167,7 @@ def test_names_that_no_api_server_takes_do_not_fill_the_log(capsys: pytest.Captu
     parent = service({"ingress/http": "true"})
     parent["metadata"] |= {"name": "n" * 100_000, "namespace": "s" * 100_000}
     observed = as_created(json.loads(sync.answer(OPTED_IN, Policy()).body)["attachments"][0], parent)
-    client = client_of(Policy(namespaces={"*": NamespaceSettings(hosts=("shop.example.org",))}))
+    client = client_of(Policy(limits=Limits(hosts=("shop.example.org",))))
     for attached in ([], [observed]):
         client.post("/sync", data=body(sync_request(parent, attached=attached)))
     _, *lines = capsys.readouterr().err.splitlines()

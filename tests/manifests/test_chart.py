@@ -149,18 +149,18 @@ def test_the_hook_reads_the_settings_that_are_in_the_values() -> None:
     values = values_of(CASES / "settings")
     [config] = [item for item in rendered(values) if item["kind"] == "ConfigMap"]
     assert parse(config["data"]["settings.yaml"]) == parse(yaml.safe_dump(values["settings"]))
-    assert parse(config["data"]["settings.yaml"]).ingress_class is None
+    assert parse(config["data"]["settings.yaml"]).defaults.ingress_class is None
 
 
 def test_values_and_settings_that_are_wrong_are_all_named() -> None:
     image = {"name": "x", "digest": "latest"}
-    done = template({"replicas": 3, "image": image, "settings": {"hosts": "x", "paused": "yes"}})
+    done = template({"replicas": 3, "image": image, "settings": {"host": "x", "paused": "yes"}})
     assert done.returncode != 0
     for said in (
         "at '': additional properties 'replicas' not allowed",
         "at '/image': additional properties 'name' not allowed",
         "at '/image/digest': 'latest' does not match pattern '^(sha256:[0-9a-f]{64})?$'",
-        "at '/settings': additional properties 'hosts' not allowed",
+        "at '/settings': additional properties 'host' not allowed",
         "at '/settings/paused': got string, want boolean",
     ):
         assert said in done.stderr
@@ -195,7 +195,7 @@ HOSTILE = [
 
 def everywhere(text: str) -> dict[str, Any]:
     """Return values in which everything that may hold any text holds this one."""
-    filled: dict[str, Any] = {**MONITORING, "settings": {"host": text, "annotations": {text: text}}}
+    filled: dict[str, Any] = {**MONITORING, "settings": {"defaults": {"host": text, "annotations": {text: text}}}}
     free = {"str": text, "dict": {text: text}, "list": [{text: text}]}
     for leaf in chart.leaves():
         *above, name = leaf.path
@@ -259,7 +259,7 @@ def test_a_name_is_text_even_if_it_looks_like_something_else(name: str) -> None:
     assert [item["metadata"]["name"] for item in objects].count(name) == 5
 
 
-HTTPROUTE = {"outputs": ["httproute"]}
+HTTPROUTE = {"defaults": {"outputs": ["httproute"]}}
 
 
 @pytest.mark.parametrize("settings", [HTTPROUTE, {"namespaces": {"team-a": HTTPROUTE}}], ids=["all", "a namespace"])

@@ -217,13 +217,14 @@ def test_each_kustomization_of_the_readme_builds(number: int, build: Build) -> N
 
 
 def test_the_settings_in_the_readme_are_settings_that_name_what_is_installed(build: Build) -> None:
-    one_line, httproutes = (parse(json.dumps(item)) for item in shown("gateway/README.md") if "kind" not in item)
-    assert one_line == parse(f"class: {find('gateway', 'IngressClass')['metadata']['name']}")
-    assert httproutes.gateway is not None
-    installed = one(with_components(build, "gateway-api"), "Gateway", httproutes.gateway.name)
-    assert installed["metadata"]["namespace"] == httproutes.gateway.namespace
-    assert [listener["name"] for listener in installed["spec"]["listeners"]] == [httproutes.gateway.http]
-    assert httproutes.gateway.https is None
+    ingresses, httproutes = (parse(json.dumps(item)) for item in shown("gateway/README.md") if "kind" not in item)
+    assert ingresses == parse(f"defaults: {{class: {find('gateway', 'IngressClass')['metadata']['name']}}}")
+    gateway = httproutes.defaults.gateway
+    assert gateway
+    installed = one(with_components(build, "gateway-api"), "Gateway", gateway.name)
+    assert installed["metadata"]["namespace"] == gateway.namespace
+    assert [listener["name"] for listener in installed["spec"]["listeners"]] == [gateway.http]
+    assert gateway.https is None
 
 
 def test_the_readme_names_the_ports_of_the_nodes(build: Build) -> None:

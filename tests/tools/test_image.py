@@ -154,7 +154,7 @@ def hook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
     """Yield the hook in a container, with settings of its own."""
     built()
     settings = tmp_path_factory.mktemp("image") / "settings.yaml"
-    settings.write_text("class: mounted\n")
+    settings.write_text("defaults: {class: mounted}\n")
     name = f"ingress-manager-hook-{os.getpid()}"
     with running(name, *hardened("manifests", "ingress-manager"), *with_settings(settings), NAME) as container:
         yield container
