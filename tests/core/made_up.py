@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, service
 from ingress_manager.core.copying import ANY, KNOWN
-from ingress_manager.core.policy import OUTPUT_NAMES, Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, NamespaceSettings, Policy, Tls
 from ingress_manager.core.settings import find_contradictions, find_problems
 
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
@@ -153,8 +153,8 @@ PATTERNS = st.one_of(
 )
 
 
-def limits(values: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
-    """Return limits: lifted, or a list of what is allowed."""
+def limit(values: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
+    """Return a limit: lifted, or a list of what is allowed."""
     return st.just(ANY) | st.lists(values.filter(lambda value: value != ANY), min_size=1, max_size=3).map(tuple)
 
 
@@ -165,43 +165,49 @@ COPIED_VALUES = RIGHT_VALUES | {
     "nginx.ingress.kubernetes.io/auth-url": st.text(max_size=5),
     "haproxy.org/server-ssl": st.sampled_from(["true", "false"]),
 }
-COPIED = st.fixed_dictionaries({}, optional={key: limits(values) for key, values in COPIED_VALUES.items()})
+COPIED = st.fixed_dictionaries({}, optional={key: limit(values) for key, values in COPIED_VALUES.items()})
 SECRETS = st.none() | NAMES | st.sampled_from(["{service}-tls", "{namespace}.{service}"])
 ADDED = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2)
 OUTPUTS = st.sampled_from([OUTPUT_NAMES[:1], OUTPUT_NAMES[:1], OUTPUT_NAMES[1:], OUTPUT_NAMES])
 LISTENERS = st.sampled_from(["http", "https", "web", None])
 GATEWAYS = st.builds(Gateway, name=NAMES, namespace=LABELS, http=LISTENERS, https=LISTENERS)
-NAMESPACE_SETTINGS = st.builds(
-    NamespaceSettings,
-    hosts=limits(PATTERNS) | st.just(msgspec.UNSET),
-    classes=limits(CLASSES) | st.just(msgspec.UNSET),
-    host=st.none() | TEMPLATES,
-    ingress_class=st.none() | CLASSES | st.just(msgspec.UNSET),
-    tls=st.just(msgspec.UNSET)
-    | st.builds(
-        NamespaceTls,
-        enabled=st.booleans() | st.just(msgspec.UNSET),
-        secret=SECRETS | st.just(msgspec.UNSET),
-        annotations=ADDED | st.just(msgspec.UNSET),
-    ),
-    annotations=ADDED | st.just(msgspec.UNSET),
-    outputs=OUTPUTS | st.just(msgspec.UNSET),
+PATH_TYPE_LISTS = st.sampled_from([("Prefix",), ("Prefix", "Exact"), tuple(PATH_TYPE_NAMES)])
+
+
+def or_left_out(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return the values, and that none is stated."""
+    return values | st.just(msgspec.UNSET)
+
+
+TLS = st.builds(
+    Tls, enabled=or_left_out(st.booleans()), secret=or_left_out(SECRETS), annotations=or_left_out(ADDED)
 )
+DEFAULTS = st.builds(
+    Defaults,
+    host=or_left_out(TEMPLATES),
+    ingress_class=or_left_out(st.none() | CLASSES),
+    tls=or_left_out(TLS),
+    annotations=or_left_out(ADDED),
+    outputs=or_left_out(OUTPUTS),
+    gateway=or_left_out(GATEWAYS),
+)
+LIMITS = st.builds(
+    Limits,
+    hosts=or_left_out(limit(PATTERNS)),
+    classes=or_left_out(limit(CLASSES)),
+    path_types=or_left_out(PATH_TYPE_LISTS),
+    copy_annotations=or_left_out(COPIED),
+)
+NAMESPACE_SETTINGS = st.builds(NamespaceSettings, defaults=or_left_out(DEFAULTS), limits=or_left_out(LIMITS))
 
 
 @st.composite
 def policy(draw: st.DrawFn) -> Policy:
     """Draw settings that the hook would start with."""
     made = Policy(
-        host=draw(TEMPLATES),
-        ingress_class=draw(st.none() | CLASSES),
-        tls=Tls(enabled=draw(st.booleans()), secret=draw(SECRETS), annotations=draw(ADDED)),
-        annotations=draw(ADDED),
-        copied=draw(COPIED),
-        path_types=draw(st.sampled_from([("Prefix",), ("Prefix", "Exact"), tuple(PATH_TYPE_NAMES)])),
-        namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "*"]), NAMESPACE_SETTINGS, max_size=2)),
-        outputs=draw(OUTPUTS),
-        gateway=draw(GATEWAYS),
+        defaults=draw(DEFAULTS),
+        limits=draw(LIMITS),
+        namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b"]), NAMESPACE_SETTINGS, max_size=2)),
     )
     assume(not [*find_problems(made), *find_contradictions(made)])
     return made

@@ -90,18 +90,25 @@ def annotation_bytes(made: Object) -> int:
     return sum(len(key) + len(value.encode()) for key, value in own.items()) + len(copy.encode()) + longer
 
 
+def everywhere(policy: Policy, *outputs: str) -> Policy:
+    """Return the settings with these outputs, and without those of namespaces."""
+    return msgspec.structs.replace(
+        policy, defaults=msgspec.structs.replace(policy.defaults, outputs=outputs), namespaces={}
+    )
+
+
 @given(ANY_SERVICES, made_up.policy())
 def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_to_the_same_ports(
     parent: Object, policy: Policy
 ) -> None:
-    both = msgspec.structs.replace(policy, outputs=("ingress", "httproute"), namespaces={})
+    both = everywhere(policy, "ingress", "httproute")
     made = desired_for(parent, both)
     of_ingress, of_routes = (
         sorted(place for each in made if each["kind"] == kind for place in places_of(each))
         for kind in ("Ingress", "HTTPRoute")
     )
     assert of_ingress == of_routes
-    alone = desired_for(parent, msgspec.structs.replace(both, outputs=("httproute",)))
+    alone = desired_for(parent, everywhere(policy, "httproute"))
     if alone:
         assert [each["spec"] for each in alone] == [each["spec"] for each in made if each["kind"] == "HTTPRoute"]
 
@@ -110,7 +117,7 @@ def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_t
 def test_an_httproute_keeps_its_name_and_its_spec_when_another_host_is_added(
     parent: Object, policy: Policy, hosts: list[str]
 ) -> None:
-    only = msgspec.structs.replace(policy, outputs=("httproute",), namespaces={})
+    only = everywhere(policy, "httproute")
     for count in range(1, len(hosts)):
         fewer, more = (
             {

@@ -194,7 +194,7 @@ def notes(item: Item, service: Item, asked: Annotated) -> Iterator[str]:
     if left := left_behind(item.annotations, asked):
         yield (
             f"stays as it is, but if it is ever deleted, it comes back without {listed(left)}; the "
-            "administrator can have them copied from the Service: see copyAnnotations"
+            "administrator can have them copied from the Service: see limits.copyAnnotations"
         )
     for desired in asked.objects:
         if desired["kind"] != "Ingress":

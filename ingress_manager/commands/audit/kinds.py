@@ -103,7 +103,7 @@ KINDS = {
     FindingKind.NOT_COPIED: Row(
         Severity.WARNING,
         "Annotations of the Service look meant for an ingress controller, and are not copied.",
-        "Take them off. Or the administrator allows them in the setting copyAnnotations.",
+        "Take them off. Or the administrator allows them in the setting limits.copyAnnotations.",
     ),
     FindingKind.PLACEHOLDER_HOST: Row(
         Severity.WARNING,

@@ -99,7 +99,7 @@ def _copied() -> Iterator[Entry]:
     for key, row in KNOWN.items():
         facts = (
             ("value", row.right.removeprefix("must be ")),
-            ("copied", "by default" if row.by_default else "where the setting copyAnnotations names it"),
+            ("copied", "by default" if row.by_default else "where the setting limits.copyAnnotations names it"),
         )
         yield Entry(key, COPIED, f"{row.purpose[:1].upper()}{row.purpose[1:]}.", facts)
 

@@ -60,12 +60,12 @@ ANNOTATIONS = (
 """The annotations of a Service."""
 
 SETTINGS = (
-    Row("domain", "the domain of the hosts", "host"),
+    Row("domain", "the domain of the hosts", "defaults.host"),
     Row("internal-domain", "another one, for Services that ask for it", "ingress/host on those"),
-    Row("urltemplate", "how a host is made", "host"),
-    Row("ingress-class", "the class", "class"),
-    Row("tls-acme", "TLS, with an annotation for the issuer and a Secret tls-NAME", "tls"),
-    Row("tls-secret-name", "the Secret of all Ingresses", "tls.secret"),
+    Row("urltemplate", "how a host is made", "defaults.host"),
+    Row("ingress-class", "the class", "defaults.class"),
+    Row("tls-acme", "TLS, with an annotation for the issuer and a Secret tls-NAME", "defaults.tls"),
+    Row("tls-secret-name", "the Secret of all Ingresses", "defaults.tls.secret"),
     Row("tls-use-wildcard", "one certificate for *.domain", "nothing: TLS is for the Ingress's own hosts", lost=True),
     Row("path-mode", "path: as the annotation fabric8.io/path.mode", "ingress/host and ingress/path on each Service"),
     Row("exposer", "Ingress; or Route, NodePort, LoadBalancer, Ambassador", "nothing: an Ingress is all there is"),
@@ -113,22 +113,22 @@ def exposed(service: Item, config: Mapping[str, Any]) -> Exposed:
     )
 
 
-def our_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of ingress-manager that say what exposecontroller's do."""
-    settings: dict[str, Any] = {}
+def our_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `defaults` for the settings of ingress-manager that say what exposecontroller's do."""
+    defaults: dict[str, Any] = {}
     domain = text_of(config.get("domain"))
     template = "{{.Domain}}" if config.get("path-mode") == "path" else text_of(config.get("urltemplate"))
     host = as_template(template or URL_TEMPLATE, domain) if domain else None
     if host:
-        settings["host"] = host
+        defaults["host"] = host
     if config.get("ingress-class"):
-        settings["class"] = text_of(config["ingress-class"])
+        defaults["class"] = text_of(config["ingress-class"])
     acme, secret = is_true(config.get("tls-acme")), text_of(config.get("tls-secret-name"))
     if acme or secret:
-        settings["tls"] = {"enabled": True, "secret": secret or "tls-{service}"}
+        defaults["tls"] = {"enabled": True, "secret": secret or "tls-{service}"}
     if acme:
-        settings["tls"]["annotations"] = {"kubernetes.io/tls-acme": "true"}
-    return settings
+        defaults["tls"]["annotations"] = {"kubernetes.io/tls-acme": "true"}
+    return defaults
 
 
 def lost_settings(config: Mapping[str, Any]) -> list[str]:
@@ -169,6 +169,6 @@ CONTROLLER = Controller(
     exposes=exposes,
     reads=reads,
     exposed=exposed,
-    our_settings=our_settings,
+    our_defaults=our_defaults,
     lost_settings=lost_settings,
 )

@@ -80,8 +80,8 @@ class Controller:
     exposed: Callable[[Item, Mapping[str, Any]], Exposed]
     """Returns what it makes of a Service that it exposes, with its settings file."""
 
-    our_settings: Callable[[Mapping[str, Any]], dict[str, Any]]
-    """Returns settings of ingress-manager that say what its settings file does."""
+    our_defaults: Callable[[Mapping[str, Any]], dict[str, Any]]
+    """Returns `defaults` for the settings of ingress-manager that say what its settings file does."""
 
     lost_settings: Callable[[Mapping[str, Any]], list[str]]
     """Returns a sentence for each of its settings that becomes nothing and may be missed."""

@@ -120,8 +120,9 @@ def _migrate(item: Item, exposed: Exposed, policy: Policy, ingresses: Mapping[st
         if key in here.copied:
             annotations[key] = value
         elif key not in here.added_with_tls:
+            fields = "limits.copyAnnotations and defaults.annotations"
             migration.messages.append(
-                about(item, f"{key}: {value}: the settings don't let it be copied: see copyAnnotations and annotations")
+                about(item, f"{key}: {value}: the settings don't let it be copied: see {fields}")
             )
     metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **annotations})
     annotated = msgspec.structs.replace(service, metadata=metadata)
@@ -199,8 +200,8 @@ class Configs:
         config = config_of(item, controller.config_key)
         self._found[controller.name, item.namespace] = config
         migration.messages.extend(about(item, sentence, "data") for sentence in controller.lost_settings(config))
-        if settings := controller.our_settings(config):
-            text = as_yaml(settings).removesuffix("\n").split("\n")
+        if defaults := controller.our_defaults(config):
+            text = as_yaml({"defaults": defaults}).removesuffix("\n").split("\n")
             head = f"Settings that say what the ConfigMap {item.label} says:"
             migration.plans.append([Step(notes=[head, *(f"  {line}" for line in text)])])
 

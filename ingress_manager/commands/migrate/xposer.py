@@ -37,12 +37,12 @@ ANNOTATIONS = (
 """The annotations of a Service. Beside them, Xposer goes by the label expose=true."""
 
 SETTINGS = (
-    Row("domain", "the domain of the hosts", "host"),
-    Row("ingressURLTemplate", "how a host is made", "host"),
+    Row("domain", "the domain of the hosts", "defaults.host"),
+    Row("ingressURLTemplate", "how a host is made", "defaults.host"),
     Row("ingressURLPath", "the path", "ingress/path on each Service"),
     Row("ingressNameTemplate", "how an Ingress is called", "nothing: an Ingress has its Service's name"),
-    Row("tls", "TLS", "tls.enabled"),
-    Row("tlsSecretNameTemplate", "how a Secret is called", "tls.secret"),
+    Row("tls", "TLS", "defaults.tls.enabled"),
+    Row("tlsSecretNameTemplate", "how a Secret is called", "defaults.tls.secret"),
     Row("defaultBackend", "a default backend", "nothing: an Ingress never has a default backend", lost=True),
 )
 """The settings, in the ConfigMap xposer."""
@@ -100,19 +100,19 @@ def exposed(service: Item, config: Mapping[str, Any]) -> Exposed:
     )
 
 
-def our_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of ingress-manager that say what Xposer's do."""
-    settings: dict[str, Any] = {}
+def our_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `defaults` for the settings of ingress-manager that say what Xposer's do."""
+    defaults: dict[str, Any] = {}
     domain = text_of(config.get("domain"))
     template = text_of(config.get("ingressURLTemplate")) or DEFAULTS["IngressURLTemplate"]
     host = as_template(template.partition("/")[0], domain) if domain else None
     if host:
-        settings["host"] = host
+        defaults["host"] = host
     if is_true(config.get("tls")):
         secret = text_of(config.get("tlsSecretNameTemplate")) or NO_SECRET
         named = "{service}-cert" if secret == NO_SECRET else as_template(secret, domain)
-        settings["tls"] = {"enabled": True, **({"secret": named} if named else {})}
-    return settings
+        defaults["tls"] = {"enabled": True, **({"secret": named} if named else {})}
+    return defaults
 
 
 def lost_settings(config: Mapping[str, Any]) -> list[str]:
@@ -129,6 +129,6 @@ CONTROLLER = Controller(
     exposes=exposes,
     reads=reads,
     exposed=exposed,
-    our_settings=our_settings,
+    our_defaults=our_defaults,
     lost_settings=lost_settings,
 )
