@@ -313,7 +313,10 @@ def has_placeholder(service: ServiceView, policy: Policy) -> bool:
     stated = read(service.item.annotations)
     if stated is None or stated.hosts is not None or all(route.host is not None for route in stated.routes):
         return False
-    return in_namespace(policy, service.item.namespace, stated.profile).host == PLACEHOLDER
+    # What a namespace or a profile says was meant, whatever it is.
+    hostless = msgspec.structs.replace(policy, defaults=msgspec.structs.replace(policy.defaults, host=""))
+    general = in_namespace(hostless, service.item.namespace, stated.profile).host == ""
+    return general and policy.defaults.host == PLACEHOLDER
 
 
 def called(item: Item) -> str:
