@@ -1,7 +1,8 @@
 # Settings that say what the ConfigMap team-a/xposer says:
-#   tls:
-#     enabled: true
-#     secret: "{service}-cert"
+#   defaults:
+#     tls:
+#       enabled: true
+#       secret: "{service}-cert"
 
 # First stop exposecontroller: it would take its Ingresses away with its annotations. For example:
 #   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/exposecontroller

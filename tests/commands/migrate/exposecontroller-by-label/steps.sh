@@ -1,8 +1,9 @@
 # Settings that say what the ConfigMap tools/exposecontroller says:
-#   host: example.org
-#   tls:
-#     enabled: true
-#     secret: wildcard
+#   defaults:
+#     host: example.org
+#     tls:
+#       enabled: true
+#       secret: wildcard
 
 # First stop exposecontroller: it would take its Ingresses away with its annotations. For example:
 #   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/exposecontroller

@@ -1,6 +1,7 @@
 # Settings that say what the ConfigMap team-a/exposecontroller says:
-#   host: "{service}.{namespace}.apps.example.com"
-#   class: nginx
+#   defaults:
+#     host: "{service}.{namespace}.apps.example.com"
+#     class: nginx
 
 # First stop exposecontroller: it would take its Ingresses away with its annotations. For example:
 #   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/exposecontroller

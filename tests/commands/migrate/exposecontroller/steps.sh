@@ -1,11 +1,12 @@
 # Settings that say what the ConfigMap team-a/exposecontroller says:
-#   host: "{service}.{namespace}.apps.example.com"
-#   class: nginx
-#   tls:
-#     enabled: true
-#     secret: "tls-{service}"
-#     annotations:
-#       kubernetes.io/tls-acme: "true"
+#   defaults:
+#     host: "{service}.{namespace}.apps.example.com"
+#     class: nginx
+#     tls:
+#       enabled: true
+#       secret: "tls-{service}"
+#       annotations:
+#         kubernetes.io/tls-acme: "true"
 
 # First stop exposecontroller: it would take its Ingresses away with its annotations. For example:
 #   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/exposecontroller

@@ -1,8 +1,9 @@
 # Settings that say what the ConfigMap team-a/xposer says:
-#   host: "{service}.example.org"
-#   tls:
-#     enabled: true
-#     secret: "{service}"
+#   defaults:
+#     host: "{service}.example.org"
+#     tls:
+#       enabled: true
+#       secret: "{service}"
 
 # First stop Xposer: it would take its Ingresses away with its annotations. For example:
 #   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/xposer

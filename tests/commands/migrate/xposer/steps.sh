@@ -1,5 +1,6 @@
 # Settings that say what the ConfigMap tools/xposer says:
-#   host: "{service}.{namespace}.example.com"
+#   defaults:
+#     host: "{service}.{namespace}.example.com"
 
 # First stop Xposer: it would take its Ingresses away with its annotations. For example:
 #   kubectl scale --replicas=0 --namespace=NAMESPACE -- deployment/xposer
