@@ -205,7 +205,7 @@ NAMESPACE_SETTINGS = st.builds(NamespaceSettings, defaults=or_left_out(DEFAULTS)
 def policy(draw: st.DrawFn) -> Policy:
     """Draw settings that the hook would start with."""
     made = Policy(
-        defaults=draw(DEFAULTS),
+        defaults=msgspec.structs.replace(draw(DEFAULTS), gateway=draw(GATEWAYS)),
         limits=draw(LIMITS),
         namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b"]), NAMESPACE_SETTINGS, max_size=2)),
     )

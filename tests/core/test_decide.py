@@ -104,7 +104,7 @@ def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_noth
 def test_all_that_is_made_for_a_service_is_limited() -> None:
     """Metacontroller sends all of it back with each request: a Service whose requests don't fit can't even opt out."""
     routes = "".join(f"- {{host: h{number}.example.com, path: /{number}}}\n" for number in range(100))
-    policy = msgspec.structs.replace(BOTH, copied={"konghq.com/plugins": "any"})
+    policy = msgspec.structs.replace(BOTH, limits=Limits(copy_annotations={"konghq.com/plugins": "any"}))
     for length, sentence in (
         (1000, None),
         (9000, "the 101 objects would have 980108 bytes in all; 500000 is the most"),

@@ -91,9 +91,10 @@ def annotation_bytes(made: Object) -> int:
 
 
 def everywhere(policy: Policy, *outputs: str) -> Policy:
-    """Return the settings with these outputs, and without those of namespaces."""
+    """Return the settings with these outputs and without a limit of hosts, in every namespace."""
+    defaults = msgspec.structs.replace(policy.defaults, outputs=outputs)
     return msgspec.structs.replace(
-        policy, defaults=msgspec.structs.replace(policy.defaults, outputs=outputs), namespaces={}
+        policy, defaults=defaults, limits=msgspec.structs.replace(policy.limits, hosts="any"), namespaces={}
     )
 
 
