@@ -172,11 +172,11 @@ def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) ->
         yield ("defaults", "profile"), end
     if not here.allows_class(here.ingress_class):
         default = "null, the cluster's default," if here.ingress_class is None else quoted(here.ingress_class)
-        by = f"of the profile {here.profile}, " if here.profile else ""
+        of = f" of the profile {here.profile}," if here.profile else ""
         allowed = listed(here.classes or ())
         yield (
             ("defaults", "class"),
-            f": the default, {by}{default} must be one of the classes that are allowed: {allowed}",
+            f": the default{of} {default} must be one of the classes that are allowed: {allowed}",
         )
     if stated.tls and stated.tls.redirect and not here.makes_httproutes:
         yield ("defaults", "tls", "redirect"), f": an Ingress can't say it, and outputs don't hold {HTTPROUTE}"
