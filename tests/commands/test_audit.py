@@ -375,7 +375,8 @@ def test_a_cluster_without_httproutes_has_none(tmp_path: Path, monkeypatch: pyte
     kubectl_that_answers(tmp_path, monkeypatch, answers, absent)
     ended = run("audit")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
-    routes = new_settings(tmp_path, "defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n")
+    gateway = "{name: web, namespace: infrastructure}"
+    routes = new_settings(tmp_path, f"defaults: {{outputs: [httproute], gateway: {gateway}}}\n")
     ended = run("audit", "--current-settings", routes[1])
     assert ended.status == 1
     assert "Metacontroller doesn't look after HTTPRoutes" in ended.out

@@ -25,6 +25,7 @@ WITHOUT_EXAMPLE = {Reason.INVALID_REQUEST, Reason.LISTENER_NOT_ALLOWED, Reason.N
 def test_everything_in_the_tables_can_be_explained() -> None:
     known = {entry.key for entry in entries()}
     assert known >= {*KEYS, *KNOWN, *Reason, *FindingKind, "ingress/not-copied", "ingress/added-by-settings"}
+    assert known >= {"ingress/copied-labels"}
     for field in msgspec.structs.fields(Policy):
         assert field.encode_name in known
 
@@ -34,7 +35,8 @@ def test_every_annotation_has_an_example_that_is_accepted(key: str) -> None:
     annotations = examples.ANNOTATIONS[key]
     assert key in annotations
     parent = service(annotations, ports=[{"name": "http", "port": 80}])
-    decision = decide(msgspec.convert(parent, Service), NOTHING, Policy())
+    policy = parse(as_yaml(examples.NEEDED.get(key, {})))
+    decision = decide(msgspec.convert(parent, Service), NOTHING, policy)
     assert isinstance(decision, Desired)
     assert decision.objects
 
@@ -53,15 +55,26 @@ def test_every_reason_has_an_example_that_is_refused_for_it(reason: Reason) -> N
         assert reason not in examples.REFUSALS
         return
     example = examples.REFUSALS[reason]
-    parent = msgspec.convert(service(example.annotations, **example.spec), Service)
-    refused = refusal_of(decide(parent, NOTHING, parse(as_yaml(example.settings))))
+    parent = service(example.annotations, **example.spec)
+    parent["metadata"]["labels"] = example.labels
+    refused = refusal_of(decide(msgspec.convert(parent, Service), NOTHING, parse(as_yaml(example.settings))))
     assert refused is not None
     assert [problem.reason for problem in refused.problems] == [reason]
     assert f"  {refused.line()}\n" in run("explain", reason).out
 
 
-def test_a_namespace_of_ones_own_stands_for_any() -> None:
-    assert find("namespaces.team-a.hosts") == find("namespaces.*.hosts") != []
+@pytest.mark.parametrize(
+    ("key", "entry"),
+    [
+        ("namespaces.team-a.paused", "namespaces.*.paused"),
+        ("namespaces.team-a.limits.hosts", "limits.hosts"),
+        ("namespaces.team-a.defaults.tls.secret", "defaults.tls.secret"),
+        ("profiles.internal.class", "profiles.*.class"),
+        ("profiles.internal.tls.secret", "defaults.tls.secret"),
+    ],
+)
+def test_a_name_of_ones_own_stands_for_any(key: str, entry: str) -> None:
+    assert [found.key for found in find(key)] == [entry]
 
 
 def test_a_setting_and_a_reason_of_one_name_are_both_told() -> None:

@@ -146,7 +146,11 @@ def test_of_very_many_mistakes_the_first_are_shown() -> None:
         ("no YAML", "paused: true\ndefaults: [\n", [3]),
         ("a key twice", "paused: true\npaused: false\n", [0]),
         ("no mapping", "# a\na\n", [0]),
-        ("a value in a list of a namespace", "namespaces:\n  team-a:\n    limits:\n      hosts:\n      - a\n      - B\n", [6]),
+        (
+            "a value in a list of a namespace",
+            "namespaces:\n  a:\n    limits:\n      hosts:\n      - a\n      - B\n",
+            [6],
+        ),
         ("a key with dots", "limits:\n  copyAnnotations:\n    a.b/c: any\n    a.b/c.d: [any]\n", [4]),
         ("a key that can't be one", "limits:\n  copyAnnotations:\n    a*: any\n", [2]),
         ("a key that can't be seen", 'limits:\n  copyAnnotations:\n    a: any\n    "\\u200ba": 1\n', [4, 2]),
@@ -409,7 +413,8 @@ def test_the_settings_of_a_file_or_of_a_configmap_are_there_at_first(
     for text in ("defaults: {class: internal}\n", "defaults: [\n"):
         path.write_text(text)
         assert run("play", "--port", "0", "--no-open", "--settings", path).status == 0
-    configmap: Object = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "defaults: {class: public}\n"}}
+    data = {"settings.yaml": "defaults: {class: public}\n"}
+    configmap: Object = {"apiVersion": "v1", "kind": "ConfigMap", "data": data}
     path.write_text(as_yaml(configmap))
     monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(path))
     assert run("play", "--port", "0", "--no-open").status == 0

@@ -179,9 +179,7 @@ def or_left_out(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return values | st.just(msgspec.UNSET)
 
 
-TLS = st.builds(
-    Tls, enabled=or_left_out(st.booleans()), secret=or_left_out(SECRETS), annotations=or_left_out(ADDED)
-)
+TLS = st.builds(Tls, enabled=or_left_out(st.booleans()), secret=or_left_out(SECRETS), annotations=or_left_out(ADDED))
 DEFAULTS = st.builds(
     Defaults,
     host=or_left_out(TEMPLATES),

@@ -54,7 +54,8 @@ NEARLY_RIGHT = [
 """Values that are right for some annotations, or for none. The hook decides which of them reach nginx."""
 
 TYPES = PREFIXES, EXACT, SPECIFIC = "Prefix", "Exact", "ImplementationSpecific"
-POLICY = parse(json.dumps({"limits": {"copyAnnotations": {PREFIX + name: "any" for name in KNOWN}, "pathTypes": TYPES}}))
+LIMITS = {"copyAnnotations": {PREFIX + name: "any" for name in KNOWN}, "pathTypes": TYPES}
+POLICY = parse(json.dumps({"limits": LIMITS}))
 """Settings that allow as much as an administrator can without writing a value down."""
 
 

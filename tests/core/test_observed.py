@@ -117,7 +117,8 @@ def test_a_record_that_is_too_deep_is_none() -> None:
 def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_goes() -> None:
     """Traffic by the Ingress sees no gap, whatever becomes of the HTTPRoute."""
     observed = made({"ingress/path-type": "Exact"}, BOTH)
-    now = answered(service(ON), {"defaults": WEB | {"gateway": {"name": "internal", "namespace": "infrastructure"}}}, *observed)
+    settings = {"defaults": WEB | {"gateway": {"name": "internal", "namespace": "infrastructure"}}}
+    now = answered(service(ON), settings, *observed)
     assert [each["kind"] for each in attachments(now)] == ["Ingress"]
     assert now.forbidden is not None
 

@@ -1,5 +1,6 @@
 """`explain`: what an annotation, a setting, a reason or a kind of finding means, from the program's own tables."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import fill, indent
@@ -11,7 +12,7 @@ from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.explain import examples
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.core.annotations import TABLE
-from ingress_manager.core.copying import ADDED, KNOWN, NOT_COPIED
+from ingress_manager.core.copying import ADDED, COPIED_LABELS, KNOWN, NOT_COPIED
 from ingress_manager.core.decide import decide, refusal_of
 from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
@@ -27,6 +28,7 @@ KIND = "kind of finding of an audit"
 OUR_ANNOTATIONS = {
     NOT_COPIED: "Lists the Service's annotations that look meant for an ingress controller and were not copied.",
     ADDED: "Lists the Ingress's annotations that the administrator's settings have added.",
+    COPIED_LABELS: "Lists the Ingress's labels that were copied from the Service.",
 }
 
 
@@ -62,7 +64,10 @@ def entries() -> list[Entry]:
 
 
 def find(key: str) -> list[Entry]:
-    """Return the entries of a key, usually one; namespaces.team-a.hosts is namespaces.*.hosts."""
+    """Return the entries of a key, usually one; namespaces.team-a.paused is namespaces.*.paused."""
+    # A field that can be stated in several places is explained once.
+    key = re.sub(r"^namespaces\.[^.]+\.(?=(defaults|limits)\.)", "", key)
+    key = re.sub(r"^profiles\.[^.]+\.(?=(tls|gateway)\.)", "defaults.", key)
     known = entries()
     return [entry for entry in known if entry.key == key] or [entry for entry in known if _matches(key, entry.key)]
 
@@ -87,8 +92,10 @@ def listing() -> str:
 def _annotations() -> Iterator[Entry]:
     for row in TABLE:
         facts = (("value", _plain(row.value)), ("without it", _plain(row.default)))
-        example = as_yaml({"metadata": {"annotations": examples.ANNOTATIONS[row.key]}})
-        yield Entry(row.key, ANNOTATION, row.meaning, facts, f"For example:\n\n{indent(example, '  ')}")
+        example = indent(as_yaml({"metadata": {"annotations": examples.ANNOTATIONS[row.key]}}), "  ")
+        needed = examples.NEEDED.get(row.key)
+        settings = f"\nwith these settings:\n\n{indent(as_yaml(needed), '  ')}" if needed else ""
+        yield Entry(row.key, ANNOTATION, row.meaning, facts, f"For example:\n\n{example}{settings}")
 
 
 def _ours() -> Iterator[Entry]:
@@ -130,10 +137,11 @@ def refusal(reason: Reason) -> ShownRefusal | None:
     example = examples.REFUSALS.get(reason)
     if example is None:
         return None
+    labels = {"labels": example.labels} if example.labels else {}
     service: Object = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": "shop", "namespace": "team-a", "annotations": example.annotations},
+        "metadata": {"name": "shop", "namespace": "team-a", **labels, "annotations": example.annotations},
         "spec": example.spec,
     }
     typed = msgspec.convert({**service, "metadata": {**service["metadata"], "uid": ""}}, Service)
@@ -152,22 +160,36 @@ def _refusal(reason: Reason) -> str:
 
 def _settings() -> Iterator[Entry]:
     types = msgspec.json.schema(Policy)["$defs"]
-    for path, described in _fields(types, Policy.__name__, ""):
-        default = described.get("default", {})
+    built_in = msgspec.to_builtins(Policy())
+    for path, described in _fields(types, Policy.__name__, "", set()):
+        default = described.get("default", _at(path, built_in))
         # A mapping is better seen in its fields.
         facts = () if isinstance(default, dict) else (("default", msgspec.json.encode(default).decode()),)
         example = f"For example:\n\n{indent(as_yaml(examples.SETTINGS[path]), '  ')}"
         yield Entry(path, SETTING, _plain(described["description"]), facts, example)
 
 
-def _fields(types: dict[str, Any], name: str, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the path of each setting within a type of a JSON Schema, and what the schema says of it."""
+def _at(path: str, stated: Any) -> Any:
+    """Return what is stated at a path; {} where nothing is."""
+    for step in path.split("."):
+        stated = stated.get(step, {}) if isinstance(stated, dict) else {}
+    return stated
+
+
+def _fields(types: dict[str, Any], name: str, at: str, seen: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the path of each setting within a type of a JSON Schema, and what the schema says of it.
+
+    The fields of a type are told where it is met first.
+    """
+    if name in seen:
+        return
+    seen.add(name)
     for field, described in types[name]["properties"].items():
         yield f"{at}{field}", described
         for within, step in ((described, "."), (described.get("additionalProperties") or {}, ".*.")):
             for inside in (within, *within.get("anyOf", ())):
                 if "$ref" in inside:
-                    yield from _fields(types, inside["$ref"].rpartition("/")[2], f"{at}{field}{step}")
+                    yield from _fields(types, inside["$ref"].rpartition("/")[2], f"{at}{field}{step}", seen)
 
 
 def _plain(text: str) -> str:

@@ -20,46 +20,77 @@ ANNOTATIONS: dict[str, dict[str, str]] = {
         "ingress/http": "true",
         "ingress/routes": "- path: /\n- host: admin.example.com\n  path: /admin\n  pathType: Exact\n",
     },
+    "ingress/profile": {"ingress/http": "true", "ingress/profile": "internal"},
+    "ingress/tls-redirect": {"ingress/http": "true", "ingress/tls": "true", "ingress/tls-redirect": "true"},
 }
 """The annotations of a Service."""
 
-HTTPROUTES: dict[str, Any] = {
-    "outputs": ["httproute"],
-    "gateway": {"name": "web", "namespace": "infrastructure", "http": "http", "https": "https"},
-}
+WEB = {"name": "web", "namespace": "infrastructure", "http": "http", "https": "https"}
+HTTPROUTES: dict[str, Any] = {"defaults": {"outputs": ["httproute"], "gateway": WEB}}
 
-SETTINGS: dict[str, Any] = {
+INTERNAL = {"class": "internal", "host": "{service}.{namespace}.internal.example.com"}
+PROFILES = {"profiles": {"internal": INTERNAL}}
+
+FILTER = {
+    "type": "ExtensionRef",
+    "extensionRef": {"group": "traefik.io", "kind": "Middleware", "name": "single-sign-on"},
+}
+SLOW = {"profiles": {"slow": HTTPROUTES["defaults"] | {"timeouts": {"request": "60s", "backendRequest": "20s"}}}}
+
+REDIRECT = {"outputs": ["httproute"], "gateway": WEB, "tls": {"redirect": True, "redirectStatusCode": 308}}
+
+NEEDED = {"ingress/profile": PROFILES, "ingress/tls-redirect": HTTPROUTES}
+"""The settings without which an annotation's example would be refused."""
+
+STATED: dict[str, dict[str, Any]] = {
     "host": {"host": "{service}.{namespace}.apps.example.com"},
     "class": {"class": "public"},
     "tls": {"tls": {"enabled": True, "secret": "{service}-tls"}},
-    "tls.enabled": {"tls": {"enabled": True}},
-    "tls.secret": {"tls": {"secret": "{service}-tls"}},
-    "tls.annotations": {"tls": {"annotations": {"cert-manager.io/cluster-issuer": "letsencrypt"}}},
     "annotations": {"annotations": {"nginx.ingress.kubernetes.io/proxy-body-size": "8m"}},
+    "labels": {"labels": {"example.com/zone": "public"}},
+    "outputs": HTTPROUTES["defaults"],
+    "gateway": HTTPROUTES["defaults"],
+}
+"""What can be stated in `defaults` and in a profile, by its field."""
+
+LIMITS: dict[str, dict[str, Any]] = {
+    "hosts": {"hosts": ["shop.example.com", "*.{namespace}.apps.example.com"]},
+    "classes": {"classes": ["nginx", "internal"]},
+    "pathTypes": {"pathTypes": ["Prefix"]},
     "copyAnnotations": {
         "copyAnnotations": {
             "nginx.ingress.kubernetes.io/proxy-read-timeout": "any",
             "nginx.ingress.kubernetes.io/backend-protocol": ["HTTP", "GRPC"],
         }
     },
-    "pathTypes": {"pathTypes": ["Prefix"]},
-    "namespaces": {"namespaces": {"*": {"hosts": ["*.{namespace}.apps.example.com"], "classes": ["nginx"]}}},
-    "namespaces.*.hosts": {"namespaces": {"team-a": {"hosts": ["shop.example.com", "*.team-a.example.com"]}}},
-    "namespaces.*.classes": {"namespaces": {"team-a": {"classes": ["nginx", "internal"]}}},
-    "namespaces.*.host": {"namespaces": {"team-a": {"host": "{service}.team-a.example.com"}}},
-    "namespaces.*.class": {"namespaces": {"team-a": {"class": "internal"}}},
-    "namespaces.*.tls": {"namespaces": {"team-a": {"tls": {"enabled": True}}}},
-    "namespaces.*.tls.enabled": {"namespaces": {"team-a": {"tls": {"enabled": True}}}},
-    "namespaces.*.tls.secret": {"namespaces": {"team-a": {"tls": {"secret": "team-a-tls"}}}},
-    "namespaces.*.tls.annotations": {
-        "namespaces": {"team-a": {"tls": {"annotations": {"cert-manager.io/cluster-issuer": "staging"}}}}
+    "copyLabels": {"copyLabels": {"example.com/team": "any", "example.com/stage": ["test", "production"]}},
+}
+
+SETTINGS: dict[str, Any] = {
+    "defaults": {"defaults": STATED["host"] | STATED["class"]},
+    **{f"defaults.{field}": {"defaults": stated} for field, stated in STATED.items()},
+    "defaults.tls.enabled": {"defaults": {"tls": {"enabled": True}}},
+    "defaults.tls.secret": {"defaults": {"tls": {"secret": "{service}-tls"}}},
+    "defaults.tls.redirect": {"defaults": REDIRECT},
+    "defaults.tls.redirectStatusCode": {"defaults": REDIRECT},
+    "defaults.tls.annotations": {
+        "defaults": {"tls": {"annotations": {"cert-manager.io/cluster-issuer": "letsencrypt"}}}
     },
-    "namespaces.*.annotations": {
-        "namespaces": {"team-a": {"annotations": {"nginx.ingress.kubernetes.io/proxy-body-size": "64m"}}}
-    },
-    "namespaces.*.outputs": {**HTTPROUTES, "namespaces": {"team-a": {"outputs": ["ingress", "httproute"]}}},
-    "outputs": HTTPROUTES,
-    **dict.fromkeys(("gateway", "gateway.name", "gateway.namespace", "gateway.http", "gateway.https"), HTTPROUTES),
+    **{f"defaults.gateway.{field}": HTTPROUTES for field in WEB},
+    "defaults.profile": {"defaults": {"profile": "internal"}, **PROFILES},
+    "limits": {"limits": LIMITS["hosts"] | LIMITS["classes"]},
+    **{f"limits.{field}": {"limits": stated} for field, stated in LIMITS.items()},
+    "limits.profiles": {"limits": {"profiles": ["internal"]}, **PROFILES},
+    "profiles": PROFILES,
+    **{f"profiles.*.{field}": {"profiles": {"internal": stated}} for field, stated in STATED.items()},
+    "profiles.*.filters": {"profiles": {"sso": HTTPROUTES["defaults"] | {"filters": [FILTER]}}},
+    "profiles.*.timeouts": SLOW,
+    "profiles.*.timeouts.request": SLOW,
+    "profiles.*.timeouts.backendRequest": SLOW,
+    "namespaces": {"namespaces": {"team-a": {"defaults": STATED["class"], "limits": LIMITS["hosts"]}}},
+    "namespaces.*.defaults": {"namespaces": {"team-a": {"defaults": {"host": "{service}.team-a.example.com"}}}},
+    "namespaces.*.limits": {"namespaces": {"team-a": {"limits": LIMITS["hosts"]}}},
+    "namespaces.*.paused": {"namespaces": {"team-a": {"paused": True}}},
     "paused": {"paused": True},
 }
 """The settings file, by the path of the setting that it shows."""
@@ -71,6 +102,7 @@ class Refusal(NamedTuple):
     annotations: dict[str, str]
     spec: dict[str, Any] = {"ports": [{"port": 80}]}  # noqa: RUF012 - never changed
     settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    labels: dict[str, str] = {}  # noqa: RUF012 - never changed
 
 
 REFUSALS: dict[Reason, Refusal] = {
@@ -79,10 +111,10 @@ REFUSALS: dict[Reason, Refusal] = {
     ),
     Reason.ANNOTATION_NOT_ALLOWED: Refusal(
         {"ingress/http": "true", "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"},
-        settings={"copyAnnotations": {"nginx.ingress.kubernetes.io/backend-protocol": ["HTTP", "GRPC"]}},
+        settings={"limits": {"copyAnnotations": {"nginx.ingress.kubernetes.io/backend-protocol": ["HTTP", "GRPC"]}}},
     ),
     Reason.CLASS_NOT_ALLOWED: Refusal(
-        {"ingress/http": "true", "ingress/class": "internal"}, settings={"namespaces": {"*": {"classes": ["nginx"]}}}
+        {"ingress/http": "true", "ingress/class": "internal"}, settings={"limits": {"classes": ["nginx"]}}
     ),
     Reason.CONTRADICTION: Refusal(
         {"ingress/http": "true", "ingress/tls": "false", "ingress/tls-secret": "shop-tls"},
@@ -94,20 +126,34 @@ REFUSALS: dict[Reason, Refusal] = {
     ),
     Reason.HOST_NOT_ALLOWED: Refusal(
         {"ingress/http": "true", "ingress/host": "bank.example.com"},
-        settings={"namespaces": {"*": {"hosts": ["*.{namespace}.example.com"]}}},
+        settings={"limits": {"hosts": ["*.{namespace}.example.com"]}},
     ),
     Reason.HTTPS_PORT: Refusal({"ingress/http": "true"}, {"ports": [{"name": "https", "port": 443}]}),
     Reason.INVALID_DEFAULT_HOST: Refusal(
         {"ingress/http": "true"},
-        settings={"host": "{service}-of-{namespace}-on-the-shared-platform-of-the-example-company-ltd"},
+        settings={"defaults": {"host": "{service}-of-{namespace}-on-the-shared-platform-of-the-example-company-ltd"}},
     ),
     Reason.INVALID_VALUE: Refusal({"ingress/http": "true", "ingress/host": "Shop.example.com"}),
+    Reason.LABEL_NOT_ALLOWED: Refusal(
+        {"ingress/http": "true"},
+        settings={"limits": {"copyLabels": {"example.com/stage": ["test", "production"]}}},
+        labels={"example.com/stage": "live"},
+    ),
     Reason.NO_PORT: Refusal({"ingress/http": "true"}, {"ports": [{"port": 53, "protocol": "UDP"}]}),
     Reason.NOT_IN_HTTPROUTE: Refusal({"ingress/http": "true", "ingress/tls-secret": "shop-tls"}, settings=HTTPROUTES),
+    Reason.NOT_IN_INGRESS: Refusal({"ingress/http": "true", "ingress/tls": "true", "ingress/tls-redirect": "true"}),
     Reason.PATH_TYPE_NOT_ALLOWED: Refusal({"ingress/http": "true", "ingress/path-type": "ImplementationSpecific"}),
     Reason.PAUSED: Refusal({"ingress/http": "true"}, settings={"paused": True}),
+    Reason.PROFILE_NOT_ALLOWED: Refusal(
+        {"ingress/http": "true", "ingress/profile": "internal"},
+        settings={
+            "limits": {"profiles": ["public"]},
+            "profiles": {"public": {"class": "public"}, "internal": {"class": "internal"}},
+        },
+    ),
     Reason.UNKNOWN_ANNOTATION: Refusal({"ingress/http": "true", "ingress/hots": "shop.example.com"}),
     Reason.UNKNOWN_PORT: Refusal({"ingress/http": "true", "ingress/port": "web"}),
+    Reason.UNKNOWN_PROFILE: Refusal({"ingress/http": "true", "ingress/profile": "intern"}, settings=PROFILES),
 }
 """A Service for each reason. None can be shown of a request that is none, of an Ingress that is too large, of an
 HTTPRoute that was made earlier, and of a DecoratorController that knows no HTTPRoutes."""

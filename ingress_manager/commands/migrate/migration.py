@@ -121,9 +121,7 @@ def _migrate(item: Item, exposed: Exposed, policy: Policy, ingresses: Mapping[st
             annotations[key] = value
         elif key not in here.added_with_tls:
             fields = "limits.copyAnnotations and defaults.annotations"
-            migration.messages.append(
-                about(item, f"{key}: {value}: the settings don't let it be copied: see {fields}")
-            )
+            migration.messages.append(about(item, f"{key}: {value}: the settings don't let it be copied: see {fields}"))
     metadata = msgspec.structs.replace(service.metadata, annotations={**item.annotations, **annotations})
     annotated = msgspec.structs.replace(service, metadata=metadata)
     refused = refusal_of(decide(annotated, NOTHING, policy))
