@@ -50,10 +50,11 @@ def parse(text: str) -> Policy:
 
     Raises SettingsError, with all that is wrong.
     """
+    last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
     try:
         stated = load_typed(text)
     except YamlProblem as error:
-        raise SettingsError(Mistake(error.line, (), error.what)) from error
+        raise SettingsError(Mistake(min(error.line, last), (), error.what)) from error
     mismatches: list[Mismatch] = []
     fitting = fit({} if stated is None else stated, type_of(Policy), mismatches)
     policy = msgspec.convert({} if fitting is LEFT_OUT else fitting, Policy)
@@ -64,14 +65,14 @@ def parse(text: str) -> Policy:
         found += find_contradictions(policy)
     if found:
         lines = Lines(text)
-        mistakes = [Mistake(lines.line(path), path, f"{shown(path)}{end}") for path, end in found]
+        mistakes = [Mistake(min(lines.line(path), last), path, f"{shown(path)}{end}") for path, end in found]
         raise SettingsError(*sorted(mistakes, key=lambda mistake: mistake.line))
     return policy
 
 
 def shown(path: Path) -> str:
     """Return a path as people write it: limits.hosts[0]."""
-    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step or quoted(step)}" for step in path)
     return one_line(steps.removeprefix(".")) or "the settings"
 
 
