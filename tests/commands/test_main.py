@@ -59,6 +59,7 @@ def test_every_command_is_named_in_the_order_of_the_alphabet_with_what_it_does()
 
 def test_the_shell_completes_commands_and_keys() -> None:
     assert [item.value for item in complete(click.Context(main.commands), click.Option(["-x"]), "ingress/p")] == [
+        "ingress/profile",
         "ingress/path",
         "ingress/path-type",
         "ingress/port",

@@ -121,7 +121,7 @@ def test_what_is_left_out_and_what_is_paused_is_told() -> None:
     result = play(f"{others}{GOOD}", "paused: true")
     assert result.state == State.FINE
     assert result.notes == (
-        "The settings pause ingress-manager: nothing changes on the cluster until paused is false.",
+        "The settings pause every namespace: nothing changes there until paused is false.",
         'Only objects of v1/Service are looked at. 4 others skipped: "apps/v1/Deployment", "ConfigMap", "no kind".',
     )
     many = play(f"{GOOD}---\n" * (MOST_SERVICES + 1), "")
@@ -144,7 +144,7 @@ def test_of_very_many_mistakes_the_first_are_shown() -> None:
         ("an unknown field", "defaults:\n  class: a\n  hosts: []\n", [3]),
         ("a wrong type", "defaults:\n  class: a\n  tls:\n    enabled: 1\n", [4]),
         ("no YAML", "paused: true\ndefaults: [\n", [3]),
-        ("a key twice", "paused: true\npaused: false\n", [0]),
+        ("a key twice", "paused: true\npaused: false\n", [2]),
         ("no mapping", "# a\na\n", [0]),
         (
             "a value in a list of a namespace",
@@ -152,10 +152,10 @@ def test_of_very_many_mistakes_the_first_are_shown() -> None:
             [6],
         ),
         ("a key with dots", "limits:\n  copyAnnotations:\n    a.b/c: any\n    a.b/c.d: [any]\n", [4]),
-        ("a key that can't be one", "limits:\n  copyAnnotations:\n    a*: any\n", [2]),
-        ("a key that can't be seen", 'limits:\n  copyAnnotations:\n    a: any\n    "\\u200ba": 1\n', [4, 2]),
-        ("several", "defaults:\n  class: A\n  host: B\n  outputs: [httproute]\n", [3, 2, 0]),
-        ("an empty key", "paused: true\n'': 1\n", [0]),
+        ("a key that can't be one", "limits:\n  copyAnnotations:\n    a*: any\n", [3]),
+        ("a key that can't be seen", 'limits:\n  copyAnnotations:\n    a: any\n    "\\u200ba": 1\n', [3, 4]),
+        ("several", "defaults:\n  class: A\n  host: B\n  outputs: [httproute]\n", [1, 2, 3]),
+        ("an empty key", "paused: true\n'': 1\n", [2]),
         ("a list within a list", "limits:\n  pathTypes: [[a]]\n", [2]),
     ],
 )
@@ -165,8 +165,8 @@ def test_a_mistake_in_the_settings_has_its_line(reason: str, settings: str, line
     result = play(GOOD, settings)
     assert (result.state, result.objects) == (State.SETTINGS, ())
     assert result.headline == "The settings are wrong: the hook would not start with them."
-    assert [mistake.sentence for mistake in result.mistakes] == list(error.value.sentences)
-    assert [mistake.line for mistake in result.mistakes] == lines, (reason, error.value.sentences)
+    assert [mistake.sentence for mistake in result.mistakes] == [each.sentence for each in error.value.mistakes]
+    assert [mistake.line for mistake in result.mistakes] == lines, (reason, error.value.mistakes)
 
 
 # The server.

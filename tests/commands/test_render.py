@@ -126,7 +126,7 @@ def test_settings_that_pause_are_told_of_and_the_ingress_is_shown_all_the_same(t
     (tmp_path / "settings.yaml").write_text("paused: true\n")
     ended = run("render", "-", "--settings", tmp_path / "settings.yaml", "-o", "name", stdin=GOOD)
     assert (ended.status, ended.out) == (0, "ingress.networking.k8s.io/shop\n")
-    assert "nothing changes on the cluster until `paused` is false" in ended.err
+    assert "The settings pause every namespace: nothing changes there until `paused` is false" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -201,10 +201,13 @@ def test_wrong_use_is_told_with_exit_status_2(
 
 
 def test_settings_that_cannot_be_used_are_wrong_use(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("hosts: []\n")
+    (tmp_path / "settings.yaml").write_text("limits:\n  hots: []\n")
     ended = run("render", "-", "--settings", tmp_path / "settings.yaml", stdin=GOOD)
     assert (ended.status, ended.out) == (2, "")
-    assert f"settings file {tmp_path}/settings.yaml: hosts is not a setting; did you mean host?" in ended.err
+    assert (
+        f"settings file {tmp_path}/settings.yaml: line 2: limits.hots is not a setting; did you mean hosts?"
+        in ended.err
+    )
 
 
 def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:

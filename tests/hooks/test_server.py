@@ -311,7 +311,7 @@ def test_on_the_address_that_it_binds_it_serves_ipv6_and_ipv4(tmp_path: Path) ->
 
 
 def test_with_wrong_settings_it_does_not_start_and_says_why_without_a_traceback(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("hots: example.org\n")
+    (tmp_path / "settings.yaml").write_text("defaults:\n  hots: example.org\n")
     ended = subprocess.run(
         [*GUNICORN, "--bind", "127.0.0.1:0"],
         cwd=REPOSITORY,
@@ -324,6 +324,6 @@ def test_with_wrong_settings_it_does_not_start_and_says_why_without_a_traceback(
     assert ended.returncode == 2
     (told,) = [line for line in map(json.loads, ended.stderr.splitlines()) if line["level"] == "error"]
     assert told["sentence"] == (
-        f"settings file {tmp_path / 'settings.yaml'}: hots is not a setting; did you mean host?"
+        f"settings file {tmp_path / 'settings.yaml'}: line 2: defaults.hots is not a setting; did you mean host?"
     )
     assert "Traceback" not in ended.stderr
