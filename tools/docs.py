@@ -21,7 +21,7 @@ from ingress_manager.commands.migrate.exposed import Row
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.errors import REASONS, Reason
-from ingress_manager.core.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
+from ingress_manager.core.policy import Defaults, Gateway, Limits, NamespaceSettings, Policy, Profile, Tls
 from ingress_manager.core.settings import FILE_VARIABLE
 from tools import chart, routing
 from tools.markdown import played, table
@@ -196,10 +196,12 @@ def schema() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "annotations": annotations,
     "settings": lambda: settings(Policy),
-    "tls": lambda: settings(Tls),
+    "defaults": lambda: settings(Defaults),
+    "limits": lambda: settings(Limits),
+    "profiles": lambda: settings(Profile),
     "namespaces": lambda: settings(NamespaceSettings),
+    "tls": lambda: settings(Tls),
     "gateway": lambda: settings(Gateway),
-    "namespaces_tls": lambda: settings(NamespaceTls),
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
     "reasons": reasons,

@@ -156,8 +156,7 @@ def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_b
 def test_a_refusal_says_why_in_codes_and_in_sentences(
     annotations: dict[str, str], spec: dict[str, Any], reasons: set[Reason]
 ) -> None:
-    copied = {"a.b/large": "any", "a.b/limited": ("a", "b")}
-    policy = Policy(limits=Limits(classes=("nginx",), copy_annotations=copied))
+    policy = Policy(limits=Limits(classes=("nginx",), copy_annotations={"a.b/large": "any", "a.b/limited": ("a", "b")}))
     why = refused(made(ON | annotations, **spec), NONE, policy)
     assert (why.status, {problem.reason for problem in why.problems}) == (422, reasons)
 
