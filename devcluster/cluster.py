@@ -38,6 +38,7 @@ from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, find_traefik
 from hooks.settings_file import load
+from ingress_manager.core.policy import in_namespace
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")
 
@@ -145,7 +146,7 @@ class DevCluster:
         engine = engines.find_engine(self._choice, manifests.find("Deployment", "metacontroller"))
         settings = manifests.settings() if self._settings is None else yaml.safe_dump(self._settings)
         self.settings_file.write_text(settings)
-        self.ingress_class = load(self.settings_file).policy.defaults.ingress_class
+        self.ingress_class = in_namespace(load(self.settings_file).policy, "default").ingress_class
         self.hook.start()
         plane.wait_ready()
 
