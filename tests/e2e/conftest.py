@@ -7,6 +7,7 @@ import contextlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,25 +73,52 @@ def resyncing(engine: str) -> Iterator[DevCluster]:
         yield running
 
 
-SERVING_SETTINGS = {
+SERVING_SETTINGS: dict[str, Any] = {
     "defaults": {"class": overlay.CLASS, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}},
+    "profiles": {
+        "rewritten": {
+            "outputs": ["httproute"],
+            "filters": [
+                {
+                    "type": "RequestHeaderModifier",
+                    "requestHeaderModifier": {"add": [{"name": "X-Asked", "value": "1"}]},
+                },
+                {
+                    "type": "ResponseHeaderModifier",
+                    "responseHeaderModifier": {"set": [{"name": "X-Answered", "value": "2"}]},
+                },
+                {
+                    "type": "URLRewrite",
+                    "urlRewrite": {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}},
+                },
+            ],
+        },
+        "internal": {"outputs": ["httproute"], "gateway": {"name": "internal", "namespace": gateway.NAME}},
+    },
     "namespaces": {
+        "ingress": {},
         "httproute": {"defaults": {"outputs": ["httproute"]}},
         "both": {"defaults": {"outputs": ["ingress", "httproute"]}},
+        "redirected": {
+            "defaults": {
+                "outputs": ["httproute"],
+                "tls": {"enabled": True, "redirect": True, "redirectStatusCode": 308},
+            }
+        },
     },
 }
 
 
 @pytest.fixture(scope="session")
 def serving(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute` and `both`.
+    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute`, `both` and `redirected`.
 
-    What a Service is given there is what the namespace's name says.
+    What a Service is given there is what the namespace's name says; in the last one, HTTPRoutes with TLS.
     """
     if reason := gateway.lacking():
         pytest.skip(reason)
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True) as running:
-        for name in ("ingress", "httproute", "both"):
+        for name in SERVING_SETTINGS["namespaces"]:
             create(running.api, NAMESPACES, name)
         yield running
 

@@ -127,16 +127,19 @@ def test_an_httproute_cannot_lose_its_owner(routes: Routes) -> None:
 
 def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, both: Routes) -> None:
     """The API server fills in defaults inside of lists. If the hook left one out, it would be written for ever."""
-    both.create_service("quiet", {**ON, "ingress/host": "a.example.com", "ingress/routes": TWO_PATHS})
-    both.until("two HTTPRoutes", lambda: len(both.names(HTTPROUTES)) == 2)
+    more = {"ingress/routes": TWO_PATHS, "ingress/tls": "true", "ingress/tls-redirect": "true"}
+    both.create_service("quiet", {**ON, "ingress/host": "a.example.com", **more})
+    both.create_service("quiet-too", {**ON, "ingress/host": "b.example.com", "ingress/profile": "rewritten"})
+    both.until("each HTTPRoute, two with a redirect", lambda: len(both.names(HTTPROUTES)) == 5)
     both.until_ingress("quiet", "the Ingress", lambda _: True)
     for label in ("a", "b"):
         # Each makes Metacontroller compare what is there with what is desired, before it sees what is created later.
-        both.api.patch(SERVICES, "quiet", {"metadata": {"labels": {"touched": label}}}, both.namespace)
+        for name in ("quiet", "quiet-too"):
+            both.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": label}}}, both.namespace)
         both.create_service(f"later-{label}", {**ON, "ingress/host": f"{label}.example.com"})
         both.until_route(f"later-{label}", "the HTTPRoute of a Service created later", lambda _: True)
     made = [verb for verb, name in writes(serving, both, "httproutes") if name.startswith("quiet")]
-    assert made == ["create", "create"]
+    assert made == ["create"] * 5
     assert [verb for verb, name in writes(serving, both, "ingresses") if name == "quiet"] == ["create"]
 
 
