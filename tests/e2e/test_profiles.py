@@ -1,0 +1,101 @@
+"""Profiles: one word on a Service, and what the administrator means by it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from devcluster import gateway, overlay
+from devcluster.api import HTTPROUTES
+from devcluster.backend import Backend
+from devcluster.cluster import DevCluster
+from tests.e2e.conftest import fresh_stage
+from tests.e2e.objects import GATEWAYS, create
+from tests.e2e.shell import run
+from tests.e2e.traffic import ON, Place
+
+
+def test_the_filters_of_a_profile_hold_for_what_visitors_send_and_get(serving: DevCluster) -> None:
+    place = Place(serving, "httproute")
+    host = place.host("filtered")
+    with place.service("filtered", {**ON, "ingress/path": "/api"}) as service, Backend(service):
+        answer = place.until_served(host, "/api/cart")
+        assert json.loads(answer.body)["path"] == "/api/cart"
+        place.annotate("filtered", {"ingress/profile": "rewritten"})
+        answer = place.until("a header", lambda found: found.headers.get("x-answered") == "2", host, "/api/cart")
+        got = json.loads(answer.body)
+        assert (got["path"], got["headers"]["X-Asked"]) == ("/cart", "1")
+
+
+@pytest.fixture
+def two_gateways(serving: DevCluster) -> Iterator[Place]:
+    """Yield the namespace `httproute` while there is another Gateway, `internal`."""
+    place = Place(serving, "httproute")
+    first = place.api.get(GATEWAYS, overlay.CLASS, gateway.NAME)
+    assert first is not None
+    create(place.api, GATEWAYS, "internal", gateway.NAME, spec=first["spec"])
+    yield place
+    place.api.delete(GATEWAYS, "internal", gateway.NAME)
+
+
+def test_each_of_two_gateways_accepts_and_serves_the_services_whose_profile_names_it(two_gateways: Place) -> None:
+    place = two_gateways
+    with (
+        place.service("outside") as outside,
+        place.service("inside", {**ON, "ingress/profile": "internal"}) as inside,
+        Backend(outside),
+        Backend(inside),
+    ):
+        for name, wanted in (("outside", overlay.CLASS), ("inside", "internal")):
+            place.until_served(place.host(name))
+            assert accepted_by(place, name) == [wanted]
+        place.api.delete(GATEWAYS, "internal", gateway.NAME)
+        place.until_404_page(place.host("inside"))
+        place.until_served(place.host("outside"))
+
+
+def accepted_by(place: Place, name: str) -> list[str]:
+    """Return the names of the Gateways that have accepted an HTTPRoute."""
+    route = place.api.get(HTTPROUTES, name, place.namespace)
+    assert route is not None
+    return [
+        parent["parentRef"]["name"]
+        for parent in route["status"]["parents"]
+        if ("Accepted", "True") in {(each["type"], each["status"]) for each in parent["conditions"]}
+    ]
+
+
+def test_a_rewritten_profile_reaches_all_its_services_in_place_as_audit_said(
+    resyncing: DevCluster, tmp_path: Path
+) -> None:
+    settings = yaml.safe_load(resyncing.settings_file.read_text())
+    before, after = ({"profiles": {"public": {"class": name}}} for name in ("old", "new"))
+    new = tmp_path / "new.yaml"
+    new.write_text(yaml.safe_dump(after))
+    named = ("a", "b", "c")
+
+    with fresh_stage(resyncing, "profiles") as stage:
+
+        def announced() -> list[tuple[str, str]]:
+            ended = run(resyncing.control_plane, "audit", "-n", stage.namespace, "--settings", new, "-o", "json")
+            assert (ended.returncode, ended.stderr) == (0, "")
+            return sorted((each["change"], each["object"]["name"]) for each in json.loads(ended.stdout)["changes"])
+
+        try:
+            resyncing.restart_hook(before)
+            for name in named:
+                stage.create_service(name, {**ON, "ingress/profile": "public"})
+            stage.create_service("without", ON)
+            made = {name: stage.until_ingress(name, "the Ingress", lambda _: True) for name in (*named, "without")}
+            assert {made[name]["spec"]["ingressClassName"] for name in named} == {"old"}
+            assert announced() == [("changed", name) for name in named]
+            resyncing.restart_hook(after)
+            for name in named:
+                now = stage.until_ingress(name, "the class", lambda each: each["spec"]["ingressClassName"] == "new")
+                assert now["metadata"]["uid"] == made[name]["metadata"]["uid"]
+            assert announced() == []
+            assert stage.ingress("without") == made["without"]
+        finally:
+            resyncing.restart_hook(settings)
