@@ -11,6 +11,7 @@ from devcluster.cluster import DevCluster
 from devcluster.story import Stage, routes
 from hooks.settings_file import load
 from tests.core.test_properties import desired_for
+from tests.e2e.conftest import fresh_stage
 
 TIMEOUT, AUTH = "nginx.ingress.kubernetes.io/proxy-read-timeout", "nginx.ingress.kubernetes.io/auth-url"
 TWO_PATHS = "[{path: /a}, {path: /a, pathType: Exact, port: metrics}, {host: b.example.com}]"
@@ -95,16 +96,20 @@ def test_opting_out_works_whatever_else_is_wrong(stage: Stage) -> None:
     stage.until("no Ingress", lambda: stage.ingress("shop") is None)
 
 
-def test_while_paused_nothing_changes_and_no_event_says_so(cluster: DevCluster, stage: Stage) -> None:
-    """Afterwards, new settings are followed."""
+def test_while_a_namespace_is_paused_nothing_changes_in_it_and_no_event_says_so(
+    cluster: DevCluster, stage: Stage
+) -> None:
+    """Others go on. Afterwards, new settings are followed."""
     published(stage)
     before = stage.ingress("shop")
     settings = yaml.safe_load(cluster.settings_file.read_text())
     try:
-        cluster.restart_hook(settings | {"paused": True})
+        cluster.restart_hook(settings | {"namespaces": {stage.namespace: {"paused": True}}})
         paused = answers_429(cluster)
         annotate(stage, {"ingress/host": "Wrong"})
         stage.until("an answer of the paused hook", lambda: answers_429(cluster) > paused)
+        with fresh_stage(cluster, f"{stage.namespace}-beside") as beside:
+            published(beside)
         assert stage.ingress("shop") == before
         # An Event may say that the hook was down during its restart. None says that it is paused, or names the mistake.
         assert not [event for event in stage.events("shop") if "429" in event or "ingress/host" in event]
