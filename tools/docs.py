@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,14 @@ from ingress_manager.commands.migrate.exposed import Row
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.errors import REASONS, Reason
-from ingress_manager.core.policy import Defaults, Gateway, Limits, NamespaceSettings, Policy, Profile, Tls
+from ingress_manager.core.policy import (
+    BUILT_IN_DEFAULTS,
+    BUILT_IN_LIMITS,
+    Defaults,
+    Limits,
+    Policy,
+    Profile,
+)
 from ingress_manager.core.settings import FILE_VARIABLE
 from tools import chart, routing
 from tools.markdown import played, table
@@ -34,6 +41,9 @@ OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 ALERTS = DOCS.parent / "monitoring/alerts.yaml"
 PROMETHEUSRULE = DOCS.parent / "monitoring/prometheusrule.yaml"
 
+SHOWN_INSIDE = {"Tls", "Gateway", "Timeouts"}
+"""The settings' types whose fields stand in the table of the type that has them."""
+
 
 def annotations() -> str:
     """Return the table of the annotations."""
@@ -41,24 +51,34 @@ def annotations() -> str:
     return table(("annotation", "what it decides", "value", "without it"), rows)
 
 
-def settings(type_: type[msgspec.Struct]) -> str:
-    """Return the table of the fields of one of the settings' types."""
-    described = msgspec.json.schema(type_)["$defs"][type_.__name__]["properties"]
-    rows = (
-        (f"`{field.encode_name}`", described[field.encode_name]["description"], default_of(field))
-        for field in msgspec.structs.fields(type_)
-    )
-    return table(("field", "what it decides", "default"), rows)
+def settings(
+    type_: type[msgspec.Struct], built_in: msgspec.Struct | None = None, left_out: Collection[str] = ()
+) -> str:
+    """Return the table of the fields of one of the settings' types, with what is built in, but for some."""
+    types, stated = msgspec.json.schema(type_)["$defs"], msgspec.to_builtins(built_in) or {}
+    rows = list(fields(types, type_.__name__, stated, left_out))
+    columns = ("field", "what it decides", "built in")[: 3 if any(row[2] for row in rows) else 2]
+    return table(columns, (row[: len(columns)] for row in rows))
 
 
-def default_of(field: msgspec.structs.FieldInfo) -> str:
-    """Return what the table says of a field that is left out."""
-    if field.name == "copied":
-        return "the list below"
-    if field.required:
-        return "none: must be stated"
-    default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
-    return "" if default is msgspec.UNSET else f"`{yaml_of(msgspec.to_builtins(default))}`"
+def fields(
+    types: dict[str, Any], name: str, built_in: dict[str, Any], left_out: Collection[str] = (), above: str = ""
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the row of each field of a type of a JSON Schema; below a field that is a mapping, those of its fields."""
+    for field, described in types[name]["properties"].items():
+        if field in left_out:
+            continue
+        facts = {**described, **({"default": built_in[field]} if field in built_in else {})}
+        if field in types[name]["required"]:
+            shown = "none: must be stated"
+        elif field == "copyAnnotations":
+            shown = "the list below"
+        else:
+            shown = "" if "$ref" in described or "default" not in facts else f"`{yaml_of(facts['default'])}`"
+        yield f"`{above}{field}`", described["description"], shown
+        named = [each.get("$ref", "").rpartition("/")[2] for each in (described, *described.get("anyOf", ()))]
+        for inside in SHOWN_INSIDE.intersection(named):
+            yield from fields(types, inside, built_in.get(field) or {}, (), f"{above}{field}.")
 
 
 def yaml_of(value: Any) -> str:
@@ -196,12 +216,9 @@ def schema() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "annotations": annotations,
     "settings": lambda: settings(Policy),
-    "defaults": lambda: settings(Defaults),
-    "limits": lambda: settings(Limits),
-    "profiles": lambda: settings(Profile),
-    "namespaces": lambda: settings(NamespaceSettings),
-    "tls": lambda: settings(Tls),
-    "gateway": lambda: settings(Gateway),
+    "defaults": lambda: settings(Defaults, BUILT_IN_DEFAULTS),
+    "limits": lambda: settings(Limits, BUILT_IN_LIMITS),
+    "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
     "reasons": reasons,
