@@ -396,22 +396,25 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
 
     def usable_profiles(self) -> list[str]:
         """Return the names of the profiles that a Service may have."""
-        return [name for name in self.profiles if self.allows_profile(name)]
+        names = self.profiles if self.allowed_profiles is None else set(self.allowed_profiles)
+        return [name for name in self.profiles if name in names]
 
     def allows_listener(self, namespace: str, gateway: str, section: str) -> bool:
         """Return whether an HTTPRoute may attach to this listener: some profile, or none, has to lead to it.
 
         Every one is allowed where no Gateway is stated.
         """
-        stated = list(self._gateways())
-        return not stated or any(
-            (namespace, gateway) == (each.namespace, each.name) and section in {each.http, each.https}
-            for each in stated
-        )
+        stated = None
+        for stated in self._gateways():
+            if (namespace, gateway) == (stated.namespace, stated.name) and section in {stated.http, stated.https}:
+                return True
+        return stated is None
 
     def _gateways(self) -> Iterator[Gateway]:
-        if self.own_gateway:
-            yield self.own_gateway
+        # Nearly always it is one of these two. There can be many profiles.
+        for each in (self.gateway, self.own_gateway):
+            if each:
+                yield each
         for name in self.usable_profiles():
             gateway = self.profiles[name].gateway
             if isinstance(gateway, Gateway):

@@ -13,6 +13,9 @@ MOST_LISTED = 10
 LONGEST_WORD = 64
 """Characters. A longer word is like none that we know, and comparing it takes long."""
 
+MOST_WORDS = 200
+"""Known words that a wrong one is compared with. Comparing it with more takes long."""
+
 Thing = TypeVar("Thing")
 
 
@@ -52,7 +55,8 @@ def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
 
 def nearest(word: str, known: Iterable[str], prefix: str = "") -> str:
     """Return the known word that is nearest to `word`, or "" when none is near; `prefix` as in `did_you_mean`."""
-    if len(word) > LONGEST_WORD:
+    words = [each.removeprefix(prefix) for each in known if len(each) <= LONGEST_WORD]
+    if len(word) > LONGEST_WORD or len(words) > MOST_WORDS:
         return ""
-    near = get_close_matches(word.removeprefix(prefix), [each.removeprefix(prefix) for each in known], n=1)
+    near = get_close_matches(word.removeprefix(prefix), words, n=1)
     return f"{prefix}{near[0]}" if near else ""

@@ -53,3 +53,13 @@ def test_a_list_names_ten_things_and_counts_the_others() -> None:
 )
 def test_the_nearest_known_word_is_named(reason: str, word: str, said: str) -> None:
     assert did_you_mean(word, ["ingress/host", "ingress/path"], "ingress/") == said, reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "known"),
+    [("long known words", ["x", "hosts" * 20]), ("many known words", ["host", *map(str, range(200))])],
+)
+def test_nothing_is_compared_that_takes_long(reason: str, known: list[str]) -> None:
+    """A tenant chooses the wrong word, and an administrator may have a thousand profiles."""
+    assert not did_you_mean("hosts" * 12, known), reason
+    assert not did_you_mean("hots", known), reason
