@@ -51,18 +51,19 @@ def parse(text: str) -> Policy:
     Raises SettingsError, with all that is wrong.
     """
     last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
+    mismatches: list[Mismatch] = []
     try:
         stated = load_typed(text)
+        fitting = fit({} if stated is None else stated, type_of(Policy), mismatches)
+        written = load_text(text) if mismatches else None
     except YamlProblem as error:
         raise SettingsError(Mistake(min(error.line, last), (), error.what)) from error
-    mismatches: list[Mismatch] = []
-    fitting = fit({} if stated is None else stated, type_of(Policy), mismatches)
     policy = msgspec.convert({} if fitting is LEFT_OUT else fitting, Policy)
-    written = load_text(text) if mismatches else None
     found = [told(each, stated, written) for each in mismatches]
     found += find_problems(policy)
     if not mismatches:
-        found += find_contradictions(policy)
+        wrong = {path for path, _ in found}
+        found += [each for each in find_contradictions(policy) if each[0] not in wrong]
     if found:
         lines = Lines(text)
         mistakes = [Mistake(min(lines.line(path), last), path, f"{shown(path)}{end}") for path, end in found]
@@ -148,10 +149,13 @@ def find_contradictions(policy: Policy) -> Found:
     """Yield where settings that are right by themselves contradict each other."""
     general = list(_find_contradictions_in("", policy.defaults, policy))
     yield from general
+    yield from _find_unknown_profiles((), policy.defaults, policy.limits, policy)
     for name, entry in policy.namespaces.items():
-        for path, end in _find_contradictions_in(name, entry.defaults or Defaults(), policy):
+        at, defaults = ("namespaces", name), entry.defaults or Defaults()
+        for path, end in _find_contradictions_in(name, defaults, policy):
             if (path, end) not in general:
-                yield ("namespaces", name, *path), end
+                yield (*at, *path), end
+        yield from _find_unknown_profiles(at, defaults, entry.limits or Limits(), policy)
     for name, profile in policy.profiles.items():
         yield from _find_contradictions_of_profile(("profiles", name), profile, policy.defaults)
 
@@ -162,15 +166,9 @@ def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) ->
     Of "", which is no namespace's name, it is what contradicts itself in general.
     """
     here, own = in_namespace(policy, namespace), overlay(stated, policy.defaults)
-    for number, name in enumerate(here.allowed_profiles or ()):
-        if name not in policy.profiles:
-            yield ("limits", "profiles", number), _no_profile(name, policy)
-    if own.profile and here.profile is None:
-        end = _no_profile(own.profile, policy)
-        if own.profile in policy.profiles:
-            usable = _names(here.usable_profiles())
-            end = f": {quoted(own.profile)} must be one of the profiles that are allowed: {usable}"
-        yield ("defaults", "profile"), end
+    if own.profile in policy.profiles and here.profile is None:
+        usable = _names(here.usable_profiles())
+        yield ("defaults", "profile"), f": {quoted(own.profile)} must be one of the profiles that are allowed: {usable}"
     if not here.allows_class(here.ingress_class):
         default = "null, the cluster's default," if here.ingress_class is None else quoted(here.ingress_class)
         of = f" of the profile {here.profile}," if here.profile else ""
@@ -182,6 +180,18 @@ def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) ->
     if stated.tls and stated.tls.redirect and not here.makes_httproutes:
         yield ("defaults", "tls", "redirect"), f": an Ingress can't say it, and outputs don't hold {HTTPROUTE}"
     yield from _find_contradictions_of_gateway(("defaults",), own)
+
+
+def _find_unknown_profiles(at: Path, defaults: Defaults, limits: Limits, policy: Policy) -> Found:
+    """Yield the profiles that are stated and that there aren't."""
+    stated: dict[Path, str] = {("defaults", "profile"): defaults.profile} if defaults.profile else {}
+    if isinstance(limits.profiles, tuple):
+        stated |= {("limits", "profiles", number): name for number, name in enumerate(limits.profiles)}
+    for path, name in stated.items():
+        if name not in policy.profiles and name != ANY:
+            known = policy.profiles
+            end = f": {quoted(name)} must be the name of a profile: {_names(known)}{did_you_mean(name, known)}"
+            yield (*at, *path), end
 
 
 def _find_contradictions_of_profile(at: Path, profile: Profile, general: Defaults) -> Found:
@@ -216,12 +226,6 @@ def _find_contradictions_of_gateway(at: Path, defaults: Defaults) -> Found:
             (*at, "gateway", "http"),
             ": must name a listener where tls.redirect is true: it answers with the redirect",
         )
-
-
-def _no_profile(name: str, policy: Policy) -> str:
-    """Return the end of a sentence about a name that no profile has."""
-    known = policy.profiles
-    return f": {quoted(name)} must be the name of a profile: {_names(known)}{did_you_mean(name, known)}"
 
 
 def _names(profiles: Iterable[str]) -> str:

@@ -8,7 +8,8 @@ import yaml
 
 from hooks.settings_file import from_environment, load
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.policy import Gateway, NamespaceSettings, NamespaceTls, Policy, Tls
+from ingress_manager.core.filters import Timeouts
+from ingress_manager.core.policy import Defaults, Gateway, Limits, NamespaceSettings, Policy, Profile, Tls
 from ingress_manager.core.settings import FILE_VARIABLE, parse
 
 
@@ -22,65 +23,126 @@ def written(tmp_path: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("reason", "text", "policy"),
     [
-        ("an empty file states the defaults", "", Policy()),
-        ("only comments state the defaults", "# host: apps.example.org\n", Policy()),
-        ("what is stated holds", "host: apps.example.org", Policy(host="apps.example.org")),
-        ("null leaves the class to the cluster", "class: null", Policy(ingress_class=None)),
+        ("an empty file states what is built in", "", Policy()),
+        ("only comments state nothing", "# paused: true\n", Policy()),
+        ("two empty words state nothing", "{defaults: {}, limits: {}}", Policy()),
+        ("what is stated holds", "defaults: {host: a.example.org}", Policy(Defaults(host="a.example.org"))),
+        ("null leaves the class to the cluster", "defaults: {class: null}", Policy(Defaults(ingress_class=None))),
         ("paused", "paused: true", Policy(paused=True)),
-        ("what looks like a date is text", "class: 2024-12-31", Policy(ingress_class="2024-12-31")),
-        ("TLS", "tls: {enabled: true, secret: w}", Policy(tls=Tls(enabled=True, secret="w"))),
-        ("nothing is copied", "copyAnnotations: {}", Policy(copied={})),
         (
-            "copied",
-            "copyAnnotations: {a.b/c: any, d.e/f: [g, h]}",
-            Policy(copied={"a.b/c": "any", "d.e/f": ("g", "h")}),
-        ),
-        ("the administrator's annotations", "annotations: {a.b/c: 'true'}", Policy(annotations={"a.b/c": "true"})),
-        (
-            "the issuer is an annotation for TLS",
-            "tls: {secret: '{service}-tls', annotations: {cert-manager.io/issuer: x}}",
-            Policy(tls=Tls(secret="{service}-tls", annotations={"cert-manager.io/issuer": "x"})),
+            "what looks like a date is text",
+            "defaults: {class: 2024-12-31}",
+            Policy(Defaults(ingress_class="2024-12-31")),
         ),
         (
-            "outputs",
-            "outputs: [httproute]\ngateway: {name: w, namespace: n, https: p}\nnamespaces: {a: {outputs: [ingress]}}",
+            "a template",
+            "defaults: {host: '{service}.{namespace}.x'}",
+            Policy(Defaults(host="{service}.{namespace}.x")),
+        ),
+        (
+            "TLS, of which each field stands alone",
+            "defaults: {tls: {enabled: true, redirectStatusCode: 308}}",
             Policy(
-                outputs=("httproute",),
-                gateway=Gateway(name="w", namespace="n", http="http", https="p"),
-                namespaces={"a": NamespaceSettings(outputs=("ingress",))},
+                Defaults(
+                    tls=Tls(enabled=True, secret=None, redirect=False, redirect_status_code=308, annotations={}),
+                )
             ),
         ),
-        ("path types", "pathTypes: [Exact, Prefix]", Policy(path_types=("Exact", "Prefix"))),
-        ("a template", "host: '{service}.{namespace}.x'", Policy(host="{service}.{namespace}.x")),
         (
-            "namespaces",
-            "namespaces: {team-a: {hosts: ['*.a.x'], host: s.a.x, class: null}, '*': {}}",
+            "what the administrator adds",
+            "defaults: {annotations: {a.b/c: 'true'}, labels: {team: ''}, tls: {annotations: {d.e/f: g}}}",
+            Policy(Defaults(annotations={"a.b/c": "true"}, labels={"team": ""}, tls=Tls(annotations={"d.e/f": "g"}))),
+        ),
+        (
+            "outputs and a Gateway, without a listener for http",
+            "defaults: {outputs: [httproute], gateway: {name: w, namespace: n, http: null}}",
             Policy(
-                namespaces={
-                    "team-a": NamespaceSettings(hosts=("*.a.x",), host="s.a.x", ingress_class=None),
-                    "*": NamespaceSettings(),
-                }
+                Defaults(outputs=("httproute",), gateway=Gateway(name="w", namespace="n", http=None, https="https"))
             ),
+        ),
+        (
+            "no Gateway and no profile",
+            "defaults: {gateway: null, profile: null}",
+            Policy(Defaults(gateway=None, profile=None)),
         ),
         (
             "limits",
-            "namespaces: {a: {hosts: any, classes: any}, '*': {hosts: ['*.{namespace}.x'], classes: [nginx, b]}}",
+            "limits: {hosts: ['*.{namespace}.x'], classes: [nginx, b], pathTypes: [Exact, Prefix]}",
+            Policy(
+                limits=Limits(hosts=("*.{namespace}.x",), classes=("nginx", "b"), path_types=("Exact", "Prefix")),
+            ),
+        ),
+        (
+            "what is copied",
+            "limits: {copyAnnotations: {a.b/c: any, d.e/f: [g, h]}, copyLabels: {team: any, a.b/c: [d, '']}}",
+            Policy(
+                limits=Limits(
+                    copy_annotations={"a.b/c": "any", "d.e/f": ("g", "h")},
+                    copy_labels={"team": "any", "a.b/c": ("d", "")},
+                )
+            ),
+        ),
+        ("nothing is copied", "limits: {copyAnnotations: {}}", Policy(limits=Limits(copy_annotations={}))),
+        (
+            "a profile, which is the default and the only one that is allowed",
+            "{defaults: {profile: a}, limits: {profiles: [a]}, profiles: {a: {class: c, host: h.x}, b: {}}}",
+            Policy(
+                Defaults(profile="a"),
+                Limits(profiles=("a",)),
+                profiles={"a": Profile(ingress_class="c", host="h.x"), "b": Profile()},
+            ),
+        ),
+        (
+            "a profile for both outputs that says to each what it does",
+            "{defaults: {gateway: {name: w, namespace: n}}, profiles: {a: {outputs: [ingress, httproute], "
+            "annotations: {}, tls: {redirect: true}, timeouts: {request: 60s}}}}",
+            Policy(
+                Defaults(gateway=Gateway(name="w", namespace="n")),
+                profiles={
+                    "a": Profile(
+                        outputs=("ingress", "httproute"),
+                        annotations={},
+                        tls=Tls(redirect=True),
+                        timeouts=Timeouts(request="60s"),
+                    )
+                },
+            ),
+        ),
+        (
+            "a default class that isn't allowed, where the default profile has one that is",
+            "{defaults: {profile: a}, limits: {classes: [b]}, profiles: {a: {class: b}}}",
+            Policy(Defaults(profile="a"), Limits(classes=("b",)), profiles={"a": Profile(ingress_class="b")}),
+        ),
+        (
+            "a profile whose class only some namespaces allow",
+            "{limits: {classes: [nginx]}, profiles: {a: {class: b}}, namespaces: {c: {limits: {classes: any}}}}",
+            Policy(
+                limits=Limits(classes=("nginx",)),
+                profiles={"a": Profile(ingress_class="b")},
+                namespaces={"c": NamespaceSettings(limits=Limits(classes="any"))},
+            ),
+        ),
+        (
+            "namespaces, with what is theirs",
+            "namespaces: {a: {defaults: {host: s.a.x, class: null, tls: {secret: null}}, paused: true}, "
+            "b: {limits: {hosts: ['*.b.x']}, paused: false}, c: {}}",
             Policy(
                 namespaces={
-                    "a": NamespaceSettings(hosts="any", classes="any"),
-                    "*": NamespaceSettings(hosts=("*.{namespace}.x",), classes=("nginx", "b")),
+                    "a": NamespaceSettings(
+                        Defaults(host="s.a.x", ingress_class=None, tls=Tls(secret=None)), paused=True
+                    ),
+                    "b": NamespaceSettings(limits=Limits(hosts=("*.b.x",)), paused=False),
+                    "c": NamespaceSettings(),
                 }
             ),
         ),
         (
-            "what is different in a namespace",
-            "namespaces: {a: {tls: {enabled: true, secret: null, annotations: {}}, annotations: {b.c/d: e}}}",
+            "a namespace's redirect, by the general outputs",
+            "{defaults: {outputs: [httproute], gateway: {name: w, namespace: n}}, "
+            "namespaces: {a: {defaults: {tls: {redirect: true}}}}}",
             Policy(
-                namespaces={
-                    "a": NamespaceSettings(
-                        tls=NamespaceTls(enabled=True, secret=None, annotations={}), annotations={"b.c/d": "e"}
-                    )
-                }
+                Defaults(outputs=("httproute",), gateway=Gateway(name="w", namespace="n")),
+                namespaces={"a": NamespaceSettings(Defaults(tls=Tls(redirect=True)))},
             ),
         ),
     ],
@@ -93,10 +155,10 @@ REFUSED: list[dict[str, str]] = [
     *yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encoding="utf-8")),
     {
         "what": "a number that nobody can read",
-        "text": f"class: {'9' * 5000}",
+        "text": f"defaults: {'9' * 5000}",
         "says": "holds a number of more digits than can be read",
     },
-    {"what": "deep nesting", "text": "namespaces: " + "[" * 10_000, "says": "is nested too deeply"},
+    {"what": "deep nesting", "text": "namespaces: " + "[" * 10_000, "says": "line 1: is nested too deeply"},
 ]
 
 
@@ -107,22 +169,36 @@ def test_wrong_settings_are_refused_and_the_field_is_named(case: dict[str, str])
     assert str(error.value) == case["says"]
 
 
-def test_all_problems_of_a_file_are_told_and_none_that_follows_from_another() -> None:
+def test_all_mistakes_of_a_file_are_told_in_the_order_of_their_lines_and_none_that_follows_from_another() -> None:
     with pytest.raises(SettingsError) as error:
         parse(
-            "{paused: maybe, hots: a, class: 7, host: A, outputs: [httproute], gateway: {namespace: B}, namespaces: {"
-            "a: {hosts: [1, '*']}, b: {classes: [], tls: {secret: a/b}}}}"
+            """
+paused: maybe
+hots: a
+namespaces:
+  a: {limits: {hosts: [1, '*']}}
+  b:
+    limits: {classes: []}
+    defaults: {tls: {secret: a/b}}
+defaults:
+  class: 7
+  host: A
+  outputs: [httproute]
+  gateway: {namespace: B}
+"""
         )
-    assert error.value.sentences == (
-        'paused: "maybe" must be true or false',
-        "hots is not a setting; did you mean host?",
-        "class: 7 must be text or null; put it in quotes",
-        "gateway: must state name",
-        "namespaces.a.hosts[0]: 1 must be text; put it in quotes",
-        "namespaces.b.classes: must list at least one value, and the list is empty",
-        'host: "A" must be lower case',
-        'namespaces.b.tls.secret: "a/b" must be a name of at most 253 lower-case letters, digits, - and .',
-    )
+    assert [str(mistake) for mistake in error.value.mistakes] == [
+        'line 2: paused: "maybe" must be true or false',
+        "line 3: hots is not a setting",
+        "line 5: namespaces.a.limits.hosts[0]: 1 must be text; put it in quotes",
+        "line 7: namespaces.b.limits.classes: must list at least one value, and the list is empty",
+        'line 8: namespaces.b.defaults.tls.secret: "a/b" must be a name of at most 253 lower-case letters, digits, - '
+        "and .",
+        "line 10: defaults.class: 7 must be text or null; put it in quotes",
+        'line 11: defaults.host: "A" must be lower case',
+        "line 13: defaults.gateway: must state name",
+    ]
+    assert error.value.mistakes[2].path == ("namespaces", "a", "limits", "hosts", 0)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -141,10 +217,10 @@ def test_a_file_that_is_not_text_is_named(held: bytes, says: str, tmp_path: Path
 
 
 def test_the_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FILE_VARIABLE, str(written(tmp_path, "class: traefik")))
-    assert from_environment().policy == Policy(ingress_class="traefik")
+    monkeypatch.setenv(FILE_VARIABLE, str(written(tmp_path, "defaults: {class: traefik}")))
+    assert from_environment().policy == Policy(Defaults(ingress_class="traefik"))
     # As `sha256sum` prints it, so that an operator can compare.
-    assert from_environment().sha256 == hashlib.sha256(b"class: traefik").hexdigest()
+    assert from_environment().sha256 == hashlib.sha256(b"defaults: {class: traefik}").hexdigest()
 
 
 @pytest.mark.parametrize("value", [None, ""])
@@ -152,4 +228,4 @@ def test_without_a_file_the_defaults_hold(value: str | None, monkeypatch: pytest
     monkeypatch.delenv(FILE_VARIABLE, raising=False)
     if value is not None:
         monkeypatch.setenv(FILE_VARIABLE, value)
-    assert from_environment().policy == Policy(host="example.com", ingress_class="nginx", paused=False)
+    assert from_environment().policy == Policy(Defaults(host="example.com", ingress_class="nginx"), paused=False)
