@@ -7,27 +7,38 @@ from devcluster.sync_requests import Object, service
 from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Stated, read
 from ingress_manager.core.decide import Desired, decide
 from ingress_manager.core.kubernetes import Observed, Service
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Policy, Profile, Tls
 
 PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
 OTHER_VALUES = {
     "ingress/http": "false",
+    "ingress/profile": "other",
     "ingress/host": "other.example.com",
     "ingress/path": "/other",
     "ingress/path-type": "Exact",
     "ingress/port": "metrics",
     "ingress/class": "other",
-    "ingress/tls": "true",
+    "ingress/tls": "false",
     "ingress/tls-secret": "other",
+    "ingress/tls-redirect": "false",
     "ingress/routes": "[{path: /other}]",
 }
 """For each annotation, a value that asks for something else than what holds without it."""
+
+POLICY = Policy(
+    Defaults(
+        outputs=OUTPUT_NAMES,
+        gateway=Gateway(name="web", namespace="infrastructure"),
+        tls=Tls(enabled=True, redirect=True),
+    ),
+    profiles={"other": Profile()},
+)
 
 
 def objects(annotations: dict[str, str]) -> tuple[Object, ...]:
     """Return what should exist for a Service with two ports and these annotations."""
     parent = msgspec.convert(service(annotations, ports=PORTS), Service)
-    decision = decide(parent, Observed(), Policy())
+    decision = decide(parent, Observed(httproutes={}), POLICY)
     assert isinstance(decision, Desired), decision
     return decision.objects
 
