@@ -112,6 +112,9 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
         problems.extend(contradicting)
     if stated.profile is not None and policy.profile is None:
         problems.add(no_profile(stated.profile, policy))
+    if any(problem.annotation == PROFILE for problem in problems.kept):
+        # What the annotations lead to depends on the profile.
+        raise Refused(422, problems.kept, more=problems.more)
     ingress_class = choose_class(stated, policy, problems)
     tls = (stated.tls_secret is not None or policy.tls) if stated.tls is None else stated.tls
     present = service.metadata.annotations or {}
