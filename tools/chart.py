@@ -203,7 +203,7 @@ class Values(Section, frozen=True):
     ] = []
     settings: Annotated[
         Policy | UnsetType,
-        Meta(description="The settings, as docs/settings.md explains them. What is left out has its default."),
+        Meta(description="The settings, as docs/settings.md explains them. A field that is left out is as built in."),
     ] = UNSET
     replica_count: Annotated[int, Meta(ge=0, description="How many pods the hook has.")] = DEPLOYMENT["replicas"]
     resources: Annotated[Free, Meta(description="What the hook's container requests, and its limits.")] = msgspec.field(
@@ -260,6 +260,16 @@ class Values(Section, frozen=True):
     ] = Metacontroller()
 
 
+SHARED = """\
+settings:
+  # On a cluster that several teams share, take the # off these two lines: each namespace then has hosts of its own.
+  # Without them, every namespace may claim every host.
+  #defaults: {host: "{service}.{namespace}.apps.example.com"}
+  #limits: {hosts: ["*.{namespace}.apps.example.com"], classes: [nginx]}
+"""
+"""What values.yaml says at the beginning of the settings."""
+
+
 class Value(msgspec.Struct, frozen=True):
     """One value, or one section of them, as values.yaml has it."""
 
@@ -283,9 +293,9 @@ def values(type_: type[Section] = Values, above: tuple[str, ...] = ()) -> Iterat
 
 
 def default_of(field: msgspec.structs.FieldInfo) -> Any:
-    """Return the default as values.yaml has it. The settings are empty: their defaults are the hook's own."""
+    """Return the default as values.yaml has it. The settings state next to nothing: the rest is built into the hook."""
     default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
-    return {} if default is UNSET else default
+    return {"paused": False} if default is UNSET else default
 
 
 def leaves() -> list[Value]:
@@ -309,7 +319,7 @@ def values_yaml() -> str:
         name = value.path[-1]
         stated = f"{name}:" if value.is_section else yaml.safe_dump({name: value.default}, sort_keys=False).rstrip()
         lines.append(textwrap.indent(stated, indent))
-    return "\n".join(lines).replace(": ''", ': ""') + "\n"
+    return "\n".join(lines).replace(": ''", ': ""').replace("\nsettings:\n", f"\n{SHARED}") + "\n"
 
 
 def values_schema() -> str:

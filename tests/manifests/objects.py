@@ -71,3 +71,8 @@ def kustomizations(page: str) -> list[Object]:
     """Return the kustomizations that a page shows."""
     found = [item for item in shown(page) if item.get("kind") == "Kustomization"]
     return [item for item in found if item["apiVersion"].startswith("kustomize.config.k8s.io/")]
+
+
+def uncommented(text: str) -> str:
+    """Return the text of a YAML file without the comment signs that no space follows."""
+    return re.sub(r"^( *)#(?=\w)", r"\1", text, flags=re.MULTILINE)

@@ -295,6 +295,16 @@ def test_the_notes_say_what_comes_next() -> None:
     assert "kubectl annotate service NAME ingress/http=true" in told
 
 
+UNLIMITED = "limits.hosts is any, so every namespace may claim every host"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "said"), [([], 1), (["settings.limits.hosts=any"], 1), (["settings.limits.hosts={a.example.com}"], 0)]
+)
+def test_the_notes_warn_while_every_namespace_may_claim_every_host(hosts: list[str], said: int) -> None:
+    assert notes(*(option for stated in hosts for option in ("--set", stated))).count(UNLIMITED) == said
+
+
 def test_the_notes_say_what_is_missing_and_that_nobody_asks_the_hook_yet() -> None:
     told = notes("--set", "httproute.enabled=true,controller.create=false")
     assert "no CRDs of the Gateway API" in told

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from devcluster.manifests import FOLDERS, find, rendered
 from hooks import gunicorn_conf
 from hooks.app import create_app
 from hooks.settings_file import SettingsFile
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.policy import BUILT_IN_DEFAULTS, Defaults, Limits, Policy, Tls, in_namespace
 from ingress_manager.core.settings import FILE_VARIABLE, parse
-from tests.manifests.objects import Build, Object, container, one, ports, selects, template
+from tests.manifests.objects import Build, Object, container, one, ports, selects, template, uncommented
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 DEPLOYMENTS = [
@@ -355,6 +356,41 @@ def test_the_settings_are_where_the_hook_looks_for_them() -> None:
     assert parse(config["data"][path.name]) == Policy()
 
 
-def test_the_settings_file_states_every_setting() -> None:
-    stated = yaml.safe_load((REPOSITORY / "manifests/settings.yaml").read_text(encoding="utf-8"))
-    assert list(stated) == [field.encode_name for field in msgspec.structs.fields(Policy)]
+SETTINGS = (REPOSITORY / "manifests/settings.yaml").read_text(encoding="utf-8")
+VALUES = (REPOSITORY / "charts/ingress-manager/values.yaml").read_text(encoding="utf-8")
+
+
+def settings_of(values: str) -> str:
+    """Return the settings in values of the chart."""
+    return json.dumps(yaml.safe_load(values)["settings"])
+
+
+def test_the_settings_file_states_every_setting_or_says_beside_it_what_is_built_in() -> None:
+    stated = yaml.safe_load(uncommented(SETTINGS))
+    assert tuple(stated) == Policy.__struct_encode_fields__
+    assert tuple(stated["defaults"]) == Defaults.__struct_encode_fields__
+    assert tuple(stated["defaults"]["tls"]) == Tls.__struct_encode_fields__
+    assert tuple(stated["limits"]) == Limits.__struct_encode_fields__
+    choices = re.findall(r"Left out: ([\w.]+\w)\b.*\n +#(\w+):", SETTINGS)
+    assert choices == [("example.com", "host"), ("any", "hosts"), ("any", "classes")]
+
+
+@pytest.mark.parametrize(
+    ("shipped", "shared"),
+    [(SETTINGS, uncommented(SETTINGS)), (settings_of(VALUES), settings_of(uncommented(VALUES)))],
+    ids=["manifests", "chart"],
+)
+def test_the_settings_are_what_is_built_in_and_without_the_comment_signs_each_namespace_has_its_own_hosts(
+    shipped: str, shared: str
+) -> None:
+    assert parse(shipped) == Policy()
+    policy = parse(shared)
+    own = in_namespace(policy, "team-a")
+    assert own.default_host("shop") == "shop.team-a.apps.example.com"
+    hosts = ["shop.team-a.apps.example.com", "shop.team-b.apps.example.com", "team-a.apps.example.com", "example.com"]
+    assert [own.allows_host(host) for host in hosts] == [True, False, False, False]
+    assert [own.allows_class(name) for name in ("nginx", "internal", None)] == [True, False, False]
+    # Nothing else is different.
+    defaults = msgspec.structs.replace(policy.defaults, host=BUILT_IN_DEFAULTS.host)
+    limits = msgspec.structs.replace(policy.limits, hosts="any", classes="any")
+    assert msgspec.structs.replace(policy, defaults=defaults, limits=limits) == Policy()
