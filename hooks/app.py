@@ -29,6 +29,7 @@ from hooks.sync import Answer
 from hooks.sync import answer as answer_to
 from hooks.sync import changed as changed_at
 from ingress_manager import __version__
+from ingress_manager.core.copying import ANY
 from ingress_manager.core.errors import LONGEST_REFUSAL, Problem, Refused
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.text import one_line
@@ -49,6 +50,11 @@ whoever reaches the hook's port can send others.
 """
 
 UNREADABLE_BODY = "the body can't be read"
+
+UNLIMITED_HOSTS = (
+    "limits.hosts is any: every namespace may claim every host, another team's too; "
+    "where teams share the cluster, limit the hosts in the settings"
+)
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
@@ -189,6 +195,8 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
         settings=msgspec.to_builtins(settings_file.policy),
         settings_sha256=settings_file.sha256,
     )
+    if settings_file.policy.limits.hosts == ANY:
+        sync.log.warning("unlimited hosts", sentence=UNLIMITED_HOSTS)
     return app
 
 

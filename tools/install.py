@@ -20,6 +20,8 @@ from devcluster.build import REPOSITORY
 from devcluster.console import Command, Commands
 from devcluster.errors import CommandFailed, MissingProgram
 from ingress_manager.commands.reading.kubectl import message
+from ingress_manager.core.copying import ANY
+from ingress_manager.core.settings import parse
 from tools.image import replacement, split
 
 METACONTROLLER_CRDS = (
@@ -48,6 +50,13 @@ METACONTROLLER_FAILED = """\
 Metacontroller isn't ready, so it wasn't told of ingress-manager yet. To see why:
   kubectl describe pods --namespace metacontroller
 Then run the same command again."""
+
+
+SETTINGS = REPOSITORY / "manifests/settings.yaml"
+
+UNLIMITED_HOSTS = """\
+With these settings, every namespace may claim every host: on a cluster that several teams share, limit them in
+manifests/settings.yaml, which shows how, and run the same command again."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +185,8 @@ def install(image: str, context: str, crds: str) -> None:
     )
     click.echo("\nIt is installed. To see it work:\n  kubectl apply -k manifests/sample/")
     click.echo("  kubectl get ingress --namespace sample")
+    if parse(SETTINGS.read_text(encoding="utf-8")).limits.hosts == ANY:
+        click.echo(f"\n{UNLIMITED_HOSTS}")
 
 
 def current_context(shell: Shell) -> str:

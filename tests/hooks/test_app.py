@@ -18,7 +18,7 @@ from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.decide import RESYNC_SECONDS
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.policy import Limits, Policy
+from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
 from ingress_manager.core.settings import FILE_VARIABLE
 
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
@@ -53,13 +53,31 @@ def test_sync_answers_with_the_desired_attachments_as_json_whatever_the_type_of_
 
 
 def test_the_log_tells_the_version_and_the_settings_and_no_answer_of_200(capsys: pytest.CaptureFixture[str]) -> None:
-    client_of(Policy()).post("/sync", data=OPTED_IN)
+    policy = Policy(
+        limits=Limits(hosts=("example.com",)), namespaces={"team-b": NamespaceSettings(limits=Limits(hosts="any"))}
+    )
+    client_of(policy).post("/sync", data=OPTED_IN)
     (started,) = log_lines(capsys)
     assert (started["event"], started["level"]) == ("started", "info")
     assert started["version"] == version("ingress-manager")
-    assert started["settings"] == json.loads(msgspec.json.encode(Policy()))
+    assert started["settings"] == json.loads(msgspec.json.encode(policy))
     assert started["settings_sha256"] == "0" * 64
     assert "timestamp" in started
+
+
+def test_the_log_warns_once_that_every_host_may_be_claimed_whatever_single_namespaces_may(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    limited = NamespaceSettings(limits=Limits(hosts=("example.com",)))
+    client_of(Policy(namespaces={"team-a": limited})).post("/sync", data=OPTED_IN)
+    _, warned = log_lines(capsys)
+    del warned["timestamp"]
+    assert warned == {
+        "event": "unlimited hosts",
+        "level": "warning",
+        "sentence": "limits.hosts is any: every namespace may claim every host, another team's too; "
+        "where teams share the cluster, limit the hosts in the settings",
+    }
 
 
 @pytest.mark.parametrize(
@@ -109,7 +127,7 @@ def test_a_refusal_is_logged_with_who_is_refused_and_why(
     policy: Policy, sent: bytes, logged: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     client_of(policy).post("/sync", data=sent)
-    refused = log_lines(capsys)[1]
+    refused = log_lines(capsys)[-1]
     del refused["timestamp"]
     assert refused == {"event": "refused"} | logged
 
@@ -121,7 +139,7 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
     client = client_of(Policy(limits=Limits(hosts=("shop.example.org",))))
     response = client.post("/sync", data=body(sync_request(parent, attached=[observed])))
     assert (response.status_code, response.json) == (200, {"attachments": []})
-    removed = log_lines(capsys)[1]
+    removed = log_lines(capsys)[-1]
     del removed["timestamp"]
     assert removed == {
         "event": "removed",

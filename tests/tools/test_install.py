@@ -88,6 +88,19 @@ def test_the_hook_is_first_and_the_controller_last(machine: Machine, found: list
         assert command == "apply --kustomize=TEMPORARY" or f"\nkubectl {command}\n" in said
 
 
+def test_who_may_claim_every_host_is_said_at_the_end_unless_the_settings_limit_the_hosts(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, said = machine.run("install", EXAMPLE)
+    assert said.endswith(f"\n\n{install.UNLIMITED_HOSTS}\n")
+    limited = tmp_path / "settings.yaml"
+    limited.write_text("limits: {hosts: [a.example.com]}\nnamespaces: {team-a: {limits: {hosts: any}}}\n")
+    monkeypatch.setattr(install, "SETTINGS", limited)
+    status, said = machine.run("install", EXAMPLE)
+    assert status == 0
+    assert "every host" not in said
+
+
 def test_every_command_goes_to_the_context_that_is_named(machine: Machine) -> None:
     machine.run("install", "--context", "there", "--crds", "crds.yaml", EXAMPLE)
     assert [command for command in machine.writes[1:] if not command.endswith(" --context=there")] == []
