@@ -5,7 +5,7 @@ nothing. While something is under way, several are possible. Once everything has
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,9 @@ STRANGERS = "example.com/stranger"
 
 TIMEOUT = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 SNIPPET = "nginx.ingress.kubernetes.io/server-snippet"
-ADDED = "example.com/added"
+ADDED, FAST = "example.com/added", "example.com/fast"
+TEAM, TIER = "team", "tier"
+"""Labels, in the order of the alphabet."""
 
 DEFAULT_HOST = "{service}.{namespace}.example.com"
 SHARED = "shared.example.org"
@@ -38,16 +40,22 @@ VALUES: dict[str, list[str | None]] = {
     "ingress/tls": [None, "true", "false", "maybe"],
     "ingress/tls-secret": [None, "certificate", "Not A Secret"],
     "ingress/routes": [None, "- {}\n- host: admin.{namespace}.example.com\n", "- path: [\n"],
+    "ingress/profile": [None, "fast", "slow", "none-such", "Not A Profile"],
+    "ingress/tls-redirect": [None, None, None, "true"],
     "ingress/hots": [None, None, None, "x"],
     TIMEOUT: [None, "30", "-1"],
     SNIPPET: [None, "return 200;"],
 }
 """What owners write, right and wrong: docs/annotations.md and docs/settings.md tell which is which."""
 
+LABELS: dict[str, list[str | None]] = {TEAM: [None, "web", "web", "others"], TIER: [None, "gold"]}
+"""The labels that they write."""
+
 WRONG = {
     *(("ingress/http", "yes"), ("ingress/host", "Shop_1"), ("ingress/path", "//shop"), ("ingress/path-type", "exact")),
     *(("ingress/class", "Not_A_Class"), ("ingress/tls", "maybe"), ("ingress/tls-secret", "Not A Secret")),
-    *(("ingress/routes", "- path: [\n"), ("ingress/hots", "x")),
+    *(("ingress/routes", "- path: [\n"), ("ingress/hots", "x"), ("ingress/profile", "Not A Profile")),
+    ("ingress/tls-redirect", "true"),  # only Ingresses are made, and none can say it
 }
 """The values that are mistakes, whatever the Service and the settings are."""
 
@@ -60,6 +68,19 @@ PORTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+FIELDS: dict[str, tuple[str, str, Callable[[bool], Any]]] = {
+    "shared": ("limits", "hosts", lambda value: ["*.{namespace}.example.com", *([SHARED] if value else [])]),
+    "other": ("limits", "classes", lambda value: ["nginx", *(["other"] if value else [])]),
+    "timeouts": ("limits", "copyAnnotations", lambda value: {TIMEOUT: "any"} if value else {}),
+    "labels": ("limits", "copyLabels", lambda value: {TEAM: ["api", "web"], TIER: "any"} if value else {}),
+    "fast": ("limits", "profiles", lambda value: "any" if value else ["slow"]),
+    "slow": ("defaults", "profile", lambda value: "slow" if value else None),
+    "added": ("defaults", "annotations", lambda value: {ADDED: "yes"} if value else {}),
+    "labelled": ("defaults", "labels", lambda value: {TIER: "general"} if value else {}),
+}
+"""For each field of Settings that can be stated in general and for a namespace: where, and what is written there."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What the administrator has set, as far as histories change it."""
@@ -70,22 +91,60 @@ class Settings:
     """Whether the class `other` may be asked for."""
     timeouts: bool = True
     """Whether TIMEOUT is copied."""
+    labels: bool = True
+    """Whether TEAM, with some of its values, and TIER are copied."""
+    fast: bool = True
+    """Whether the profile `fast` may be asked for."""
+    slow: bool = False
+    """Whether a Service that names no profile has the profile `slow`."""
     added: bool = False
     """Whether the annotation ADDED is added to every Ingress."""
+    labelled: bool = False
+    """Whether the label TIER is added to every Ingress."""
     paused: bool = False
+    rewritten: bool = False
+    """Whether the profile `fast` stands for the class `other`."""
+    own: tuple[tuple[str, bool], ...] = ()
+    """The fields that are stated for namespaces with an entry of their own, each once, with what is stated."""
 
-    def as_file(self) -> dict[str, Any]:
-        """Return the settings as the administrator writes them."""
-        hosts = ["*.{namespace}.example.com", *([SHARED] if self.shared else [])]
+    def here(self, namespace: str) -> "Settings":
+        """Return what holds in a namespace: each field of its own entry, else the general one."""
+        return replace(self, own=(), **dict(self.own if has_entry(namespace) else ()))
+
+    def without_pause(self) -> "Settings":
+        """Return the settings with nothing paused."""
+        return replace(self, paused=False, own=tuple(each for each in self.own if each[0] != "paused"))
+
+    def as_file(self, namespaces: Iterable[str]) -> dict[str, Any]:
+        """Return the settings as the administrator writes them for these namespaces."""
+        general = as_written({name: getattr(self, name) for name in (*FIELDS, "paused")})
+        general["defaults"] |= {"host": DEFAULT_HOST}
+        entries = {namespace: as_written(dict(self.own)) for namespace in namespaces if has_entry(namespace)}
+        return general | {"profiles": self.profiles(), "namespaces": entries}
+
+    def profiles(self) -> dict[str, Any]:
+        """Return the profiles. What one states takes the place of what is stated in general or for a namespace."""
         return {
-            "defaults": {"host": DEFAULT_HOST, "annotations": {ADDED: "yes"} if self.added else {}},
-            "limits": {
-                "hosts": hosts,
-                "classes": ["nginx", *(["other"] if self.other else [])],
-                "copyAnnotations": {TIMEOUT: "any"} if self.timeouts else {},
-            },
-            "paused": self.paused,
+            "fast": {"class": "other" if self.rewritten else "nginx", "annotations": {FAST: "yes"}},
+            "slow": {"tls": {"enabled": True}, "labels": {TIER: "slow"}},
         }
+
+
+def as_written(stated: Mapping[str, bool]) -> dict[str, Any]:
+    """Return what states these fields, in general or for a namespace."""
+    sections: dict[str, Any] = {"defaults": {}, "limits": {}}
+    for name, value in stated.items():
+        if name == "paused":
+            sections[name] = value
+        else:
+            section, key, write = FIELDS[name]
+            sections[section][key] = write(value)
+    return sections
+
+
+def has_entry(namespace: str) -> bool:
+    """Return whether the settings have an entry for a namespace: every other one has."""
+    return int(namespace.rpartition("-")[2]) % 2 == 1
 
 
 @dataclass(frozen=True)
@@ -97,6 +156,19 @@ class Service:
     ports: str
     """A key of PORTS."""
     external: bool = False
+    labels: dict[str, str] = field(default_factory=dict)
+
+    def profile(self, settings: Settings) -> str | None:
+        """Return the profile that it has: the one that it names, if that may be and is one, else the settings'."""
+        named = self.annotations.get("ingress/profile")
+        if named is None or ("ingress/profile", named) in WRONG or self.is_off:
+            return "slow" if settings.slow else None
+        return named if named in (["fast", "slow"] if settings.fast else ["slow"]) else None
+
+    @property
+    def is_off(self) -> bool:
+        """Whether it doesn't ask for an Ingress."""
+        return self.annotations.get("ingress/http", "false") == "false"
 
 
 @dataclass(frozen=True)
@@ -118,20 +190,19 @@ OFF = "off"
 
 
 def body_of(ingress: dict[str, Any]) -> str:
-    """Return what is compared of an Ingress: its label, the annotations that aren't Metacontroller's, and its spec."""
+    """Return what is compared of an Ingress: its labels, the annotations that aren't Metacontroller's, and its spec."""
     metadata = ingress["metadata"]
     annotations = {
         key: value
         for key, value in (metadata.get("annotations") or {}).items()
         if not key.startswith("metacontroller.k8s.io/")
     }
-    labels = metadata.get("labels") or {}
-    return json.dumps([labels.get(LABEL), annotations, ingress["spec"]], sort_keys=True)
+    return json.dumps([metadata.get("labels") or {}, annotations, ingress["spec"]], sort_keys=True)
 
 
 def desired(name: str, namespace: str, service: Service, settings: Settings) -> tuple[str, str]:
     """Return what a Service is to have: OFF, REFUSED and a word of the reason, or "ingress" and its body."""
-    if service.annotations.get("ingress/http", "false") == "false":
+    if service.is_off:
         return OFF, ""
     blamed = blame(service, settings)
     return (REFUSED, blamed) if blamed else ("ingress", made_for(name, namespace, service, settings))
@@ -139,7 +210,7 @@ def desired(name: str, namespace: str, service: Service, settings: Settings) -> 
 
 def blame(service: Service, settings: Settings) -> str | None:
     """Return a word of the reason for which an annotated Service is refused; None when it isn't."""
-    stated = service.annotations
+    stated, profile = service.annotations, service.profile(settings)
     reasons = {
         "ExternalName": service.external,
         "ingress/routes": False,  # first: while it can't be read, hosts and ports are not looked at
@@ -150,6 +221,12 @@ def blame(service: Service, settings: Settings) -> str | None:
         "ingress/host": reasons.get("ingress/host") or (stated.get("ingress/host") == SHARED and not settings.shared),
         "ingress/class": reasons.get("ingress/class")
         or (stated.get("ingress/class") == "other" and not settings.other),
+        "the class of the profile": profile == "fast"
+        and settings.rewritten
+        and "ingress/class" not in stated
+        and not settings.other,
+        "ingress/profile": reasons.get("ingress/profile") or stated.get("ingress/profile", profile) != profile,
+        "label team": settings.labels and service.labels.get(TEAM) == "others",
         "ingress/tls-secret": reasons.get("ingress/tls-secret")
         or (stated.get("ingress/tls") == "false" and "ingress/tls-secret" in stated),
         "TCP port" if service.ports == "udp" else "ingress/port": port_of(service) is None,
@@ -168,18 +245,35 @@ def made_for(name: str, namespace: str, service: Service, settings: Settings) ->
         path = path.rstrip("/") or "/"
     backend = {"service": {"name": name, "port": {"number": port_of(service)}}}
     paths = [{"path": path, "pathType": path_type, "backend": backend}]
+    profile = service.profile(settings)
+    default_class = "other" if profile == "fast" and settings.rewritten else "nginx"
     spec: dict[str, Any] = {
-        "ingressClassName": stated.get("ingress/class", "nginx"),
+        "ingressClassName": stated.get("ingress/class", default_class),
         "rules": [{"host": host, "http": {"paths": paths}} for host in hosts],
     }
-    if stated.get("ingress/tls") == "true" or "ingress/tls-secret" in stated:
+    if "ingress/tls-secret" in stated or stated.get("ingress/tls", "true" if profile == "slow" else "false") == "true":
         secret = {"secretName": stated["ingress/tls-secret"]} if "ingress/tls-secret" in stated else {}
         spec["tls"] = [{"hosts": hosts} | secret]
     annotations = {TIMEOUT: stated[TIMEOUT]} if settings.timeouts and TIMEOUT in stated else {}
     left = sorted({SNIPPET, *([] if settings.timeouts else [TIMEOUT])} & set(stated))
     annotations |= {"ingress/not-copied": ", ".join(left)} if left else {}
-    annotations |= {ADDED: "yes", "ingress/added-by-settings": ADDED} if settings.added else {}
-    return body_of({"metadata": {"labels": {LABEL: "ingress-manager"}, "annotations": annotations}, "spec": spec})
+    annotations |= {"ingress/profile": profile} if profile else {}
+    added = FAST if profile == "fast" else ADDED if settings.added else None
+    annotations |= {added: "yes", "ingress/added-by-settings": added} if added else {}
+    labels = {LABEL: "ingress-manager"} | added_labels(service, settings)
+    if copied := {
+        key: service.labels[key] for key in LABELS if settings.labels and key in service.labels.keys() - labels
+    }:
+        labels |= copied
+        annotations["ingress/copied-labels"] = ", ".join(copied)
+    return body_of({"metadata": {"labels": labels, "annotations": annotations}, "spec": spec})
+
+
+def added_labels(service: Service | None, settings: Settings) -> dict[str, str]:
+    """Return the labels that the administrator gives to the Ingress of a Service."""
+    if service and service.profile(settings) == "slow":
+        return {TIER: "slow"}
+    return {TIER: "general"} if settings.labelled else {}
 
 
 def port_of(service: Service) -> int | None:
@@ -195,14 +289,22 @@ def port_of(service: Service) -> int | None:
 
 def is_forbidden(observed: Observed, namespace: str, service: Service | None, settings: Settings) -> bool:
     """Return whether the settings forbid what ingress-manager wrote: docs/settings.md, "Forbidden are"."""
-    _, annotations, spec = json.loads(observed.record)
+    labels, annotations, spec = json.loads(observed.record)
+    present_labels, present, _ = json.loads(observed.body)
     hosts = [rule["host"] for rule in spec["rules"]]
-    present = json.loads(observed.body)[1]
+    copied = annotations.get("ingress/copied-labels", "").split(", ")
+    overruled = added_labels(service, settings)
     return (
         (service is not None and service.external)
         or any(not host.endswith(f".{namespace}.example.com") and not settings.shared for host in hosts)
         or (spec["ingressClassName"] == "other" and not settings.other)
         or (TIMEOUT in annotations and TIMEOUT in present and not settings.timeouts)
+        or (annotations.get("ingress/profile") == "fast" and not settings.fast)
+        or any(
+            overruled[key] != labels[key] if key in overruled else not settings.labels
+            for key in copied
+            if key in present_labels
+        )
     )
 
 
@@ -210,14 +312,11 @@ def merged(observed: Observed | None, desired: str) -> str:
     """Return the body that an Ingress gets: what is desired, and what others have added to it."""
     if observed is None:
         return desired
-    label, annotations, spec = json.loads(desired)
-    _, written_annotations, written_spec = json.loads(observed.record)
-    _, present_annotations, present_spec = json.loads(observed.body)
-    annotations = {
-        key: present_annotations[key] for key in present_annotations.keys() - written_annotations
-    } | annotations
-    spec = {key: present_spec[key] for key in present_spec.keys() - written_spec} | spec
-    return json.dumps([label, annotations, spec], sort_keys=True)
+    parts = zip(*map(json.loads, (desired, observed.record, observed.body)), strict=True)
+    return json.dumps(
+        [{key: there[key] for key in there.keys() - written} | wanted for wanted, written, there in parts],
+        sort_keys=True,
+    )
 
 
 @dataclass
@@ -311,17 +410,13 @@ class Model:
 
 
 def apply_edit(ingress: dict[str, Any], edit: Mapping[str, Any]) -> None:
-    """Change an Ingress. `edit` may have a `label`; and fields of `annotations`, of `spec`, of its first `rule` and of
+    """Change an Ingress. `edit` may have fields of `labels`, of `annotations`, of `spec`, of its first `rule` and of
     the first `path` there. None takes away what it stands for.
     """
     metadata = ingress["metadata"]
-    for parts, field_name in ((metadata, "annotations"), (ingress, "spec")):
+    for parts, field_name in ((metadata, "labels"), (metadata, "annotations"), (ingress, "spec")):
         changed = parts.get(field_name, {}) | edit.get(field_name, {})
         parts[field_name] = {key: value for key, value in changed.items() if value is not None}
-    if "label" in edit:
-        metadata["labels"] = metadata.get("labels", {}) | {LABEL: edit["label"]}
-        if edit["label"] is None:
-            del metadata["labels"][LABEL]
     rule = ingress["spec"]["rules"][0]
     rule |= edit.get("rule", {})
     for path in rule.get("http", {}).get("paths", [])[:1]:
@@ -330,8 +425,8 @@ def apply_edit(ingress: dict[str, Any], edit: Mapping[str, Any]) -> None:
 
 def with_edit(observed: Observed, edit: Mapping[str, Any]) -> Observed:
     """Return an object after somebody has changed it."""
-    label, annotations, spec = json.loads(observed.body)
-    ingress = {"metadata": {"labels": {LABEL: label} if label else {}, "annotations": annotations}, "spec": spec}
+    labels, annotations, spec = json.loads(observed.body)
+    ingress = {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
     apply_edit(ingress, edit)
     return replace(observed, body=body_of(ingress))
 

@@ -4,15 +4,16 @@ import itertools
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
 from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, ApiError, Object, wait_for
 from devcluster.cluster import DevCluster
 from tests.histories.faults import STORES, Fault, Keeper, made_up_fault
-from tests.histories.model import REFUSED, Model, Observed, Settings, desired, matches
+from tests.histories.model import FIELDS, REFUSED, Model, Observed, Settings, desired, matches
 from tests.histories.steps import Diverged, Place, Step, certainly, made_up_steps, observed_of
 from tests.histories.writes import Writes
 
@@ -40,6 +41,8 @@ class Plan:
     events: Sequence[Event]
     """As many as each history has steps."""
     faults: bool
+    first: int = 0
+    """The number of the first history: its namespace, and so the settings that hold there, follow from it."""
 
 
 @dataclass
@@ -63,15 +66,31 @@ def made_up_plan(seed: str, histories: int, steps: int, *, faults: bool) -> Plan
     settings = Settings()
     for _ in range(steps):
         if random.random() < 0.2:
-            name = random.choice(["shared", "shared", "other", "timeouts", "added", "paused"])
-            settings = replace(settings, **{name: not getattr(settings, name)})
-            if name != "paused" and settings.paused:
-                settings = replace(settings, paused=False)
+            settings = made_up_settings(random, settings)
             events.append(settings)
         else:
             events.append(made_up_fault(random) if faults and random.random() < 0.5 else None)
     made = [made_up_steps(f"{seed}-{number}", steps) for number in range(histories)]
     return Plan(seed, made, events, faults)
+
+
+def made_up_settings(random: Random, before: Settings) -> Settings:
+    """Return settings that differ from those before in one field, in general or for the namespaces with an entry.
+
+    A pause ends with the next settings.
+    """
+    name = random.choice([*FIELDS, "shared", "fast", "paused", "rewritten"])
+    if before != before.without_pause():
+        name, before = random.choice([*FIELDS, "rewritten"]), before.without_pause()
+    own = dict(before.own)
+    if name == "rewritten" or random.random() < 0.5:
+        changed: Any = {name: not getattr(before, name)}
+        return replace(before, **changed)
+    if name in own and random.random() < 0.5:
+        del own[name]
+    else:
+        own[name] = not own.get(name, getattr(before, name))
+    return replace(before, own=tuple(own.items()))
 
 
 class Rounds:
@@ -85,7 +104,7 @@ class Rounds:
 
     def play(self, plan: Plan) -> dict[int, str]:
         """Play a plan until something diverges; return what has, by the number of the history."""
-        places = [Place(self.api, namespace_of(number)) for number in range(len(plan.histories))]
+        places = [Place(self.api, namespace_of(plan.first + number)) for number in range(len(plan.histories))]
         wrong: dict[int, str] = {}
         with Keeper(self.cluster) as keeper, ThreadPoolExecutor(CLIENTS) as clients:
             self._keeper = keeper
@@ -98,8 +117,8 @@ class Rounds:
                     break
             if plan.faults:
                 self._heal(plan)
-            if self._settings.paused:
-                self._set(replace(self._settings, paused=False), places, clients)
+            if self._settings != self._settings.without_pause():
+                self._set(self._settings.without_pause(), places, clients)
             if not wrong:
                 self._settle(places, wrong, "at the end", HEALING, end=True)
             if not wrong and not plan.faults:
@@ -157,15 +176,15 @@ class Rounds:
                     name = found["metadata"]["name"]
                     certainly(lambda resource=resource, name=name: self.api.delete(resource, name, place.namespace))  # type: ignore[misc]
 
-    def _set(self, settings: Settings, places: Iterable[Place], clients: ThreadPoolExecutor) -> None:
+    def _set(self, settings: Settings, places: Sequence[Place], clients: ThreadPoolExecutor) -> None:
         """Roll out settings, and have every Service synced again, as a restart of Metacontroller would."""
         self._settings = settings
-        self._keeper.roll_out(settings.as_file())
+        self._keeper.roll_out(settings.as_file([place.namespace for place in places]))
         touched = {"metadata": {"labels": {"touched": str(next(self._touches))}}}
 
         def touch(place: Place) -> None:
             for name, model in place.models.items():
-                model.settings = settings
+                model.settings = settings.here(place.namespace)
                 model.changed()
                 if model.service and not place.gone:
                     certainly(lambda name=name: self.api.patch(SERVICES, name, touched, place.namespace))  # type: ignore[misc]
@@ -286,7 +305,7 @@ def script(plan: Plan) -> str:
     lines = []
     for number, (step, event) in enumerate(zip(plan.histories[0], plan.events, strict=True), start=1):
         if isinstance(event, Settings):
-            lines.append(f"   with the settings {json.dumps(event.as_file())}")
+            lines.append(f"   with the settings {json.dumps(event.as_file([namespace_of(plan.first)]))}")
         elif event:
             lines.append(f"   while: {event}")
         lines.append(f"{number}. {step}")
@@ -300,7 +319,7 @@ def shortest(
     rounds = Rounds(cluster, Seen())  # what is played again is not counted
 
     def with_steps(steps: Sequence[tuple[Step, Event]]) -> Plan:
-        return Plan(plan.seed, [[step for step, _ in steps]], [event for _, event in steps], plan.faults)
+        return Plan(plan.seed, [[step for step, _ in steps]], [event for _, event in steps], plan.faults, index)
 
     def fails(steps: Sequence[tuple[Step, Event]]) -> str | None:
         nonlocal tries

@@ -4,16 +4,18 @@ import functools
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, T
 from tests.histories.model import (
     LABEL,
+    LABELS,
     MARK,
     PORTS,
     STRANGERS,
+    TEAM,
     TIMEOUT,
     VALUES,
     Model,
@@ -33,10 +35,12 @@ EDITS: list[dict[str, Any]] = [
     {"path": {"path": "/elsewhere"}},
     {"path": {"pathType": "ImplementationSpecific"}},
     {"path": {"backend": ELSEWHERE}},
-    {"label": None},
-    {"label": "somebody"},
+    {"labels": {LABEL: None}},
+    {"labels": {LABEL: "somebody"}},
+    {"labels": {TEAM: None}},
+    {"labels": {TEAM: "by-hand", "example.com/by-hand": "yes"}},
     {"annotations": {TIMEOUT: "999"}},
-    {"annotations": {TIMEOUT: None, "ingress/not-copied": None}},
+    {"annotations": {TIMEOUT: None, "ingress/not-copied": None, "ingress/copied-labels": None}},
     {"annotations": {"example.com/by-hand": "yes"}},
     {"spec": {"ingressClassName": "edited"}},
     {"spec": {"ingressClassName": None}},
@@ -130,7 +134,7 @@ def service_object(namespace: str, name: str, about: Mapping[str, Any]) -> Objec
     spec: Object = {"ports": PORTS[about["ports"]]}
     if about["external"]:
         spec |= {"type": "ExternalName", "externalName": "elsewhere.example.org"}
-    metadata = {"name": name, "namespace": namespace, "annotations": annotations}
+    metadata = {"name": name, "namespace": namespace, "annotations": annotations, "labels": about["labels"]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
@@ -149,7 +153,7 @@ def create(place: Place, name: str, about: Mapping[str, Any]) -> None:
         if found is None or "deletionTimestamp" in found["metadata"]:
             return  # the old one is still being deleted
         uid = found["metadata"]["uid"]  # the answer to an earlier try was lost
-    model.service = Service(uid, dict(about["annotations"]), about["ports"], about["external"])
+    model.service = Service(uid, dict(about["annotations"]), about["ports"], about["external"], dict(about["labels"]))
     model.changed()
 
 
@@ -177,15 +181,23 @@ def annotate(place: Place, name: str, about: Mapping[str, Any]) -> None:
     if value is not None:
         annotations[key] = value
     stated = value and value.replace("{namespace}", place.namespace)
-    after = Service(service.uid, annotations, service.ports, service.external)
+    after = replace(service, annotations=annotations)
     patch_service(place, name, {"metadata": {"annotations": {key: stated}}}, after)
+
+
+def set_labels(place: Place, name: str, about: Mapping[str, Any]) -> None:
+    """Give a Service other labels."""
+    service = place.models[name].service
+    if service is not None:
+        after = replace(service, labels=dict(about["labels"]))
+        patch_service(place, name, {"metadata": {"labels": dict.fromkeys(LABELS) | about["labels"]}}, after)
 
 
 def set_ports(place: Place, name: str, about: Mapping[str, Any]) -> None:
     """Give a Service other ports."""
     service = place.models[name].service
     if service is not None:
-        after = Service(service.uid, service.annotations, about["ports"], service.external)
+        after = replace(service, ports=about["ports"])
         patch_service(place, name, {"spec": {"ports": PORTS[about["ports"]]}}, after)
 
 
@@ -198,7 +210,7 @@ def set_type(place: Place, name: str, about: Mapping[str, Any]) -> None:
     if service is None or service.external == about["external"]:
         return
     patch = EXTERNAL if about["external"] else {"spec": {"type": "ClusterIP", "externalName": None}}
-    after = Service(service.uid, service.annotations, service.ports, bool(about["external"]))
+    after = replace(service, external=bool(about["external"]))
     if about["external"] and "ingress/http" in service.annotations:
         expect_denied(
             place, f"Service {name} becomes an ExternalName", lambda: patch_service(place, name, patch, after)
@@ -363,6 +375,7 @@ def delete_namespace(place: Place, _name: str, _about: Mapping[str, Any]) -> Non
 PLAYED: dict[str, Callable[[Place, str, Mapping[str, Any]], None]] = {
     "create": create,
     "annotate": annotate,
+    "label": set_labels,
     "ports": set_ports,
     "type": set_type,
     "delete": delete,
@@ -382,7 +395,7 @@ def made_up_step(random: Random) -> Step:
     return Step(kind, random.choice(NAMES), ABOUT[kind](random))
 
 
-KEYS = [*VALUES, *["ingress/host"] * 6]
+KEYS = [*VALUES, *["ingress/host"] * 6, *["ingress/profile"] * 3]
 """Hosts are what settings forbid most often."""
 
 
@@ -398,9 +411,15 @@ def made_up_annotation(random: Random) -> dict[str, Any]:
     return {"key": key, "value": random.choice(VALUES[key])}
 
 
+def made_up_labels(random: Random) -> dict[str, str]:
+    """Return labels of a Service."""
+    return {key: value for key, values in LABELS.items() if (value := random.choice(values)) is not None}
+
+
 WEIGHTS = {
     "create": 22,
     "annotate": 34,
+    "label": 6,
     "ports": 6,
     "type": 3,
     "delete": 8,
@@ -414,10 +433,12 @@ WEIGHTS = {
 ABOUT: dict[str, Callable[[Random], Mapping[str, Any]]] = dict.fromkeys(WEIGHTS, lambda _random: {}) | {
     "create": lambda random: {
         "annotations": made_up_annotations(random),
+        "labels": made_up_labels(random),
         "ports": random.choice(["one", "one", "one", *PORTS]),
         "external": random.random() < 0.04,
     },
     "annotate": made_up_annotation,
+    "label": lambda random: {"labels": made_up_labels(random)},
     "ports": lambda random: {"ports": random.choice(list(PORTS))},
     "type": lambda random: {"external": random.random() < 0.5},
     "delete": lambda random: {"propagation": random.choice(["Background", "Background", "Foreground", "Orphan"])},

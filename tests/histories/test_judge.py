@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from devcluster.api import Api
-from tests.histories.model import LABEL, STRANGERS, Service, Settings, made_for
+from tests.histories.model import STRANGERS, Service, Settings, made_for
 from tests.histories.steps import Place
 from tests.histories.writes import RECORD, misdeed
 
@@ -36,9 +36,9 @@ def judged(at: Place, verb: str, body: dict[str, Any]) -> str | None:
 
 def ingress(service: Service, labels: dict[str, str] | None = None) -> dict[str, Any]:
     """Return what the engine writes for a Service; somebody has added a label and an annotation."""
-    label, annotations, spec = json.loads(made_for("a", "history-0", service, Settings()))
-    record = {"metadata": {"labels": {LABEL: label}, "annotations": annotations}, "spec": spec}
-    metadata = {"labels": {LABEL: label} | (labels or {}), "annotations": {"x": "y", RECORD: json.dumps(record)}}
+    ours, annotations, spec = json.loads(made_for("a", "history-0", service, Settings()))
+    record = {"metadata": {"labels": ours, "annotations": annotations}, "spec": spec}
+    metadata = {"labels": ours | (labels or {}), "annotations": {"x": "y", RECORD: json.dumps(record)}}
     return {"metadata": metadata, "spec": spec}
 
 
