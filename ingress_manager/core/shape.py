@@ -128,7 +128,8 @@ def _word(stated: Any, type_: Type, word: str) -> str:
 def _is_scalar(stated: Any, type_: Type) -> bool:
     """Return whether a value is a text, a number, a boolean or null of this type."""
     if isinstance(type_, inspect.LiteralType):
-        return stated in type_.values
+        # To Python 301.0 is 301, to msgspec it isn't.
+        return any(type(stated) is type(value) and stated == value for value in type_.values)
     if type(type_) not in SCALARS:
         return False
     try:
