@@ -152,7 +152,11 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = msgspec.field(name="copyAnnotations", default=UNSET)
     copy_labels: Annotated[
-        dict[str, Limit] | UnsetType, Meta(description="Which of a Service's labels are copied, in the same way.")
+        dict[str, Limit] | UnsetType,
+        Meta(
+            description="Which of a Service's labels are copied, in the same way. A label that isn't copied is told "
+            "nowhere, as every Service has some.",
+        ),
     ] = msgspec.field(name="copyLabels", default=UNSET)
     profiles: Annotated[
         Limit | UnsetType, Meta(description="The profiles that may be asked for; `any`: every one.")

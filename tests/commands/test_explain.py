@@ -8,7 +8,7 @@ import pytest
 from devcluster.sync_requests import service
 from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.explain import examples
-from ingress_manager.commands.explain.entries import COPIED, SETTING, entries, find
+from ingress_manager.commands.explain.entries import COPIED, OUR_ANNOTATIONS, SETTING, entries, find
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.core.annotations import KEYS
 from ingress_manager.core.copying import KNOWN
@@ -24,8 +24,7 @@ WITHOUT_EXAMPLE = {Reason.INVALID_REQUEST, Reason.LISTENER_NOT_ALLOWED, Reason.N
 
 def test_everything_in_the_tables_can_be_explained() -> None:
     known = {entry.key for entry in entries()}
-    assert known >= {*KEYS, *KNOWN, *Reason, *FindingKind, "ingress/not-copied", "ingress/added-by-settings"}
-    assert known >= {"ingress/copied-labels"}
+    assert known >= {*KEYS, *KNOWN, *Reason, *FindingKind, *OUR_ANNOTATIONS}
     for field in msgspec.structs.fields(Policy):
         assert field.encode_name in known
 
@@ -69,12 +68,23 @@ def test_every_reason_has_an_example_that_is_refused_for_it(reason: Reason) -> N
         ("namespaces.team-a.paused", "namespaces.*.paused"),
         ("namespaces.team-a.limits.hosts", "limits.hosts"),
         ("namespaces.team-a.defaults.tls.secret", "defaults.tls.secret"),
-        ("profiles.internal.class", "profiles.*.class"),
+        ("profiles.internal.class", "defaults.class"),
+        ("profiles.internal.timeouts", "profiles.*.timeouts"),
         ("profiles.internal.tls.secret", "defaults.tls.secret"),
     ],
 )
 def test_a_name_of_ones_own_stands_for_any(key: str, entry: str) -> None:
     assert [found.key for found in find(key)] == [entry]
+
+
+def test_a_setting_is_told_with_its_default_if_there_is_one_and_with_where_else_it_can_be_stated() -> None:
+    assert run("explain", "defaults.gateway.http").out.startswith(
+        "defaults.gateway.http: setting\n\n"
+        "  Its listener for hosts without TLS; null: it has none, and such a Service is refused.\n\n"
+        '  default  "http"\n'
+        "  also as  profiles.*.gateway.http, namespaces.*.defaults.gateway.http\n\n"
+    )
+    assert "default" not in run("explain", "namespaces.*.paused").out
 
 
 def test_a_setting_and_a_reason_of_one_name_are_both_told() -> None:

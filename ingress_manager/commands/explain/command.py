@@ -24,7 +24,7 @@ def explain(key: str | None) -> None:
     \b
     Examples:
       ingress-manager explain ingress/routes
-      ingress-manager explain 'namespaces.*.hosts'
+      ingress-manager explain limits.hosts
       ingress-manager explain host-not-allowed
     """  # noqa: D301 - \b keeps click from joining lines
     if key is None:

@@ -1,6 +1,5 @@
 """`explain`: what an annotation, a setting, a reason or a kind of finding means, from the program's own tables."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import fill, indent
@@ -11,12 +10,13 @@ import msgspec
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.explain import examples
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.core.annotations import TABLE
+from ingress_manager.core.annotations import PROFILE, TABLE
 from ingress_manager.core.copying import ADDED, COPIED_LABELS, KNOWN, NOT_COPIED
 from ingress_manager.core.decide import decide, refusal_of
 from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import listed
 
 ANNOTATION = "annotation of a Service"
 OURS = "annotation that ingress-manager gives an Ingress"
@@ -28,7 +28,8 @@ KIND = "kind of finding of an audit"
 OUR_ANNOTATIONS = {
     NOT_COPIED: "Lists the Service's annotations that look meant for an ingress controller and were not copied.",
     ADDED: "Lists the Ingress's annotations that the administrator's settings have added.",
-    COPIED_LABELS: "Lists the Ingress's labels that were copied from the Service.",
+    COPIED_LABELS: "Lists the labels that were copied from the Service, as the setting limits.copyLabels allows it.",
+    PROFILE: "Says by which profile it was made.",
 }
 
 
@@ -45,6 +46,8 @@ class Entry:
     """Names and what stands beside them: value, default, what to do."""
 
     example: str = ""
+    also: tuple[str, ...] = ()
+    """Other keys of which the same is true; * stands for any name in them."""
 
     def text(self) -> str:
         """Return all of it, for a terminal."""
@@ -64,12 +67,10 @@ def entries() -> list[Entry]:
 
 
 def find(key: str) -> list[Entry]:
-    """Return the entries of a key, usually one; namespaces.team-a.paused is namespaces.*.paused."""
-    # A field that can be stated in several places is explained once.
-    key = re.sub(r"^namespaces\.[^.]+\.(?=(defaults|limits)\.)", "", key)
-    key = re.sub(r"^profiles\.[^.]+\.(?=(tls|gateway)\.)", "defaults.", key)
+    """Return the entries of a key, usually one; namespaces.team-a.limits.hosts is as limits.hosts."""
     known = entries()
-    return [entry for entry in known if entry.key == key] or [entry for entry in known if _matches(key, entry.key)]
+    exact = [entry for entry in known if entry.key == key]
+    return exact or [entry for entry in known if any(_matches(key, each) for each in (entry.key, *entry.also))]
 
 
 def _matches(key: str, pattern: str) -> bool:
@@ -92,10 +93,8 @@ def listing() -> str:
 def _annotations() -> Iterator[Entry]:
     for row in TABLE:
         facts = (("value", _plain(row.value)), ("without it", _plain(row.default)))
-        example = indent(as_yaml({"metadata": {"annotations": examples.ANNOTATIONS[row.key]}}), "  ")
-        needed = examples.NEEDED.get(row.key)
-        settings = f"\nwith these settings:\n\n{indent(as_yaml(needed), '  ')}" if needed else ""
-        yield Entry(row.key, ANNOTATION, row.meaning, facts, f"For example:\n\n{example}{settings}")
+        example = as_yaml({"metadata": {"annotations": examples.ANNOTATIONS[row.key]}})
+        yield Entry(row.key, ANNOTATION, row.meaning, facts, f"For example:\n\n{indent(example, '  ')}")
 
 
 def _ours() -> Iterator[Entry]:
@@ -137,14 +136,11 @@ def refusal(reason: Reason) -> ShownRefusal | None:
     example = examples.REFUSALS.get(reason)
     if example is None:
         return None
-    labels = {"labels": example.labels} if example.labels else {}
-    service: Object = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "shop", "namespace": "team-a", **labels, "annotations": example.annotations},
-        "spec": example.spec,
-    }
-    typed = msgspec.convert({**service, "metadata": {**service["metadata"], "uid": ""}}, Service)
+    metadata: Object = {"name": "shop", "namespace": "team-a", "annotations": example.annotations}
+    if example.labels:
+        metadata["labels"] = example.labels
+    service: Object = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": example.spec}
+    typed = msgspec.convert({**service, "metadata": {**metadata, "uid": ""}}, Service)
     refused = refusal_of(decide(typed, NOTHING, msgspec.convert(example.settings, Policy)))
     sentence = "" if refused is None else refused.line()
     return ShownRefusal(as_yaml(service), as_yaml(example.settings) if example.settings else "", sentence)
@@ -160,36 +156,36 @@ def _refusal(reason: Reason) -> str:
 
 def _settings() -> Iterator[Entry]:
     types = msgspec.json.schema(Policy)["$defs"]
-    built_in = msgspec.to_builtins(Policy())
-    for path, described in _fields(types, Policy.__name__, "", set()):
-        default = described.get("default", _at(path, built_in))
+    # A profile's fields, and a namespace's, say what the general ones do: they are told together.
+    alike: dict[bytes, list[tuple[str, dict[str, Any]]]] = {}
+    for path, described in _fields(types, Policy.__name__, ""):
+        alike.setdefault(msgspec.json.encode((path.rpartition(".")[2], described)), []).append((path, described))
+    for (path, described), *others in alike.values():
+        also = tuple(other for other, _ in others)
+        default = _built_in(path, described)
         # A mapping is better seen in its fields.
         facts = () if isinstance(default, dict) else (("default", msgspec.json.encode(default).decode()),)
+        nearer = (("also as", listed(also)),) if also else ()
         example = f"For example:\n\n{indent(as_yaml(examples.SETTINGS[path]), '  ')}"
-        yield Entry(path, SETTING, _plain(described["description"]), facts, example)
+        yield Entry(path, SETTING, _plain(described["description"]), facts + nearer, example, also)
 
 
-def _at(path: str, stated: Any) -> Any:
-    """Return what is stated at a path; {} where nothing is."""
+def _built_in(path: str, described: dict[str, Any]) -> Any:
+    """Return what holds where a setting is left out; a mapping where nothing can be said."""
+    value = msgspec.to_builtins(Policy())
     for step in path.split("."):
-        stated = stated.get(step, {}) if isinstance(stated, dict) else {}
-    return stated
+        value = value.get(step, {}) if isinstance(value, dict) else {}
+    return value or described.get("default", value)
 
 
-def _fields(types: dict[str, Any], name: str, at: str, seen: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the path of each setting within a type of a JSON Schema, and what the schema says of it.
-
-    The fields of a type are told where it is met first.
-    """
-    if name in seen:
-        return
-    seen.add(name)
+def _fields(types: dict[str, Any], name: str, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the path of each setting within a type of a JSON Schema, and what the schema says of it."""
     for field, described in types[name]["properties"].items():
         yield f"{at}{field}", described
         for within, step in ((described, "."), (described.get("additionalProperties") or {}, ".*.")):
             for inside in (within, *within.get("anyOf", ())):
                 if "$ref" in inside:
-                    yield from _fields(types, inside["$ref"].rpartition("/")[2], f"{at}{field}{step}", seen)
+                    yield from _fields(types, inside["$ref"].rpartition("/")[2], f"{at}{field}{step}")
 
 
 def _plain(text: str) -> str:

@@ -51,7 +51,7 @@ STATED: dict[str, dict[str, Any]] = {
     "outputs": HTTPROUTES["defaults"],
     "gateway": HTTPROUTES["defaults"],
 }
-"""What can be stated in `defaults` and in a profile, by its field."""
+"""What can be stated in `defaults`, by its field."""
 
 LIMITS: dict[str, dict[str, Any]] = {
     "hosts": {"hosts": ["shop.example.com", "*.{namespace}.apps.example.com"]},
@@ -82,7 +82,6 @@ SETTINGS: dict[str, Any] = {
     **{f"limits.{field}": {"limits": stated} for field, stated in LIMITS.items()},
     "limits.profiles": {"limits": {"profiles": ["internal"]}, **PROFILES},
     "profiles": PROFILES,
-    **{f"profiles.*.{field}": {"profiles": {"internal": stated}} for field, stated in STATED.items()},
     "profiles.*.filters": {"profiles": {"sso": HTTPROUTES["defaults"] | {"filters": [FILTER]}}},
     "profiles.*.timeouts": SLOW,
     "profiles.*.timeouts.request": SLOW,
