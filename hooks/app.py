@@ -77,7 +77,7 @@ class Sync:
     def __init__(self, settings_file: SettingsFile) -> None:
         self.policy = settings_file.policy
         self.log = logs.make_logger()
-        self.metrics = Metrics(__version__, settings_file.sha256, paused=settings_file.policy.paused)
+        self.metrics = Metrics(__version__, settings_file.sha256, paused=bool(settings_file.policy.pauses))
         self.attempts = Attempts()
         self._large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
 

@@ -41,7 +41,9 @@ class Metrics:
             {"sha256": settings_sha256}
         )
         Gauge(
-            "ingress_manager_paused", "1 if the settings pause ingress-manager, else 0.", registry=self._registry
+            "ingress_manager_paused",
+            "1 if the settings pause ingress-manager, everywhere or in some namespaces; else 0.",
+            registry=self._registry,
         ).set(paused)
         self._answers = Counter(
             "ingress_manager_answers", "Answers to Metacontroller, by HTTP status.", ["code"], registry=self._registry

@@ -326,10 +326,10 @@ def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
         return nullcontext()
 
     monkeypatch.setattr(carrying_out, "waiting", waiting)
-    settings.write_text("paused: true\n")
+    settings.write_text("namespaces: {team-a: {paused: true}}\n")
     cluster = Cluster("")
     refused = apply(cluster)
-    sentence = "the settings pause ingress-manager: end the pause first, or add --without-event"
+    sentence = "the settings pause team-a: end the pause first, or add --without-event"
     assert (refused.status, sentence in refused.err) == (2, True)
     cluster.calls.clear()
     ended = apply(cluster, "--without-event")
@@ -338,6 +338,9 @@ def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
     assert told == ["waiting 10 seconds, so that Metacontroller sees it"]
     printed = run("adopt", "team-a/hosts", "-f", "-", "--settings", settings, stdin=json.dumps(objects()))
     assert (printed.status, sentence in printed.err) == (0, True)
+    settings.write_text("namespaces: {team-b: {paused: true}}\n")
+    printed = run("adopt", "team-a/hosts", "-f", "-", "--settings", settings, stdin=json.dumps(objects()))
+    assert (printed.status, "pause" in printed.err) == (0, False)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_json_has_all_of_it() -> None:
                 "Ingress": {"all": 1, "ours": 1},
                 "HTTPRoute": {"all": 0, "ours": 0},
             },
-            "paused": False,
+            "paused": None,
             "unseen": [],
         },
     )
@@ -178,12 +178,12 @@ def test_a_name_that_cannot_be_one_is_told_and_is_in_no_command() -> None:
 
 def test_what_no_command_mends_has_none(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
-    settings.write_text("paused: true\n")
+    settings.write_text("namespaces: {team-a: {paused: true}}\n")
     options = ("--current-settings", settings, "-o")
     ended = audited(GOOD, options=(*options, "json"))
     assert [found["command"] for found in json.loads(ended.out)["findings"]] == [None]
-    assert json.loads(ended.out)["paused"] is True
-    assert "The settings pause ingress-manager: nothing changes until `paused` is false" in ended.err
+    assert json.loads(ended.out)["paused"] == "team-a"
+    assert "The settings pause team-a: nothing but what is forbidden changes there until" in ended.err
     assert audited(GOOD, options=(*options, "markdown")).out.endswith(" because of the pause |  |\n")
 
 
@@ -266,7 +266,7 @@ def test_settings_that_change_nothing_and_those_that_pause_are_told_of(tmp_path:
     assert ended == (
         0,
         "Nothing would change.\n",
-        "These settings pause ingress-manager: until `paused` is false, only what they forbid is removed.\n",
+        "These settings pause every namespace: until `paused` is false there, only what they forbid is removed.\n",
     )
 
 
@@ -375,8 +375,9 @@ def test_a_cluster_without_httproutes_has_none(tmp_path: Path, monkeypatch: pyte
     kubectl_that_answers(tmp_path, monkeypatch, answers, absent)
     ended = run("audit")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
-    gateway = "{name: web, namespace: infrastructure}"
-    routes = new_settings(tmp_path, f"defaults: {{outputs: [httproute], gateway: {gateway}}}\n")
+    routes = new_settings(
+        tmp_path, "defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n"
+    )
     ended = run("audit", "--current-settings", routes[1])
     assert ended.status == 1
     assert "Metacontroller doesn't look after HTTPRoutes" in ended.out

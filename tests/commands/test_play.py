@@ -118,10 +118,10 @@ def test_ingresses_and_httproutes_are_counted_by_their_kinds() -> None:
 
 def test_what_is_left_out_and_what_is_paused_is_told() -> None:
     others = "apiVersion: apps/v1\nkind: Deployment\n---\nkind: ConfigMap\n---\na: 1\n---\na: 2\n---\n"
-    result = play(f"{others}{GOOD}", "paused: true")
+    result = play(f"{others}{GOOD}", "paused: true\nnamespaces: {team-b: {paused: false}}\n")
     assert result.state == State.FINE
     assert result.notes == (
-        "The settings pause every namespace: nothing changes there until paused is false.",
+        "The settings pause every namespace but team-b: nothing changes there until paused is false.",
         'Only objects of v1/Service are looked at. 4 others skipped: "apps/v1/Deployment", "ConfigMap", "no kind".',
     )
     many = play(f"{GOOD}---\n" * (MOST_SERVICES + 1), "")
@@ -148,7 +148,7 @@ def test_of_very_many_mistakes_the_first_are_shown() -> None:
         ("no mapping", "# a\na\n", [0]),
         (
             "a value in a list of a namespace",
-            "namespaces:\n  a:\n    limits:\n      hosts:\n      - a\n      - B\n",
+            "namespaces:\n  team-a:\n    limits:\n      hosts:\n      - a\n      - B\n",
             [6],
         ),
         ("a key with dots", "limits:\n  copyAnnotations:\n    a.b/c: any\n    a.b/c.d: [any]\n", [4]),
@@ -413,8 +413,11 @@ def test_the_settings_of_a_file_or_of_a_configmap_are_there_at_first(
     for text in ("defaults: {class: internal}\n", "defaults: [\n"):
         path.write_text(text)
         assert run("play", "--port", "0", "--no-open", "--settings", path).status == 0
-    data = {"settings.yaml": "defaults: {class: public}\n"}
-    configmap: Object = {"apiVersion": "v1", "kind": "ConfigMap", "data": data}
+    configmap: Object = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "data": {"settings.yaml": "defaults: {class: public}\n"},
+    }
     path.write_text(as_yaml(configmap))
     monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(path))
     assert run("play", "--port", "0", "--no-open").status == 0

@@ -123,10 +123,10 @@ def test_the_settings_hold_from_a_file_or_the_environment(tmp_path: Path, monkey
 
 
 def test_settings_that_pause_are_told_of_and_the_ingress_is_shown_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("paused: true\n")
+    (tmp_path / "settings.yaml").write_text("namespaces: {team-a: {paused: true}}\n")
     ended = run("render", "-", "--settings", tmp_path / "settings.yaml", "-o", "name", stdin=GOOD)
     assert (ended.status, ended.out) == (0, "ingress.networking.k8s.io/shop\n")
-    assert "The settings pause every namespace: nothing changes there until `paused` is false" in ended.err
+    assert "The settings pause team-a: nothing changes there until `paused` is false." in ended.err
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,8 @@ def test_paused_is_answered_429_with_when_to_come_back_and_the_metrics_say_so(cl
     response = paused.post("/sync", data=OPTED_IN)
     assert shown(response) == (429, "text/plain; charset=utf-8", "ingress-manager is paused by its settings\n")
     assert 60 <= int(response.headers["Retry-After"]) <= 90
-    assert [samples(each)["ingress_manager_paused", ""] for each in (paused, client)] == [True, False]
+    in_one = client_of(Policy(namespaces={"team-b": NamespaceSettings(paused=True)}))
+    assert [samples(each)["ingress_manager_paused", ""] for each in (paused, in_one, client)] == [True, True, False]
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])

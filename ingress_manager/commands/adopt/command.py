@@ -1,6 +1,6 @@
 """`ingress-manager adopt`: the shell."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
@@ -13,6 +13,8 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.names import named, read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, SETTINGS, Source, with_source
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import listed
 
 RESOURCES = "services,ingresses"
 
@@ -57,8 +59,8 @@ def adopt(  # noqa: PLR0913 - each is an option
         raise click.UsageError("--apply works on the cluster, not on files")
     manifests, ingresses = read_named(source, INGRESSES, names, RESOURCES)
     policy = source.policy(guess=not apply)
-    if policy.paused and not without_event:
-        refuse_pause(apply=apply)
+    if not without_event:
+        refuse_pause(policy, {item.namespace for item in ingresses}, apply=apply)
     wrong = show(manifests.unreadable)
     adoptions = list(adoptions_of(manifests, ingresses, policy, accepted))
     for field in sorted({*accepted}.difference(*(adoption.changes for adoption in adoptions))):
@@ -77,9 +79,12 @@ def adopt(  # noqa: PLR0913 - each is an option
     context.exit(1 if wrong else 0)
 
 
-def refuse_pause(*, apply: bool) -> None:
+def refuse_pause(policy: Policy, namespaces: Iterable[str], *, apply: bool) -> None:
     """Say that no Event comes in a pause. Raises click.UsageError when it would be waited for now."""
-    sentence = "the settings pause ingress-manager: end the pause first, or add --without-event"
+    paused = [name for name in sorted(namespaces) if policy.paused_in(name)]
+    if not paused:
+        return
+    sentence = f"the settings pause {listed(paused)}: end the pause first, or add --without-event"
     if apply:
         raise click.UsageError(sentence)
     note(sentence)

@@ -77,7 +77,8 @@ class Audit:
     counts: dict[str, Count] = field(default_factory=dict)
     """How many objects of each kind were looked at."""
 
-    paused: bool = False
+    paused: str = ""
+    """What is paused, as a person would say it; "" for nothing."""
 
     options: Sequence[str] = ()
     """kubectl's options that say which cluster; every command has them."""
@@ -86,16 +87,15 @@ class Audit:
 def audit(items: Iterable[Item], policy: Policy, known: Known | None = None) -> Audit:
     """Return what needs a person among the items. Nothing is found for want of what could not be looked at."""
     # What a pause keeps from being done is found as if there were none: that is what somebody has to know.
-    view = look(items, policy.without_pause(), known)
-    return Auditor(view, paused=policy.paused).audit()
+    return Auditor(look(items, policy.without_pause(), known), policy).audit()
 
 
 class Auditor:
-    """Judges a view once."""
+    """Judges once a view in which nothing is paused; `policy` says what is."""
 
-    def __init__(self, view: View, *, paused: bool) -> None:
+    def __init__(self, view: View, policy: Policy) -> None:
         self._view = view
-        self._paused = paused
+        self._policy = policy
         self._desired_by = {
             key: service
             for service in view.services.values()
@@ -108,7 +108,7 @@ class Auditor:
         """Return all that is found."""
         order = {kind: number for number, kind in enumerate(FindingKind)}
         found = sorted(self._all(), key=lambda each: (order[each.kind], each.item.label, each.about))
-        return Audit(found, self._view.invalid, self._counts(), self._paused)
+        return Audit(found, self._view.invalid, self._counts(), self._policy.pauses)
 
     def _all(self) -> Iterator[Finding]:
         for service in self._view.services.values():
@@ -171,7 +171,7 @@ class Auditor:
             return
         if other is None:
             sentence = f"its {key[0]} {key[1]} isn't there"
-            yield Finding(FindingKind.MISSING, service.item, *self._undone(sentence))
+            yield Finding(FindingKind.MISSING, service.item, *self._undone(service.item, sentence))
         elif other.looks_ours and not self._belongs_to_a_service(other):
             return  # it is told of as detached
         elif is_being_deleted(other.item):
@@ -206,7 +206,7 @@ class Auditor:
             )
         else:
             if found:
-                yield Finding(FindingKind.DRIFTED, observed.item, *self._undone(listed(found)))
+                yield Finding(FindingKind.DRIFTED, observed.item, *self._undone(observed.item, listed(found)))
 
     # What nobody looks after.
 
@@ -290,9 +290,11 @@ class Auditor:
 
     # What all of them need.
 
-    def _undone(self, sentence: str) -> tuple[str, Command]:
+    def _undone(self, item: Item, sentence: str) -> tuple[str, Command]:
         """Return a sentence about what Metacontroller has not done, and the command that makes it do so."""
-        return (f"{sentence}, because of the pause", ()) if self._paused else (sentence, remedies.SYNC_ALL)
+        if self._policy.paused_in(item.namespace):
+            return f"{sentence}, because of the pause", ()
+        return sentence, remedies.SYNC_ALL
 
 
 def is_held(item: Item) -> bool:

@@ -91,8 +91,10 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
 def print_findings(source: Source, manifests: Manifests, known: Known, output: str, only: Collection[str]) -> int:
     """Print what needs a person; return how much that is."""
     policy = read_policy(source, known, "--current-settings")
-    if policy.paused:
-        note("The settings pause ingress-manager: nothing changes until `paused` is false, but for what is forbidden.")
+    if policy.pauses:
+        note(
+            f"The settings pause {policy.pauses}: nothing but what is forbidden changes there until `paused` is false."
+        )
     audited = audit_of(manifests.items, policy, known)
     audited.options = source.kubectl.options
     if only:
@@ -104,8 +106,8 @@ def print_findings(source: Source, manifests: Manifests, known: Known, output: s
 
 def print_plan(manifests: Manifests, known: Known, policy: Policy, output: str, only: Collection[str]) -> int:
     """Print what other settings would do; return how much would be removed."""
-    if policy.paused:
-        note("These settings pause ingress-manager: until `paused` is false, only what they forbid is removed.")
+    if policy.pauses:
+        note(f"These settings pause {policy.pauses}: until `paused` is false there, only what they forbid is removed.")
     would = preview(manifests.items, policy, known)
     removed = sum(each.effect is Effect.REMOVED for each in would.affected)
     if only:

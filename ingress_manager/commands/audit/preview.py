@@ -52,8 +52,8 @@ class Preview:
     invalid: list[Message] = field(default_factory=list)
     """Why an object can't be judged at all."""
 
-    paused: bool = False
-    """Whether these settings pause ingress-manager."""
+    paused: str = ""
+    """What these settings pause, as a person would say it; "" for nothing."""
 
     def by_namespace(self) -> dict[str, Counter[Effect]]:
         """Return how often each would happen in each namespace in which any would."""
@@ -74,7 +74,7 @@ def preview(items: Iterable[Item], policy: Policy, known: Known | None = None) -
         if affected.kind not in view.known.unknown
     ]
     found.sort(key=lambda each: (order[each.effect], each.namespace, each.about))
-    return Preview(found, view.invalid, policy.paused)
+    return Preview(found, view.invalid, policy.pauses)
 
 
 def of_service(view: View, service: ServiceView) -> Iterator[Affected]:

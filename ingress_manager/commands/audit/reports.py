@@ -35,7 +35,7 @@ def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint =
                 "findings": [_as_json(finding, _command(finding, audit)) for finding in audit.findings],
                 "kinds": _tally(audit),
                 "objects": audit.counts,
-                "paused": audit.paused,
+                "paused": audit.paused or None,
                 "unseen": list(unseen),
             }
         )
@@ -117,7 +117,7 @@ def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
                     namespace: {effect: counter[effect] for effect in Effect}
                     for namespace, counter in preview.by_namespace().items()
                 },
-                "paused": preview.paused,
+                "paused": preview.paused or None,
             }
         )
     elif form == "markdown":

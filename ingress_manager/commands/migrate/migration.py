@@ -63,7 +63,7 @@ def migrate(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -
 
     `options` are those of kubectl that say which cluster.
     """
-    policy = msgspec.structs.replace(policy, paused=False)
+    policy = policy.without_pause()
     migration = Migration(options=options)
     configs = Configs(manifests, migration)
     ingresses = {item.label: item for item in manifests.of_kind(INGRESSES)}
