@@ -57,7 +57,7 @@ def parse(text: str) -> Policy:
         fitting = fit({} if stated is None else stated, type_of(Policy), mismatches)
         written = load_text(text) if mismatches else None
     except YamlProblem as error:
-        raise SettingsError(Mistake(min(error.line, last), (), error.what)) from error
+        raise SettingsError(Mistake(min(error.line, last), (), one_line(error.what))) from error
     policy = msgspec.convert({} if fitting is LEFT_OUT else fitting, Policy)
     found = [told(each, stated, written) for each in mismatches]
     found += find_problems(policy)

@@ -145,6 +145,8 @@ def test_of_very_many_mistakes_the_first_are_shown() -> None:
         ("a wrong type", "defaults:\n  class: a\n  tls:\n    enabled: 1\n", [4]),
         ("no YAML", "paused: true\ndefaults: [\n", [3]),
         ("a key twice", "paused: true\npaused: false\n", [2]),
+        ("a key twice that can't be seen", '"\\a": true\n"\\a": false\n', [2]),
+        ("a break of lines that editors don't see", 'limits: "\u2028', [1]),
         ("no mapping", "# a\na\n", [0]),
         (
             "a value in a list of a namespace",
@@ -165,8 +167,10 @@ def test_a_mistake_in_the_settings_has_its_line(reason: str, settings: str, line
     result = play(GOOD, settings)
     assert (result.state, result.objects) == (State.SETTINGS, ())
     assert result.headline == "The settings are wrong: the hook would not start with them."
-    assert [mistake.sentence for mistake in result.mistakes] == [each.sentence for each in error.value.mistakes]
-    assert [mistake.line for mistake in result.mistakes] == lines, (reason, error.value.mistakes)
+    told = [(mistake.line, mistake.sentence) for mistake in result.mistakes]
+    assert told == [(each.line, each.sentence) for each in error.value.mistakes]
+    assert [line for line, _ in told] == lines, (reason, told)
+    assert all(sentence == one_line(sentence) for _, sentence in told)
 
 
 # The server.
