@@ -14,6 +14,7 @@ from ingress_manager.commands.play.command import play
 from ingress_manager.commands.printing.console import use_colour
 from ingress_manager.commands.release.command import release
 from ingress_manager.commands.render.command import render
+from ingress_manager.commands.settings.command import settings
 from ingress_manager.commands.uninstall_plan.command import uninstall_plan
 
 PLUGIN = "kubectl-ingress_manager"
@@ -34,6 +35,7 @@ def commands(context: click.Context) -> None:
       ingress-manager migrate --all-namespaces         from exposecontroller or Xposer
       ingress-manager adopt team-a/shop                a hand-written Ingress becomes ingress-manager's
       ingress-manager release team-a/shop              the way back
+      ingress-manager settings settings.yaml           whether the hook would start with them
       ingress-manager play                             see in a browser what becomes of what you type
     Completion in bash, also for zsh and fish:
       eval "$(_INGRESS_MANAGER_COMPLETE=bash_source ingress-manager)"
@@ -41,7 +43,7 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (adopt, audit, explain, migrate, play, release, render, uninstall_plan):
+for command in (adopt, audit, explain, migrate, play, release, render, settings, uninstall_plan):
     commands.add_command(command)
 
 

@@ -58,11 +58,9 @@ def test_every_command_is_named_in_the_order_of_the_alphabet_with_what_it_does()
 
 
 def test_the_shell_completes_commands_and_keys() -> None:
-    assert [item.value for item in complete(click.Context(main.commands), click.Option(["-x"]), "ingress/p")] == [
-        "ingress/profile",
+    assert [item.value for item in complete(click.Context(main.commands), click.Option(["-x"]), "ingress/pa")] == [
         "ingress/path",
         "ingress/path-type",
-        "ingress/port",
     ]
     typed = ("ingress-manager ex", "1", "explain"), ("ingress-manager explain host-", "2", "host-not-allowed")
     for words, number, wanted in typed:
@@ -135,10 +133,17 @@ def test_the_commands_start_without_what_serves_the_hook_and_without_rich() -> N
 
 
 def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
-    [hook] = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    assert set(hook) == {"id", "name", "description", "entry", "language", "types_or"}
-    assert (hook["id"], hook["language"]) == ("ingress-manager", "python")
+    hooks = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    needed, optional = {"id", "name", "description", "entry", "language"}, {"types_or", "files"}
+    assert all(needed <= set(hook) <= needed | optional for hook in hooks)
+    assert [(hook["id"], hook["language"]) for hook in hooks] == [
+        ("ingress-manager", "python"),
+        ("ingress-manager-settings", "python"),
+    ]
     (tmp_path / "bad.yaml").write_text(BAD)
+    hook, of_settings = hooks
+    assert started(*of_settings["entry"].split(), "docs/commands/examples/settings.yaml").returncode == 0
+    assert started(*of_settings["entry"].split(), str(tmp_path / "bad.yaml")).returncode == 1
     good = "tests/cases/http-true/service.yaml"
     # pre-commit splits the entry as a shell does, and puts the names of the files behind it.
     assert started(*hook["entry"].split(), good).returncode == 0

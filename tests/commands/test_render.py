@@ -201,12 +201,14 @@ def test_wrong_use_is_told_with_exit_status_2(
 
 
 def test_settings_that_cannot_be_used_are_wrong_use(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("limits:\n  hots: []\n")
-    ended = run("render", "-", "--settings", tmp_path / "settings.yaml", stdin=GOOD)
+    path = tmp_path / "settings.yaml"
+    path.write_text("hosts: []\npaused: 1\n")
+    ended = run("render", "-", "--settings", path, stdin=GOOD)
     assert (ended.status, ended.out) == (2, "")
-    assert (
-        f"settings file {tmp_path}/settings.yaml: line 2: limits.hots is not a setting; did you mean hosts?"
-        in ended.err
+    assert ended.err.endswith(
+        "Error: the settings can't be used:\n"
+        f"{path}:1: hosts is not a setting any more; it is limits.hosts\n"
+        f"{path}:2: paused: 1 must be true or false\n"
     )
 
 
@@ -263,6 +265,15 @@ def test_a_configmap_without_settings_states_the_defaults(tmp_path: Path, monkey
     empty = {"kind": "ConfigMap", "apiVersion": "v1"}
     kubectl_that_answers(tmp_path, monkeypatch, {**CLUSTER, "configmap/ingress-manager-settings-abc": empty})
     assert yaml.safe_load(run("render").out)["spec"]["ingressClassName"] == "nginx"
+
+
+def test_settings_of_a_cluster_that_cannot_be_used_are_told_by_their_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl_that_answers(tmp_path, monkeypatch, {**CLUSTER, **settings_on_a_cluster("\npaused: 1\n")})
+    ended = run("render")
+    sentence = "ConfigMap ingress-manager/ingress-manager-settings-abc:2: paused: 1 must be true or false\n"
+    assert (ended.status, ended.err.endswith(sentence)) == (2, True)
 
 
 def test_what_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from ingress_manager.commands.audit.audit import Audit, Finding
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
 from ingress_manager.commands.audit.preview import Affected, Preview
+from ingress_manager.commands.printing.messages import counted
 from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import shown
 from ingress_manager.core.text import one_line
@@ -95,12 +96,12 @@ def _summary(audit: Audit) -> str:
     """Return what was found in how much, in a line."""
     ours = {"Service": "to be exposed"}
     looked = [
-        f"{_many(count.all, kind)} ({count.ours:,} {ours.get(kind, 'made by ingress-manager')})"
+        f"{counted(count.all, kind)} ({count.ours:,} {ours.get(kind, 'made by ingress-manager')})"
         for kind, count in audit.counts.items()
         if count.all or kind == "Service"
     ]
     found = ", ".join(f"{count:,} {kind}" for kind, count in _tally(audit).items())
-    total = f"{_many(len(audit.findings), 'finding')} ({found})" if found else "Nothing was found"
+    total = f"{counted(len(audit.findings), 'finding')} ({found})" if found else "Nothing was found"
     return f"{total} in {', '.join(looked)}."
 
 
@@ -193,11 +194,6 @@ def _role_of(line: str) -> str:
 
 
 # What both need.
-
-
-def _many(count: int, thing: str) -> str:
-    plural = f"{thing}es" if thing.endswith("s") else f"{thing}s"
-    return f"{count:,} {thing if count == 1 else plural}"
 
 
 def _cell(text: str) -> str:

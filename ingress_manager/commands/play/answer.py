@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.printing.messages import Message, counted
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, read
@@ -117,10 +117,10 @@ def _decided(text: str, policy: Policy) -> Result:
 
 def _summary(services: int, mistakes: int, objects: list[Object]) -> tuple[State, str]:
     kinds = Counter(each["kind"] for each in objects)
-    found = " and ".join(_counted(count, kind) for kind, count in kinds.items())
+    found = " and ".join(counted(count, kind) for kind, count in kinds.items())
     if mistakes:
         rest = f" Beside that, it becomes {found}." if found else ""
-        return State.REFUSED, f"Refused: {_counted(mistakes, 'mistake')}.{rest}"
+        return State.REFUSED, f"Refused: {counted(mistakes, 'mistake')}.{rest}"
     if found:
         return State.FINE, f"Fine: it becomes {found}."
     missing = 'no Service here has the annotation ingress/http: "true"' if services else "there is no Service here"
@@ -140,14 +140,9 @@ def _notes(items: list[Item], policy: Policy, *, refused: bool) -> Iterator[str]
     others = [item.kind.strip("/") or "no kind" for item in items if item.kind != SERVICES]
     if others:
         kinds = listed(list(dict.fromkeys(others)), quoted)
-        yield f"Only objects of v1/Service are looked at. {_counted(len(others), 'other')} skipped: {kinds}."
+        yield f"Only objects of v1/Service are looked at. {counted(len(others), 'other')} skipped: {kinds}."
     if len(items) - len(others) > MOST_SERVICES:
         yield f"Only the first {MOST_SERVICES} Services are looked at. `ingress-manager render` takes any number."
-
-
-def _counted(count: int, thing: str) -> str:
-    plural = "es" if thing.endswith("s") else "s"
-    return f"{count} {thing}{'' if count == 1 else plural}"
 
 
 def _mistakes(messages: Iterable[Message]) -> Iterator[Mistake]:

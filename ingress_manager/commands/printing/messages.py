@@ -5,6 +5,12 @@ from dataclasses import dataclass
 from ingress_manager.core.text import one_line
 
 
+def counted(count: int, thing: str) -> str:
+    """Return how many there are, as people write it: 1,000 Ingresses."""
+    plural = "es" if thing.endswith("s") else "s"
+    return f"{count:,} {thing}{'' if count == 1 else plural}"
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One sentence about an object, or about a file that can't be read."""

@@ -15,9 +15,10 @@ from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.settings import (
     DEPLOYMENT,
     NAMESPACE,
+    SettingsText,
     configmap_of,
+    policy_of,
     policy_of_file,
-    policy_of_text,
     text_of,
 )
 from ingress_manager.core.policy import Policy
@@ -102,7 +103,7 @@ class Source:
             raise KubectlFailed(f"the Deployment {NAMESPACE}/{DEPLOYMENT} mounts no ConfigMap")
         configmap = self.kubectl.get_one(f"configmap/{name}", inside)
         note(f"With the settings of the ConfigMap {NAMESPACE}/{name}.")
-        return policy_of_text(text_of(configmap) or "", f"ConfigMap {NAMESPACE}/{name}")
+        return policy_of(SettingsText(text_of(configmap) or "", f"ConfigMap {NAMESPACE}/{name}"))
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:

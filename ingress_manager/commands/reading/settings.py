@@ -3,21 +3,28 @@
 kustomize ends its name with a hash of its content, so that only the Deployment says which one holds.
 """
 
+import re
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import msgspec
 
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item, read
 from ingress_manager.core import settings
 from ingress_manager.core.errors import Problem, SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.syntax import check_name
+from ingress_manager.core.text import one_line
 
 NAMESPACE = "ingress-manager"
 DEPLOYMENT = "ingress-manager"
 VOLUME = "settings"
 KEY = "settings.yaml"
+
+_BLOCK = re.compile(r": *\|[-+0-9]* *(#.*)?\r?$")
+"""The end of a line of YAML below which the lines of a text stand as they are."""
 
 
 class _ConfigMap(msgspec.Struct):
@@ -62,25 +69,61 @@ def text_of(configmap: Item) -> str | None:
     return text if isinstance(text, str) else None
 
 
+class SettingsText(NamedTuple):
+    """The text of settings, and where in a file it stands."""
+
+    text: str
+    file: str
+    """What a person calls the file, or the object that holds the text."""
+
+    before: int = 0
+    """How many lines of the file stand before it; without `has_lines`, the line on which all of it stands."""
+
+    has_lines: bool = True
+    """Whether its lines are lines of the file. Between quotes, in the manifest of a ConfigMap, they are not."""
+
+    def policy(self) -> Policy | list[Message]:
+        """Return what the text states, or a message for each thing that is wrong with it."""
+        try:
+            return settings.parse(self.text)
+        except SettingsError as error:
+            return [Message(each.sentence, self.file, self._line(each.line)) for each in error.mistakes]
+
+    def _line(self, line: int) -> int:
+        return self.before + (line or 1) if self.has_lines else self.before
+
+
+def settings_in(text: str, file: str) -> SettingsText:
+    """Return the settings in the text of a file: all of it, or the last in its manifests of ConfigMaps."""
+    found = SettingsText(text, file)
+    lines = text.split("\n")
+    for item in read(text, file).of_kind("v1/ConfigMap"):
+        if (inside := text_of(item)) is not None:
+            line = item.line("data", KEY)
+            found = SettingsText(inside, file, line, has_lines=bool(_BLOCK.search(lines[line - 1])))
+    return found
+
+
 def policy_of_file(path: str) -> Policy:
     """Return what a settings file states, or the settings in the manifest of a ConfigMap. Raises click.UsageError."""
-    return policy_of_text(text_of_file(path), f"settings file {path}")
+    return policy_of(_of_file(path))
+
+
+def policy_of(found: SettingsText) -> Policy:
+    """Return what a text states. Raises click.UsageError with all that is wrong with it."""
+    policy = found.policy()
+    if isinstance(policy, list):
+        raise click.UsageError("\n".join(["the settings can't be used:", *map(str, policy)]))
+    return policy
 
 
 def text_of_file(path: str) -> str:
     """Return the text of a settings file, or the one in the manifest of a ConfigMap. Raises click.UsageError."""
+    return _of_file(path).text
+
+
+def _of_file(path: str) -> SettingsText:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return settings_in(Path(path).read_text(encoding="utf-8"), one_line(path))
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"the settings file {path} can't be read: {error}") from error
-    for item in read(text, path).of_kind("v1/ConfigMap"):
-        text = text_of(item) or text
-    return text
-
-
-def policy_of_text(text: str, origin: str) -> Policy:
-    """Return the settings that a text states. Raises click.UsageError, which names their origin."""
-    try:
-        return settings.parse(text)
-    except SettingsError as error:
-        raise click.UsageError(f"{origin}: {error}") from error

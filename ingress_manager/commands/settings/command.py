@@ -1,0 +1,52 @@
+"""`ingress-manager settings`: the shell."""
+
+from typing import TextIO
+
+import click
+
+from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.printing.messages import counted
+from ingress_manager.commands.reading.settings import SettingsText, settings_in
+from ingress_manager.core.copying import ANY
+from ingress_manager.core.text import one_line
+
+
+@click.command(short_help="Check settings files, as the hook would read them.")
+@click.argument("files", metavar="FILE...", type=click.File(encoding="utf-8"), nargs=-1, required=True)
+@click.pass_context
+def settings(context: click.Context, files: tuple[TextIO, ...]) -> None:
+    """Check settings files, as the hook would read them: for CI and before a commit.
+
+    A FILE is YAML, the manifest of a ConfigMap that holds the settings, or - for standard input. All that is wrong is
+    told on standard error, as `file:line: sentence`.
+
+    Exit status: 0 when the hook would start with each of the files, 1 when it would not, 2 when one can't be read.
+
+    \b
+    Examples:
+      ingress-manager settings manifests/settings.yaml
+      kubectl get configmap NAME --namespace ingress-manager -o yaml | ingress-manager settings -
+    """  # noqa: D301 - \b keeps click from joining lines
+    wrong = sum([check(read_text(file)) for file in files])
+    context.exit(1 if wrong else 0)
+
+
+def read_text(file: TextIO) -> SettingsText:
+    """Return the settings in a file. Raises click.UsageError when it can't be read."""
+    name = "stdin" if file.name == "<stdin>" else one_line(file.name)
+    try:
+        return settings_in(file.read(), name)
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{name} can't be read: {error}") from error
+
+
+def check(found: SettingsText) -> int:
+    """Print what the settings are good for, or what is wrong with them; return how much that is."""
+    policy = found.policy()
+    if isinstance(policy, list):
+        return show(policy)
+    profiles, namespaces = counted(len(policy.profiles), "profile"), counted(len(policy.namespaces), "namespace")
+    click.echo(f"{found.file}: the hook would start with it: {profiles}, settings for {namespaces}")
+    if policy.limits.hosts == ANY:
+        note(f"{found.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")
+    return 0

@@ -1,0 +1,66 @@
+"""`ingress-manager settings`: whether the hook would start with a file, and each mistake with its line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands.commands import run
+
+GOOD = (
+    "limits: {hosts: ['*.{namespace}.example.com']}\n"
+    "profiles: {internal: {class: internal}}\n"
+    "namespaces: {team-a: {paused: true}, team-b: {}}\n"
+)
+BAD = "limits:\n  hosts:\n  - A\nhots: 1\n'': 1\n"
+MISTAKES = [(3, 'limits.hosts[0]: "A" must be lower case'), (4, "hots is not a setting"), (5, '"" is not a setting')]
+EVERY_HOST = "limits.hosts is any: a namespace without limits of its own may claim every host."
+
+
+def told(file: str, before: int = 0) -> str:
+    """Return what is printed about BAD, before which so many lines of the file stand."""
+    return "".join(f"{file}:{before + line}: {sentence}\n" for line, sentence in MISTAKES)
+
+
+def test_a_file_with_which_the_hook_would_start_is_told_in_a_line() -> None:
+    said = "stdin: the hook would start with it: 1 profile, settings for 2 namespaces\n"
+    assert run("settings", "-", stdin=GOOD) == (0, said, "")
+
+
+def test_every_mistake_is_told_with_its_line_and_the_other_files_are_checked_all_the_same(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text("")
+    bad.write_text(BAD)
+    out = f"{good}: the hook would start with it: 0 profiles, settings for 0 namespaces\n"
+    assert run("settings", bad, good) == (1, out, f"{told(str(bad))}{good}: {EVERY_HOST}\n")
+
+
+def test_a_text_that_is_wrong_as_a_whole_is_told_at_its_first_line() -> None:
+    assert run("settings", "-", stdin="a") == (1, "", 'stdin:1: the settings: "a" must be a mapping\n')
+
+
+def test_a_limit_of_hosts_that_is_lifted_on_purpose_for_a_namespace_is_not_told() -> None:
+    lifted = "limits: {hosts: [a.example.com]}\nnamespaces: {team-a: {limits: {hosts: any}}}\n"
+    assert run("settings", "-", stdin=lifted).err == ""
+
+
+@pytest.mark.parametrize("head", ["settings.yaml: |", "settings.yaml: |-  # the hook's"])
+def test_in_the_manifest_of_a_configmap_the_lines_are_those_of_the_file(head: str) -> None:
+    inside = "".join(f"    {line}\n" for line in BAD.splitlines())
+    manifest = f"apiVersion: v1\nkind: Secret\n---\napiVersion: v1\nkind: ConfigMap\ndata:\n  {head}\n{inside}"
+    assert run("settings", "-", stdin=manifest) == (1, "", told("stdin", before=7))
+
+
+def test_what_stands_between_quotes_is_told_at_the_line_where_it_begins() -> None:
+    configmap = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": BAD}}
+    said = "".join(f"stdin:6: {sentence}\n" for _, sentence in MISTAKES)
+    assert run("settings", "-", stdin=f"\n{json.dumps(configmap, indent=1)}\n").err == said
+
+
+@pytest.mark.parametrize(("content", "sentence"), [(None, "No such file or directory"), (b"\xff", "can't be read: ")])
+def test_a_file_that_cannot_be_read_is_wrong_use(tmp_path: Path, content: bytes | None, sentence: str) -> None:
+    path = tmp_path / "settings.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    ended = run("settings", path)
+    assert (ended.status, ended.out, sentence in ended.err) == (2, "", True)
