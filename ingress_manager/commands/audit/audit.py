@@ -33,7 +33,7 @@ from ingress_manager.core.annotations import read
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.observed import LAST_APPLIED
-from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.policy import NOTHING_STATED, Policy, in_namespace
 from ingress_manager.core.text import listed
 
 PLACEHOLDER = Policy().defaults.host
@@ -243,7 +243,8 @@ class Auditor:
         """Return the Service that asks for an object, or that would have it if it were not refused."""
         if found := self._desired_by.get(each.key):
             return found
-        namesake = self._view.services.get(each.item.label)
+        # No Service's name has a dot: what is behind it tells one of its HTTPRoutes from the others.
+        namesake = self._view.services.get(each.item.label.partition(".")[0])
         return namesake if namesake and namesake.is_exposed else None
 
     # What two have.
@@ -316,9 +317,10 @@ def has_placeholder(service: ServiceView, policy: Policy) -> bool:
     if stated is None or stated.hosts is not None or all(route.host is not None for route in stated.routes):
         return False
     # What a namespace or a profile says was meant, whatever it is.
-    hostless = msgspec.structs.replace(policy, defaults=msgspec.structs.replace(policy.defaults, host=""))
-    general = in_namespace(hostless, service.item.namespace, stated.profile).host == ""
-    return general and policy.defaults.host == PLACEHOLDER
+    namespace = service.item.namespace
+    profile = in_namespace(policy, namespace, stated.profile).profile
+    nearer = (policy.namespaces.get(namespace, NOTHING_STATED).defaults, policy.profiles.get(profile or ""))
+    return policy.defaults.host == PLACEHOLDER and not any(each and each.host for each in nearer)
 
 
 def called(item: Item) -> str:

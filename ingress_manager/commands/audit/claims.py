@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
 from ingress_manager.commands.view.look import ObjectView
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.exposure import as_prefix, location
@@ -69,7 +69,10 @@ class UpstreamCollision:
 
 
 def claimed_twice(objects: Iterable[ObjectView]) -> Iterator[ClaimedTwice]:
-    """Yield what is claimed twice: each younger object once with each older one that has claimed the same first."""
+    """Yield what is claimed twice: each younger object once with each older one that has claimed the same first.
+
+    Two redirects to https don't take anything from each other: what they lead to is told.
+    """
     by_claim: dict[Claim, list[ObjectView]] = {}
     for each in objects:
         for claim in dict.fromkeys(claims_of(each)):
@@ -78,6 +81,8 @@ def claimed_twice(objects: Iterable[ObjectView]) -> Iterator[ClaimedTwice]:
     for claim, claimants in by_claim.items():
         older, *others = sorted(claimants, key=lambda each: each.born)
         for younger in others:
+            if is_redirect(older) and is_redirect(younger):
+                continue
             both = found.setdefault(
                 (younger.kind, younger.item.label, older.item.label), ClaimedTwice(younger, older, [])
             )
@@ -126,6 +131,12 @@ def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
                 yield Claim(among, host, path.value, is_exact=True)
             elif path.type == "PathPrefix":
                 yield Claim(among, host, as_prefix(path.value), is_exact=False)
+
+
+def is_redirect(each: ObjectView) -> bool:
+    """Return whether an object is an HTTPRoute that leads to no backend."""
+    rules = each.item.object["spec"].get("rules") or ()
+    return each.kind == HTTPROUTE and bool(rules) and not any(rule.get("backendRefs") for rule in rules)
 
 
 def names_of(each: ObjectView) -> Iterator[tuple[Name, str]]:

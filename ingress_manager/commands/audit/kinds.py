@@ -107,8 +107,9 @@ KINDS = {
     ),
     FindingKind.PLACEHOLDER_HOST: Row(
         Severity.WARNING,
-        "The host is example.com, which the setting `host` has until somebody changes it: nobody reaches the Service.",
-        "State ingress/host. Or the administrator states the setting host, for example with {service}.",
+        "The host is example.com, which the setting defaults.host has until somebody changes it. Nobody reaches the "
+        "Service.",
+        "State ingress/host. Or the administrator states the setting defaults.host, for example with {service}.",
     ),
 }
 """What each kind means, in the order in which findings are reported."""

@@ -8,7 +8,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.look import ObjectView, ServiceView
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.core.annotations import HTTP, KEYS, PREFIX
+from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.observed import DECORATOR
@@ -26,6 +26,7 @@ TAKEN_OFF = {
     Reason.ANNOTATION_NOT_ALLOWED,
     Reason.CLASS_NOT_ALLOWED,
     Reason.CONTRADICTION,
+    Reason.NOT_IN_INGRESS,
 }
 """Reasons for which the annotation can go; for others it needs another value."""
 
@@ -88,6 +89,11 @@ def _correction(item: Item, problem: Problem) -> dict[str, str]:
         return {key: f"{key}-"} | ({near: f"{near}={value}"} if meant else {})
     if problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-secret":
         return {key: f"{key}-", "ingress/tls": "ingress/tls=true"}
+    if key == PROFILE:
+        # Without it the Service would be served by another entrance, perhaps one for everybody.
+        return {key: f"{key}=VALUE"}
+    if problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-redirect":
+        return {key: f"{key}=false"}
     if problem.reason in TAKEN_OFF or (problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/class"):
         return {key: f"{key}-"}
     return {key: f"{key}=VALUE"}

@@ -7,7 +7,8 @@ DecoratorController and the object's controller is the parent. The label is for 
 from typing import Any
 
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.core.copying import ADDED, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
+from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.copying import ADDED, COPIED_LABELS, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 
@@ -76,7 +77,7 @@ def patch_to_disown(item: Item) -> dict[str, Any]:
 
     All at once: an admission policy denies a change that takes the owner and leaves the annotation.
     """
-    ours = (DECORATOR, LAST_APPLIED, NOT_COPIED, ADDED)
+    ours = (DECORATOR, LAST_APPLIED, NOT_COPIED, ADDED, COPIED_LABELS, PROFILE)
     kept = [owner for owner in owners(item) if owner != controller_of(item)]
     metadata: dict[str, Any] = {"resourceVersion": item.metadata.get("resourceVersion")}
     if is_labelled(item):
