@@ -28,6 +28,7 @@ from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.core.annotations import Route, read
+from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.settings import parse
@@ -77,7 +78,7 @@ def test_what_ingress_manager_makes_it_can_adopt(case: Path) -> None:
     shop = yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8"))
     stated = shop["metadata"].get("annotations") or {}
     shop["metadata"]["annotations"] = {key: value for key, value in stated.items() if not key.startswith("ingress/")}
-    made["metadata"].pop("labels")
+    del made["metadata"]["labels"][MANAGED_BY_LABEL]
     settings = case / "settings.yaml"
     policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
     ingress = Item(made, Origin("", "default"))

@@ -21,6 +21,7 @@ from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import routes_to, services_of
 from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, owners, patch_to_own
 from ingress_manager.commands.view.typed import as_service, as_spec
+from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
@@ -81,15 +82,17 @@ def adoption_of(
     spec = as_spec(item)
     if isinstance(spec, list):
         raise _NotAdopted(*spec)
-    if not in_namespace(policy, item.namespace).makes_ingresses:
-        raise _NotAdopted(about(item, "the settings give the Services of this namespace no Ingress: see outputs"))
+    here = in_namespace(policy, item.namespace, service.annotations.get(PROFILE) if service else None)
+    if not here.makes_ingresses:
+        whose = f"of the profile {here.profile}" if here.profile else "of this namespace"
+        raise _NotAdopted(about(item, f"the settings give the Services {whose} no Ingress: see outputs"))
     refuse_other_backends(item, spec, services, policy)
     if service is None:
         raise _NotAdopted(about(item, f"there is no Service {item.label}, so there is nothing to annotate"))
     typed = as_service(service)
     if isinstance(typed, list):
         raise _NotAdopted(*typed)
-    asked = annotated_for(spec, item.annotations, typed, policy)
+    asked = annotated_for(item, spec, typed, policy)
     refuse_what_cannot_be_said(item, asked, accepted)
     if wrong := list(unseen(service, asked.annotations)):
         raise _NotAdopted(*wrong, changes=[change.field for change in asked.changes])
@@ -180,7 +183,8 @@ def given(item: Item, service: Item, asked: Annotated) -> dict[str, Any]:
     change: dict[str, Any] = {"metadata": patch_to_own(item, service)}
     if asked.changes and asked.ingress:
         before, after = item.object["spec"], asked.ingress["spec"]
-        change["metadata"]["annotations"] |= asked.ingress["metadata"].get("annotations", {})
+        for field in ("annotations", "labels"):
+            change["metadata"][field] |= asked.ingress["metadata"].get(field, {})
         if spec := {key: after.get(key) for key in before | after if before.get(key) != after.get(key)}:
             change["spec"] = spec
     return change

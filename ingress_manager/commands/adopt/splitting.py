@@ -50,9 +50,11 @@ def own_ingress(name: str, item: Item, spec: IngressSpec, services: Mapping[str,
         return Step(notes=[f"There is no Service {name} that could be annotated."])
     if len(routes_to(name, spec)) < len(list(spec.paths())):
         return Step(notes=[f"A rule without a host leads to Service {name}, and no annotation can ask for that."])
-    asked = annotated_for(spec, item.annotations, service, policy)
+    asked = annotated_for(item, spec, service, policy)
     if asked.refused:
         return Step(notes=[f"Service {name} can't have one: {asked.refused.line()}"])
+    if asked.ingress is None:
+        return Step(notes=[f"Service {name} has a profile by which it gets no Ingress: see outputs."])
     if wrong := list(unseen(found, asked.annotations)):
         return Step(notes=[f"Service {name} can't be annotated by a command: {wrong[0].sentence}"])
     left = left_behind(item.annotations, asked)

@@ -8,6 +8,7 @@ import msgspec
 
 from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.annotating.changes import Change, changes
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import routes_to, tls_of
 from ingress_manager.core.annotations import PREFIX, PROFILE, read
 from ingress_manager.core.copying import CONTROLLER_PREFIXES, OLD_CLASS, check_copied
@@ -44,10 +45,10 @@ class Annotated:
         return refusal_of(self.decision)
 
 
-def annotated_for(spec: IngressSpec, annotations: Mapping[str, str], service: Service, policy: Policy) -> Annotated:
+def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Policy) -> Annotated:
     """Return how the Service asks for what an Ingress says, as far as annotations can say it.
 
-    `spec` and `annotations` are the Ingress's. When what the Service asks for already is the same, it stays.
+    `spec` is the Ingress's, or a part of it. When what the Service asks for already is the same, it stays.
     """
     present = service.metadata.annotations or {}
     profile = present.get(PROFILE)
@@ -58,15 +59,15 @@ def annotated_for(spec: IngressSpec, annotations: Mapping[str, str], service: Se
         for route in routes_to(service.metadata.name, spec)
     ]
     tls, secret = tls_of([route.host for route in routes if route.host], spec)
-    ingress_class = spec.ingress_class_name or annotations.get(OLD_CLASS)
+    ingress_class = spec.ingress_class_name or item.annotations.get(OLD_CLASS)
     asking = annotations_for(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)
-    if profile is not None:
-        asking[PROFILE] = profile
+    # An Ingress doesn't say these.
+    asking |= {key: present[key] for key in (PROFILE, "ingress/tls-redirect") if key in present}
 
-    also = changes_to(present, dict(copied(annotations, here)))
+    also = changes_to(present, dict(copied(item.annotations, here)))
     off: dict[str, str | None] = {key: None for key in present if key.startswith(PREFIX) and key not in asking}
-    anew = annotated_with(spec, annotations, service, policy, {**changes_to(present, asking), **off, **also})
-    as_it_is = annotated_with(spec, annotations, service, policy, also)
+    anew = annotated_with(item, spec, service, policy, {**changes_to(present, asking), **off, **also})
+    as_it_is = annotated_with(item, spec, service, policy, also)
     suffices = read(present) and not as_it_is.refused and len(as_it_is.changes) <= len(anew.changes)
     return as_it_is if suffices else anew
 
@@ -77,7 +78,7 @@ def changes_to(present: Mapping[str, str], asking: Mapping[str, str]) -> dict[st
 
 
 def annotated_with(
-    spec: IngressSpec, annotations: Mapping[str, str], service: Service, policy: Policy, change: dict[str, str | None]
+    item: Item, spec: IngressSpec, service: Service, policy: Policy, change: dict[str, str | None]
 ) -> Annotated:
     """Return what becomes of a Service whose annotations are changed."""
     merged: dict[str, Any] = {**(service.metadata.annotations or {}), **change}
@@ -86,7 +87,7 @@ def annotated_with(
     found = Annotated(change, decide(msgspec.structs.replace(service, metadata=metadata), NOTHING, policy))
     if found.ingress is None:
         return found
-    return Annotated(change, found.decision, tuple(changes(service, spec, annotations, found.ingress)))
+    return Annotated(change, found.decision, tuple(changes(service, spec, item, found.ingress)))
 
 
 def left_behind(annotations: Mapping[str, str], annotated: Annotated) -> list[str]:

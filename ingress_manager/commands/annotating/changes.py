@@ -1,13 +1,15 @@
 """Changes: what of an Ingress annotations can't say, field by field, with what would become of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from ingress_manager.commands.annotating.annotations import number_of
-from ingress_manager.core.copying import ADDED, NOT_COPIED, OLD_CLASS
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.core.annotations import PREFIX
+from ingress_manager.core.copying import MANAGED_BY_LABEL, OLD_CLASS
 from ingress_manager.core.kubernetes import Backend, IngressPath, IngressRule, IngressSpec, IngressTls, Object, Service
 from ingress_manager.core.text import quoted
 
@@ -23,12 +25,10 @@ class Change:
     """What it is, and what it would become."""
 
 
-def changes(
-    service: Service, observed: IngressSpec, annotations: Mapping[str, str], desired: Object
-) -> Iterator[Change]:
+def changes(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
     """Yield what is different in the Ingress that ingress-manager makes, `desired`, from the one that is `observed`.
 
-    `annotations` are those of the one that is observed. Those that `desired` lacks stay as they are.
+    `item` is the one that is observed. Those of its annotations and labels that `desired` lacks stay as they are.
     """
     spec = msgspec.convert(desired["spec"], IngressSpec)
     if observed.default_backend:
@@ -37,7 +37,7 @@ def changes(
             f"{_backend(observed.default_backend)} would get no more requests for hosts and paths that no rule names",
         )
     if observed.ingress_class_name != spec.ingress_class_name:
-        old = annotations.get(OLD_CLASS)
+        old = item.annotations.get(OLD_CLASS)
         remark = f", as its annotation {OLD_CLASS} says; there has to be an IngressClass of that name" if old else ""
         before, after = observed.ingress_class_name, spec.ingress_class_name
         yield _change("spec.ingressClassName", _text(before), _text(after), remark=remark if old == after else "")
@@ -45,8 +45,11 @@ def changes(
         yield _change("spec.tls", _tls(observed.tls), _tls(spec.tls))
     yield from _rules(service, observed, spec)
     for key, value in desired["metadata"].get("annotations", {}).items():
-        if key not in {ADDED, NOT_COPIED} and annotations.get(key) != value:
-            yield _change(f"metadata.annotations.{key}", _text(annotations.get(key)), quoted(value))
+        if not key.startswith(PREFIX) and item.annotations.get(key) != value:
+            yield _change(f"metadata.annotations.{key}", _text(item.annotations.get(key)), quoted(value))
+    for key, value in desired["metadata"]["labels"].items():
+        if key != MANAGED_BY_LABEL and item.labels.get(key) != value:
+            yield _change(f"metadata.labels.{key}", _text(item.labels.get(key)), quoted(value))
 
 
 def _rules(service: Service, observed: IngressSpec, desired: IngressSpec) -> Iterator[Change]:

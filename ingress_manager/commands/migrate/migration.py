@@ -24,7 +24,7 @@ from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.commands.view.ingresses import routes_to
 from ingress_manager.commands.view.typed import as_service, as_spec
-from ingress_manager.core.annotations import Route
+from ingress_manager.core.annotations import PROFILE, Route
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.decide import decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Service
@@ -107,7 +107,7 @@ def _migrate(item: Item, exposed: Exposed, policy: Policy, ingresses: Mapping[st
     if exposed.host is None:
         migration.messages.append(about(item, UNKNOWN_HOST.format(exposed.controller.lower())))
         return False
-    here = in_namespace(policy, item.namespace)
+    here = in_namespace(policy, item.namespace, item.annotations.get(PROFILE))
     annotations = annotations_for(
         service,
         [Route(exposed.host, exposed.path, None, None if exposed.port is None else str(exposed.port))],
@@ -146,7 +146,7 @@ def adopting(ingress: Item, service: Service, policy: Policy) -> Step:
     spec = as_spec(ingress)
     changes: tuple[Change, ...] = ()
     if isinstance(spec, IngressSpec) and routes_to(ingress.name, spec):
-        changes = annotated_for(spec, ingress.annotations, service, policy).changes
+        changes = annotated_for(ingress, spec, service, policy).changes
     accepted = [f"--accept-changes={field}" for field in dict.fromkeys(change.field for change in changes)]
     command = ("ingress-manager", "adopt", ingress.label, *accepted, "--apply")
     return Step(command, notes=[f"{change.field}: {change.sentence}" for change in changes])
