@@ -112,7 +112,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
         problems.extend(contradicting)
     if stated.profile is not None and policy.profile is None:
         problems.add(no_profile(stated.profile, policy))
-    if any(problem.annotation == PROFILE for problem in problems.kept):
+    if problems.kept and any(problem.annotation == PROFILE for problem in problems.kept):
         # What the annotations lead to depends on the profile.
         raise Refused(422, problems.kept, more=problems.more)
     ingress_class = choose_class(stated, policy, problems)
@@ -176,10 +176,11 @@ def no_profile(name: str, policy: NamespacePolicy) -> Problem:
 
 def choose_class(stated: Stated, policy: NamespacePolicy, problems: Problems) -> str | None:
     """Return the IngressClass. Adds a problem when the policy doesn't allow it."""
-    chosen, origin, annotation = stated.ingress_class, "ingress/class:", "ingress/class"
-    if chosen is None:
-        chosen, origin, annotation = policy.ingress_class, f"the class of the profile {policy.profile}", PROFILE
+    chosen = policy.ingress_class if stated.ingress_class is None else stated.ingress_class
     if not policy.allows_class(chosen):
+        origin, annotation = "ingress/class:", "ingress/class"
+        if stated.ingress_class is None:
+            origin, annotation = f"the class of the profile {policy.profile}", PROFILE
         problems.add(refusals.class_not_allowed(origin, annotation, chosen, policy.namespace, policy.classes or ()))
     return chosen
 
