@@ -1,7 +1,8 @@
 """docs/settings.md: what each of its examples makes of Services is seen on a real API server."""
 
+import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def cluster_of_the_page(serving: DevCluster) -> Iterator[DevCluster]:
     serving.restart_hook(SERVING_SETTINGS)
     for name in names:
         serving.api.delete(NAMESPACES, name)
-    wait_for(lambda: not any(serving.api.get(NAMESPACES, name) for name in names), PATIENCE, what="no namespace")
+    wait_for(lambda: not any(serving.api.get(NAMESPACES, name) for name in names), 60, what="no namespace")
 
 
 def test_every_example_has_a_row() -> None:
@@ -43,16 +44,15 @@ def test_an_example_makes_of_services_what_its_row_says(
     example: str, row: dict[str, Any], cluster_of_the_page: DevCluster
 ) -> None:
     cluster_of_the_page.restart_hook(yaml.safe_load(example))
-    services = [Published(cluster_of_the_page.api, *key.split("/"), row) for key, row in row["services"].items()]
-    for service in services:
-        service.create()
-    for service in services:
-        service.wait()
-    # Services are synced in the order of their events: those that get nothing had their turn before the others.
-    for service in services:
-        if not service.row.get("made"):
-            assert service.made() == []
-        service.delete()
+    services = [Published(cluster_of_the_page.api, key, stated) for key, stated in row["services"].items()]
+    with contextlib.ExitStack() as exits:
+        for service in services:
+            service.create()
+            exits.callback(service.delete)
+        for service in services:
+            service.wait()
+        # Services are synced in the order of their events: those that get nothing had their turn before the others.
+        assert not any(service.made() for service in services if not service.row.get("made"))
 
 
 @dataclass
@@ -60,9 +60,14 @@ class Published:
     """A Service of a row."""
 
     api: Api
-    namespace: str
-    name: str
+    key: str
+    """Its namespace, a slash and its name."""
     row: dict[str, Any]
+    namespace: str = field(init=False)
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.namespace, _, self.name = self.key.partition("/")
 
     def create(self) -> None:
         """Create it."""
@@ -76,7 +81,7 @@ class Published:
         if wanted is None:
             stage.until_event(self.name, self.row["refused"])
         elif wanted:
-            stage.until(f"{self.namespace}/{self.name}: {wanted}", lambda: holds(self.made(), wanted))
+            stage.until(f"{self.key}: {wanted}", lambda: holds(self.made(), wanted))
 
     def made(self) -> list[Object]:
         """Return all that is made for it, in the order of kinds and names."""
