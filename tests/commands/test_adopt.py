@@ -27,7 +27,7 @@ from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
-from ingress_manager.core.annotations import Route, read
+from ingress_manager.core.annotations import PREFIX, PROFILE, Route, read
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import Policy, in_namespace
@@ -71,13 +71,15 @@ def test_an_adopted_ingress_keeps_its_spec_but_for_what_is_accepted(case: Path) 
 
 @pytest.mark.parametrize("case", cases.cases_in(cases.CASES), ids=lambda path: path.name)
 def test_what_ingress_manager_makes_it_can_adopt(case: Path) -> None:
-    """Each Ingress of tests/cases, as if a person had written it, for a Service that asks for nothing yet."""
+    """Each Ingress of tests/cases, as if a person had written it, for a Service that has at most a profile yet."""
     made = cases.stated(case).get(cases.INGRESS)
     if not made:
         return
     shop = yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8"))
     stated = shop["metadata"].get("annotations") or {}
-    shop["metadata"]["annotations"] = {key: value for key, value in stated.items() if not key.startswith("ingress/")}
+    shop["metadata"]["annotations"] = {
+        key: value for key, value in stated.items() if key == PROFILE or not key.startswith(PREFIX)
+    }
     del made["metadata"]["labels"][MANAGED_BY_LABEL]
     settings = case / "settings.yaml"
     policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
