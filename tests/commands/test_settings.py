@@ -47,7 +47,7 @@ def test_a_limit_of_hosts_that_is_lifted_on_purpose_for_a_namespace_is_not_told(
 @pytest.mark.parametrize("head", ["settings.yaml: |", "settings.yaml: |-  # the hook's"])
 def test_in_the_manifest_of_a_configmap_the_lines_are_those_of_the_file(head: str) -> None:
     inside = "".join(f"    {line}\n" for line in BAD.splitlines())
-    manifest = f"apiVersion: v1\nkind: Secret\n---\napiVersion: v1\nkind: ConfigMap\ndata:\n  {head}\n{inside}"
+    manifest = f"apiVersion: v1\nkind: ConfigMap\n---\napiVersion: v1\nkind: ConfigMap\ndata:\n  {head}\n{inside}"
     assert run("settings", "-", stdin=manifest) == (1, "", told("stdin", before=7))
 
 
