@@ -16,7 +16,7 @@ from hooks.sync import answer
 from ingress_manager.commands.main import commands
 from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.policy import Defaults, Gateway, Limits, Policy
+from ingress_manager.core.policy import Defaults, Gateway, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
 from tools import docs, markdown, routing
 
@@ -97,6 +97,16 @@ def test_the_event_of_a_missing_folder_is_the_one_on_the_page() -> None:
             {
                 "defaults": Defaults(
                     outputs=("httproute",), gateway=Gateway(name="web", namespace="infrastructure", https=None)
+                )
+            },
+        ),
+        (
+            {"ingress/tls-redirect": "true"},
+            {
+                "defaults": Defaults(
+                    outputs=("httproute",),
+                    tls=Tls(enabled=True),
+                    gateway=Gateway(name="web", namespace="infrastructure", http=None),
                 )
             },
         ),
