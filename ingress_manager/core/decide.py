@@ -1,6 +1,7 @@
 """The decision: what should exist for a Service. The whole flow on one page, without any I/O."""
 
 from collections.abc import Collection, Mapping
+from functools import cache, partial
 from zlib import crc32
 
 import msgspec
@@ -89,15 +90,15 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     here = in_namespace(policy, namespace, stated.profile if stated else None)
     if stated is None or here.paused:
         # A Service that has opted out, too, keeps what it has until the pause ends.
-        return unchanged(service, attachments, here, pause(service))
+        return unchanged(service, attachments, policy, pause(service))
     try:
         objects = desired_objects(service, stated, observed, here)
         text = as_json(objects)
     except Refused as refused:
-        return unchanged(service, attachments, here, without_frames(refused))
+        return unchanged(service, attachments, policy, without_frames(refused))
     if attachments:
         desired = {key_of(each): each for each in objects}
-        if forbidden := judge(service, not_judged_yet(attachments, desired), here):
+        if forbidden := judge(service, not_judged_yet(attachments, desired), policy):
             # An update in place could be denied, by the admission of others, and leave what is forbidden where it is. A
             # delete can't: a Service's owner has no say in it. What is allowed now is made by the sync that it causes.
             kept = tuple([each for key, each in desired.items() if key not in forbidden])
@@ -128,7 +129,7 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
 
 
 def unchanged(
-    service: Service, attachments: Mapping[Key, Attachment], policy: NamespacePolicy, refused: Refused
+    service: Service, attachments: Mapping[Key, Attachment], policy: Policy, refused: Refused
 ) -> Unchanged | Purged:
     """Return the decision to change nothing; or to remove those of the objects that the policy forbids.
 
@@ -153,12 +154,14 @@ def not_judged_yet(attachments: Mapping[Key, Attachment], desired: Mapping[Key, 
     }
 
 
-def judge(service: Service, attachments: Mapping[Key, Attachment], policy: NamespacePolicy) -> dict[Key, Problem]:
+def judge(service: Service, attachments: Mapping[Key, Attachment], policy: Policy) -> dict[Key, Problem]:
     """Return which of the objects may not stay, and why."""
+    # Each is judged by the profile that it has. A Service that takes another one is given what that adds in place.
+    with_profile = cache(partial(in_namespace, policy, service.metadata.namespace))
     forbidden = {}
     for key, each in attachments.items():
         try:
-            check_observed(service, each, policy)
+            check_observed(service, each, with_profile)
         except Problem as problem:
             forbidden[key] = without_frames(problem)
     return forbidden

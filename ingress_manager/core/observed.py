@@ -8,6 +8,7 @@ Judged is what the hook once answered with, by Metacontroller's record of it. Wh
 an ingress controller, cert-manager, or a person who may edit Ingresses, and is not held by these settings.
 """
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
@@ -39,11 +40,13 @@ _ingresses, _httproutes = msgspec.json.Decoder(Ingress), msgspec.json.Decoder(HT
 _records = msgspec.json.Decoder(Record)
 
 
-def check_observed(service: Service, observed: Attachment, policy: NamespacePolicy) -> None:
+def check_observed(
+    service: Service, observed: Attachment, with_profile: Callable[[str | None], NamespacePolicy]
+) -> None:
     """Raise Problem when `observed`, which was made for `service`, may not stay.
 
     Judged is its record. Where somebody has made that unreadable, it is the object itself, but for its annotations and
-    labels.
+    labels. `with_profile` returns what holds with a profile.
     """
     if service.spec.type == "ExternalName":
         raise refusals.external_name()
@@ -53,11 +56,13 @@ def check_observed(service: Service, observed: Attachment, policy: NamespacePoli
         recorded = records.decode((observed.metadata.annotations or {}).get(LAST_APPLIED, ""))
     except (msgspec.DecodeError, RecursionError):
         # Somebody has edited the record. Which annotations and labels were copied can't be known.
-        recorded = observed
+        recorded, policy = observed, with_profile(None)
     else:
+        profile = (recorded.metadata.annotations or {}).get(PROFILE)
+        policy = with_profile(profile)
+        check_profile(profile, policy)
         check_annotations(recorded, observed, policy)
         check_labels(recorded, observed, policy)
-        check_profile(recorded, policy)
     for host in recorded.hosts():
         if not policy.allows_host(host):
             raise refusals.host_not_allowed("its host", "", [host], policy.namespace, policy.hosts or ())
@@ -153,8 +158,7 @@ def check_labels(recorded: Attachment, observed: Attachment, policy: NamespacePo
                 raise refusals.label_not_copied(key)
 
 
-def check_profile(recorded: Attachment, policy: NamespacePolicy) -> None:
+def check_profile(profile: str | None, policy: NamespacePolicy) -> None:
     """Raise Problem when the policy doesn't allow the profile by which an object was made."""
-    profile = (recorded.metadata.annotations or {}).get(PROFILE)
     if profile is not None and not policy.allows_profile(profile):
         raise refusals.profile_not_allowed("its profile", "", profile, policy.namespace, policy.usable_profiles())

@@ -35,9 +35,12 @@ def attachments(answer: Answer) -> list[Object]:
     return made
 
 
-def made(annotations: dict[str, str], settings: Object | None = None) -> list[Object]:
-    """Return what is observed once a Service with these annotations has got it, under these settings."""
+def made(
+    annotations: dict[str, str], settings: Object | None = None, labels: dict[str, str] | None = None
+) -> list[Object]:
+    """Return what is observed once a Service with these annotations and labels has got it, under these settings."""
     parent = service(ON | annotations)
+    parent["metadata"]["labels"] = labels or {}
     return [as_created(each, parent) for each in attachments(answered(parent, settings or {}))]
 
 
@@ -55,7 +58,7 @@ def patched(value: Any, patch: Any) -> Any:
 
 def observed_in(case: Object) -> Object:
     """Return the object that a case describes."""
-    [made_then] = made(case.get("made", {}), case.get("then"))
+    [made_then] = made(case.get("made", {}), case.get("then"), case.get("labels"))
     if "record" in case:
         record = json.dumps(patched(json.loads(made_then["metadata"]["annotations"][LAST_APPLIED]), case["record"]))
         made_then = patched(patched(made_then, case["record"]), {"metadata": {"annotations": {LAST_APPLIED: record}}})
@@ -121,6 +124,20 @@ def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_g
     now = answered(service(ON), settings, *observed)
     assert [each["kind"] for each in attachments(now)] == ["Ingress"]
     assert now.forbidden is not None
+
+
+@pytest.mark.parametrize("asks", [{}, {"ingress/profile": "slow"}, {"ingress/profile": "fast"}])
+def test_a_service_that_takes_another_profile_keeps_its_ingress_which_is_changed_in_place(asks: dict[str, str]) -> None:
+    """What it has copied was not forbidden, though the other profile states the same key."""
+    timeout = "nginx.ingress.kubernetes.io/proxy-read-timeout"
+    profiles = {"slow": {"annotations": {timeout: "600"}, "labels": {"team": "slow"}}, "fast": {}}
+    settings = {"profiles": profiles, "limits": {"copyLabels": {"team": "any"}}}
+    observed = made({timeout: "60"} | ({} if asks else {"ingress/profile": "fast"}), settings, {"team": "a"})
+    parent = service(ON | {timeout: "60"} | asks)
+    answer = answered(parent, settings, *observed)
+    assert (answer.forbidden, len(attachments(answer))) == (None, 1)
+    parent["metadata"]["annotations"] |= OOPS
+    assert answered(parent, settings, *observed).status == 422
 
 
 def test_an_object_without_a_record_is_changed_in_place_since_the_hook_never_answered_with_it() -> None:

@@ -12,11 +12,10 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES, INGRESS, INGRESSES, SERVICE, SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed, typed
-from ingress_manager.core.annotations import read
 from ingress_manager.core.decide import Decision, Desired, Unchanged, decide, judge, refusal_of
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
-from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.policy import Policy
 
 TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
     INGRESSES: (INGRESS, Ingress),
@@ -156,9 +155,7 @@ class View:
     def forbidden(self, service: ServiceView) -> dict[Key, Problem]:
         """Return which of the objects that were made for a Service the settings forbid, and why."""
         objects = {key: each.typed for key, each in service.observed.items()}
-        stated = read(service.item.annotations)
-        here = in_namespace(self.policy, service.item.namespace, stated.profile if stated else None)
-        return judge(service.service, objects, here) if objects else {}
+        return judge(service.service, objects, self.policy) if objects else {}
 
 
 def look(items: Iterable[Item], policy: Policy, known: Known | None = None) -> View:
