@@ -12,7 +12,8 @@ import msgspec
 from devcluster.sync_requests import Object
 from ingress_manager.core.copying import KNOWN
 
-OURS = {"ingress/not-copied", "ingress/added-by-settings"}
+OURS = {"ingress/not-copied", "ingress/added-by-settings", "ingress/copied-labels", "ingress/profile"}
+MANAGED_BY = {"app.kubernetes.io/managed-by": "ingress-manager"}
 
 
 def stated(policy: msgspec.Struct) -> Object:
@@ -21,34 +22,102 @@ def stated(policy: msgspec.Struct) -> Object:
     return made
 
 
+def limits_in(settings: Object, namespace: str) -> Object:
+    """Return the limits in a namespace: each is its own, else the general one."""
+    own: Object = settings.get("namespaces", {}).get(namespace, {})
+    limits: Object = settings.get("limits", {}) | own.get("limits", {})
+    return limits
+
+
+def defaults_in(settings: Object, namespace: str, profile: str | None) -> Object:
+    """Return what holds where a Service says nothing: that of the profile, else the namespace's, else the general.
+
+    Without a profile, it is the default one.
+    """
+    own: Object = settings.get("namespaces", {}).get(namespace, {})
+    layers: list[Object] = [settings.get("defaults", {}), own.get("defaults", {})]
+    name = profile or (layers[0] | layers[1]).get("profile")
+    layers.append(settings.get("profiles", {}).get(name, {}))
+    found: Object = {}
+    for layer in layers:
+        found = found | layer | {"tls": found.get("tls", {}) | layer.get("tls", {})}
+    return found
+
+
+def is_allowed(value: Any, limit: Any) -> bool:
+    """Return whether a limit allows a value: it is the word any, or a list with the value."""
+    return limit == "any" or value in limit
+
+
 def forbidden(made: Object, settings: Object, parent: Object) -> Iterator[str]:
     """Yield what is in the Ingress, or the HTTPRoute, of the Service `parent` though `settings` forbid it."""
     if parent["spec"].get("type") == "ExternalName":
         yield "the Service is an ExternalName"
-    namespace = made["metadata"]["namespace"]
-    own = settings.get("namespaces", {}).get(namespace, {})
-    limits = settings.get("limits", {}) | own.get("limits", {})
-    defaults = settings.get("defaults", {}) | own.get("defaults", {})
-    hosts = limits.get("hosts", "any")
-    for host in hosts_of(made):
-        if hosts != "any" and not is_within(host, [pattern.replace("{namespace}", namespace) for pattern in hosts]):
-            yield f"host {host}"
-    classes = limits.get("classes", "any")
-    if made["kind"] == "Ingress" and classes != "any" and made["spec"].get("ingressClassName") not in classes:
-        yield f"class {made['spec'].get('ingressClassName')}"
-    gateway = defaults.get("gateway")
-    if made["kind"] == "HTTPRoute" and gateway:
-        sections = {gateway.get("http", "http"), gateway.get("https", "https")}
-        for ref in made["spec"]["parentRefs"]:
-            same = (ref["namespace"], ref["name"]) == (gateway["namespace"], gateway["name"])
-            if not same or ref["sectionName"] not in sections:
-                yield f"listener {ref}"
+    namespace, annotations = made["metadata"]["namespace"], made["metadata"].get("annotations", {})
+    limits, profile = limits_in(settings, namespace), annotations.get("ingress/profile")
+    if profile is not None and not is_allowed(profile, limits.get("profiles", "any")):
+        yield f"profile {profile}"
+    yield from forbidden_places(made, settings, limits)
     for path_type in path_types_of(made):
         if path_type not in limits.get("pathTypes", ["Prefix", "Exact"]):
             yield f"path type {path_type}"
-    tls = settings.get("defaults", {}).get("tls", {}) | own.get("defaults", {}).get("tls", {})
-    added = {**defaults.get("annotations", {}), **tls.get("annotations", {})}
-    yield from forbidden_annotations(made["metadata"].get("annotations", {}), limits, added)
+    defaults = defaults_in(settings, namespace, profile)
+    added = {**defaults.get("annotations", {}), **defaults["tls"].get("annotations", {})}
+    yield from forbidden_annotations(annotations, limits, added)
+    copied = [key for key in annotations.get("ingress/copied-labels", "").split(", ") if key]
+    labels = {key: made["metadata"]["labels"][key] for key in copied}
+    yield from forbidden_labels(labels, limits, defaults.get("labels", {}))
+
+
+def forbidden_places(made: Object, settings: Object, limits: Object) -> Iterator[str]:
+    """Yield the hosts, the class and the listeners that the settings forbid."""
+    namespace, hosts = made["metadata"]["namespace"], limits.get("hosts", "any")
+    for host in hosts_of(made):
+        if hosts != "any" and not is_within(host, [pattern.replace("{namespace}", namespace) for pattern in hosts]):
+            yield f"host {host}"
+    if made["kind"] == "Ingress" and not is_allowed(made["spec"].get("ingressClassName"), limits.get("classes", "any")):
+        yield f"class {made['spec'].get('ingressClassName')}"
+    if made["kind"] == "HTTPRoute":
+        gateways = list(gateways_in(settings, namespace))
+        for ref in made["spec"]["parentRefs"]:
+            if gateways and not any(leads_to(gateway, ref) for gateway in gateways):
+                yield f"listener {ref}"
+
+
+def gateways_in(settings: Object, namespace: str) -> Iterator[Object]:
+    """Yield the Gateways that the settings lead to in a namespace: by a profile that is allowed, or by none."""
+    limits, profiles = limits_in(settings, namespace), settings.get("profiles", {})
+    usable = [profile for name, profile in profiles.items() if is_allowed(name, limits.get("profiles", "any"))]
+    own = settings.get("namespaces", {}).get(namespace, {}).get("defaults", {})
+    for stated in (settings.get("defaults", {}) | own, *usable):
+        if stated.get("gateway"):
+            yield stated["gateway"]
+
+
+def leads_to(gateway: Object, ref: Object) -> bool:
+    """Return whether a parentRef names a listener of the Gateway."""
+    sections = {gateway.get("http", "http"), gateway.get("https", "https")}
+    same = (ref["namespace"], ref["name"]) == (gateway["namespace"], gateway["name"])
+    return same and ref["sectionName"] in sections
+
+
+def unexplained(made: Object, settings: Object, parent: Object) -> Iterator[str]:
+    """Yield what a new Ingress or HTTPRoute has from nowhere: not from the settings, and not from the Service."""
+    metadata = made["metadata"]
+    annotations = metadata.get("annotations", {})
+    defaults = defaults_in(settings, metadata["namespace"], annotations.get("ingress/profile"))
+    with_tls = defaults["tls"].get("annotations", {}) if made["kind"] == "Ingress" and "tls" in made["spec"] else {}
+    for key, value in annotations.items():
+        added = {**defaults.get("annotations", {}), **with_tls}
+        if key not in OURS and value != added.get(key, parent["metadata"]["annotations"].get(key)):
+            yield f"annotation {key}"
+    added = {**defaults.get("labels", {}), **MANAGED_BY}
+    for key, value in metadata["labels"].items():
+        if value != added.get(key, parent["metadata"].get("labels", {}).get(key)):
+            yield f"label {key}"
+        if key not in added and key not in annotations["ingress/copied-labels"].split(", "):
+            yield f"no word of the label {key}"
+    yield from (f"no label {key}" for key in added if key not in metadata["labels"])
 
 
 def hosts_of(made: Object) -> list[str]:
@@ -81,6 +150,16 @@ def forbidden_annotations(annotations: dict[str, str], limits: Object, added: di
             yield f"annotation {key}"
         elif key in KNOWN and not re.fullmatch(KNOWN[key].pattern, value):
             yield f"value of {key}"
+
+
+def forbidden_labels(copied: dict[str, str], limits: Object, added: dict[str, str]) -> Iterator[str]:
+    """Yield the copied labels that the settings have themselves, with another value, or don't let be copied."""
+    for key, value in copied.items():
+        if key in added:
+            if added[key] != value:
+                yield f"label {key} of the settings"
+        elif not is_allowed(value, limits.get("copyLabels", {}).get(key, [])):
+            yield f"label {key}"
 
 
 def is_within(host: str, patterns: list[str]) -> bool:

@@ -16,6 +16,17 @@ import msgspec
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 QUALIFIED = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 BAD_PATH = re.compile(r"//|/\.\.?(/|$)|%2[fF]")
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+FIELDS = {
+    "RequestHeaderModifier": "request_header_modifier",
+    "RequestMirror": "request_mirror",
+    "URLRewrite": "url_rewrite",
+    "ExtensionRef": "extension_ref",
+    "CORS": "cors",
+    "RequestRedirect": "request_redirect",
+}
+ONCE = FIELDS.keys() - {"RequestMirror", "ExtensionRef"}
+DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
 MOST_ANNOTATION_BYTES = 256 * 1024
 
 
@@ -100,9 +111,72 @@ class BackendRef(Strict):
     weight: Literal[1]
 
 
+class Header(Strict):
+    name: str
+    value: str
+
+
+class HeaderModifier(Strict):
+    set: list[Header]
+
+
+class MirrorBackend(Strict):
+    group: str
+    kind: str
+    name: str
+    port: int
+
+
+class Mirror(Strict):
+    backend_ref: MirrorBackend
+    percent: int
+
+
+class Replaced(Strict):
+    type: Literal["ReplacePrefixMatch"]
+    replace_prefix_match: str
+
+
+class Rewrite(Strict):
+    path: Replaced
+
+
+class ExtensionRef(Strict):
+    group: str
+    kind: str
+    name: str
+
+
+class Cors(Strict):
+    allow_origins: list[str]
+    max_age: int
+
+
+class Redirect(Strict):
+    scheme: Literal["https"]
+    status_code: Literal[301, 308]
+
+
+class Filter(Strict):
+    type: str
+    request_header_modifier: HeaderModifier | None = None
+    request_mirror: Mirror | None = None
+    url_rewrite: Rewrite | None = None
+    extension_ref: ExtensionRef | None = None
+    cors: Cors | None = None
+    request_redirect: Redirect | None = None
+
+
+class RouteTimeouts(Strict):
+    request: str
+    backend_request: str
+
+
 class RouteRule(Strict):
     matches: list[RouteMatch]
-    backend_refs: list[BackendRef]
+    backend_refs: list[BackendRef] = []
+    filters: list[Filter] = []
+    timeouts: RouteTimeouts | None = None
 
 
 class RouteSpec(Strict):
@@ -122,6 +196,9 @@ def rules_broken(made: Ingress | HTTPRoute) -> Iterator[str]:
     for key in made.metadata.annotations:
         if not QUALIFIED.fullmatch(key.lower()):
             yield f"annotation {key!r}"
+    for key, value in made.metadata.labels.items():
+        if not QUALIFIED.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
+            yield f"label {key!r}: {value!r}"
     spec = made.spec
     if isinstance(spec, Spec):
         names = [spec.ingress_class_name, *(tls.secret_name for tls in spec.tls)]
@@ -136,7 +213,7 @@ def rules_broken(made: Ingress | HTTPRoute) -> Iterator[str]:
         ports = [backend.port for rule in spec.rules for backend in rule.backend_refs]
         counts = [(len(spec.parent_refs), 32), (len(hosts), 16), (len(spec.rules), 16), (len(paths), 128)]
         counts += [(len(rule.matches), 64) for rule in spec.rules]
-        counts += [(len(rule.backend_refs), 16) for rule in spec.rules]
+        yield from (problem for rule in spec.rules for problem in filters_broken(rule))
         yield from (f"path {path!r}" for path in paths if len(path) > 1024 or "#" in path)
     yield from (
         f"name {name!r}" for name in (made.metadata.name, *names) if name is not None and not is_subdomain(name)
@@ -145,6 +222,27 @@ def rules_broken(made: Ingress | HTTPRoute) -> Iterator[str]:
     yield from (f"host {host!r}" for host in hosts if not is_host(host))
     yield from (f"path {path!r}" for path in paths if not path.startswith("/") or BAD_PATH.search(path))
     yield from (f"port {port}" for port in ports if not 1 <= port <= 65535)
+
+
+def filters_broken(rule: RouteRule) -> Iterator[str]:
+    """Yield what the API server would complain of in the filters, the timeouts and the backends of a rule."""
+    types = [each.type for each in rule.filters]
+    redirects = "RequestRedirect" in types
+    if len(rule.backend_refs) != (0 if redirects else 1) or (redirects and "URLRewrite" in types):
+        yield f"{len(rule.backend_refs)} backends beside {types}"
+    if len(types) > 16 or any(types.count(each) > 1 for each in ONCE):
+        yield f"filters {types}"
+    for each in rule.filters:
+        stated = [field for field in FIELDS.values() if getattr(each, field) is not None]
+        if stated != [FIELDS[each.type]]:
+            yield f"{stated} in a filter of the type {each.type}"
+    # The only kind of rewriting that is made up replaces a prefix.
+    if "URLRewrite" in types and [match.path.type for match in rule.matches] != ["PathPrefix"]:
+        yield "a prefix replaced of other than one PathPrefix"
+    if rule.timeouts:
+        for duration in (rule.timeouts.request, rule.timeouts.backend_request):
+            if not DURATION.fullmatch(duration):
+                yield f"duration {duration}"
 
 
 def is_subdomain(name: str) -> bool:

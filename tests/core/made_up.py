@@ -7,8 +7,19 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, service
-from ingress_manager.core.copying import ANY, KNOWN
-from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, NamespaceSettings, Policy, Tls
+from ingress_manager.core.copying import ANY, KNOWN, MANAGED_BY_LABEL
+from ingress_manager.core.filters import Filter, Timeouts
+from ingress_manager.core.policy import (
+    HTTPROUTE,
+    OUTPUT_NAMES,
+    Defaults,
+    Gateway,
+    Limits,
+    NamespaceSettings,
+    Policy,
+    Profile,
+    Tls,
+)
 from ingress_manager.core.settings import find_contradictions, find_problems
 
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
@@ -29,6 +40,12 @@ PATHS = st.one_of(
 PATH_TYPE_NAMES = ["Prefix", "Exact", "ImplementationSpecific"]
 PATH_TYPES = st.sampled_from(PATH_TYPE_NAMES)
 CLASSES = st.sampled_from(["nginx", "internal"])
+PROFILE_NAMES = st.sampled_from(["internal", "public", "sso"])
+NAMESPACES = st.sampled_from(["team-a", "team-a", "team-b", "team-c"])
+LABEL_KEYS = st.sampled_from(["team", "app", "example.com/tier", "app.kubernetes.io/managed-by"])
+OWN_LABEL_KEYS = LABEL_KEYS.filter(lambda key: key != MANAGED_BY_LABEL)
+LABEL_VALUES = st.sampled_from(["a", "b", "B_2.c", ""])
+SERVICE_LABELS = st.dictionaries(LABEL_KEYS, LABEL_VALUES, max_size=3)
 ASCII = st.characters(codec="ascii")
 PORT_NAMES = st.sampled_from(["http", "web", "metrics"])
 PORT_NUMBERS = st.sampled_from([80, 8080, 9090])
@@ -73,6 +90,8 @@ ANNOTATIONS = st.fixed_dictionaries(
         "ingress/class": mostly(NAMES | CLASSES),
         "ingress/tls": mostly(st.sampled_from(["true", "false"])),
         "ingress/tls-secret": mostly(NAMES),
+        "ingress/tls-redirect": mostly(st.sampled_from(["true", "false"])),
+        "ingress/profile": mostly(PROFILE_NAMES),
         "ingress/routes": mostly(ROUTES),
     },
 )
@@ -101,19 +120,27 @@ def services(draw: st.DrawFn) -> Object:
     """Draw a Service; nothing keeps it from being wrong."""
     annotations = draw(ANNOTATIONS) | draw(OTHERS) | draw(UNKNOWN)
     kind = draw(st.sampled_from(["ClusterIP", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]))
-    return named(service(annotations, type=kind, ports=draw(st.lists(PORTS, max_size=4))), draw(NAMES))
+    made = service(annotations, type=kind, ports=draw(st.lists(PORTS, max_size=4)))
+    return placed(draw, made)
 
 
 @st.composite
 def valid_services(draw: st.DrawFn) -> Object:
     """Draw a Service that is given an Ingress, where the policy allows it."""
     annotations = draw(VALID_ANNOTATIONS) | draw(RIGHT)
-    return named(service(annotations, ports=[{"port": draw(st.integers(1, 65535))}]), draw(NAMES))
+    return placed(draw, service(annotations, ports=[{"port": draw(st.integers(1, 65535))}]))
+
+
+def placed(draw: st.DrawFn, made: Object) -> Object:
+    """Return the Service with a name, a namespace and labels that are drawn."""
+    made["metadata"] |= {"namespace": draw(NAMESPACES), "labels": draw(SERVICE_LABELS)}
+    return named(made, draw(NAMES))
 
 
 def right(made: Object) -> Object:
     """Return the Service as it may have been before: without annotations but the one, and with a port for HTTP."""
     before = service({"ingress/http": "true"})
+    before["metadata"]["namespace"] = made["metadata"]["namespace"]
     return named(before, made["metadata"]["name"])
 
 
@@ -179,33 +206,124 @@ def or_left_out(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return values | st.just(msgspec.UNSET)
 
 
-TLS = st.builds(Tls, enabled=or_left_out(st.booleans()), secret=or_left_out(SECRETS), annotations=or_left_out(ADDED))
-DEFAULTS = st.builds(
-    Defaults,
-    host=or_left_out(TEMPLATES),
-    ingress_class=or_left_out(st.none() | CLASSES),
-    tls=or_left_out(TLS),
+TLS = st.builds(
+    Tls,
+    enabled=or_left_out(st.booleans()),
+    secret=or_left_out(SECRETS),
+    redirect=or_left_out(st.booleans()),
+    redirect_status_code=or_left_out(st.sampled_from([301, 308])),
     annotations=or_left_out(ADDED),
-    outputs=or_left_out(OUTPUTS),
-    gateway=or_left_out(GATEWAYS),
 )
-LIMITS = st.builds(
-    Limits,
-    hosts=or_left_out(limit(PATTERNS)),
-    classes=or_left_out(limit(CLASSES)),
-    path_types=or_left_out(PATH_TYPE_LISTS),
-    copy_annotations=or_left_out(COPIED),
-)
-NAMESPACE_SETTINGS = st.builds(NamespaceSettings, defaults=or_left_out(DEFAULTS), limits=or_left_out(LIMITS))
+STATED: dict[str, st.SearchStrategy[Any]] = {
+    "host": or_left_out(TEMPLATES),
+    "ingress_class": or_left_out(st.none() | CLASSES),
+    "tls": or_left_out(TLS),
+    "annotations": or_left_out(ADDED),
+    "labels": or_left_out(st.dictionaries(OWN_LABEL_KEYS, LABEL_VALUES, max_size=2)),
+    "outputs": or_left_out(OUTPUTS),
+    "gateway": or_left_out(GATEWAYS),
+}
+FILTERS = st.lists(
+    st.sampled_from(
+        [
+            {"type": "ExtensionRef", "extensionRef": {"group": "traefik.io", "kind": "Middleware", "name": "sso"}},
+            {"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "copy", "port": 80}, "percent": 5}},
+            {"type": "URLRewrite", "urlRewrite": {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}},
+            {"type": "RequestHeaderModifier", "requestHeaderModifier": {"set": [{"name": "A", "value": "b"}]}},
+            {"type": "CORS", "cors": {"allowOrigins": ["https://example.com"], "maxAge": 9}},
+        ]
+    ),
+    max_size=3,
+    unique_by=lambda each: str(each["type"]),
+).map(lambda filters: msgspec.convert(filters, tuple[Filter, ...]))
+TIMEOUTS = st.builds(Timeouts, request=st.sampled_from(["60s", "1h30m", "0s"]), backend_request=st.just("500ms"))
+
+
+def or_profiles(values: st.SearchStrategy[Any], names: list[str]) -> st.SearchStrategy[Any]:
+    """Return the values, and the names of the profiles."""
+    return values | st.sampled_from(names) if names else values
+
+
+@st.composite
+def profiles(draw: st.DrawFn) -> Profile:
+    """Draw a profile that contradicts itself only in its Gateway."""
+    made = draw(st.builds(Profile, **STATED, filters=or_left_out(FILTERS), timeouts=or_left_out(TIMEOUTS)))
+    if made.filters or made.timeouts or (made.tls and made.tls.redirect):
+        outputs = draw(st.sampled_from([(HTTPROUTE,), OUTPUT_NAMES]))
+        made = msgspec.structs.replace(made, outputs=outputs, annotations=made.annotations or {})
+    return made
+
+
+@st.composite
+def defaults(draw: st.DrawFn, names: list[str]) -> Defaults:
+    """Draw defaults that contradict themselves only in their Gateway and in what isn't allowed."""
+    made = draw(st.builds(Defaults, **STATED, profile=or_left_out(or_profiles(st.none(), names))))
+    if made.tls and made.tls.redirect:
+        made = msgspec.structs.replace(made, outputs=draw(st.sampled_from([(HTTPROUTE,), OUTPUT_NAMES])))
+    return made
+
+
+def limits(names: list[str]) -> st.SearchStrategy[Limits]:
+    """Return limits, where there are profiles of these names."""
+    of_profiles = limit(st.sampled_from(names)) if names else st.just(ANY)
+    return st.builds(
+        Limits,
+        hosts=or_left_out(limit(PATTERNS)),
+        classes=or_left_out(limit(CLASSES)),
+        path_types=or_left_out(PATH_TYPE_LISTS),
+        copy_annotations=or_left_out(COPIED),
+        copy_labels=or_left_out(st.dictionaries(OWN_LABEL_KEYS, limit(LABEL_VALUES), max_size=3)),
+        profiles=or_left_out(of_profiles),
+    )
 
 
 @st.composite
 def policy(draw: st.DrawFn) -> Policy:
     """Draw settings that the hook would start with."""
+    known = draw(st.dictionaries(PROFILE_NAMES, profiles(), max_size=2))
+    names = list(known)
+    entries = st.builds(NamespaceSettings, defaults=or_left_out(defaults(names)), limits=or_left_out(limits(names)))
     made = Policy(
-        defaults=msgspec.structs.replace(draw(DEFAULTS), gateway=draw(GATEWAYS)),
-        limits=draw(LIMITS),
-        namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b"]), NAMESPACE_SETTINGS, max_size=2)),
+        defaults=msgspec.structs.replace(draw(defaults(names)), gateway=draw(GATEWAYS)),
+        limits=draw(limits(names)),
+        profiles=known,
+        namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b"]), entries, max_size=2)),
     )
-    assume(not [*find_problems(made), *find_contradictions(made)])
+    assume(is_right(made))
     return made
+
+
+def is_right(made: Policy) -> bool:
+    """Return whether the hook would start with these settings."""
+    return not [*find_problems(made), *find_contradictions(made)]
+
+
+@st.composite
+def tightened(draw: st.DrawFn, made: Policy) -> Policy:
+    """Draw the same settings with smaller limits of what is refused: hosts, classes, path types and profiles."""
+    values = {"hosts": PATTERNS, "classes": CLASSES}
+    if made.profiles:
+        values["profiles"] = st.sampled_from(list(made.profiles))
+
+    def smaller(stated: Limits) -> Limits:
+        changes: dict[str, Any] = {}
+        for field, drawn in values.items():
+            before = getattr(stated, field)
+            if before is not msgspec.UNSET and draw(st.booleans()):
+                among = drawn if before == ANY else st.sampled_from(before)
+                changes[field] = tuple(draw(st.lists(among.filter(lambda value: value != ANY), min_size=1, max_size=3)))
+        if stated.path_types is not msgspec.UNSET:
+            kept = draw(st.sets(st.sampled_from(stated.path_types)))
+            changes["path_types"] = tuple(each for each in stated.path_types if each in kept | {"Prefix"})
+        return msgspec.structs.replace(stated, **changes)
+
+    tight = msgspec.structs.replace(
+        made,
+        limits=smaller(made.limits),
+        namespaces={
+            name: msgspec.structs.replace(entry, limits=smaller(entry.limits)) if entry.limits else entry
+            for name, entry in made.namespaces.items()
+        },
+    )
+    assume(is_right(tight))
+    return tight

@@ -15,7 +15,7 @@ from ingress_manager.core.errors import Problem, SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.syntax import check_path
 from tests.core import made_up
-from tests.core.forbidden import forbidden, stated
+from tests.core.forbidden import forbidden, stated, unexplained
 from tests.core.kubernetes import MOST_ANNOTATION_BYTES, HTTPRoute, Ingress, rules_broken
 
 ANY_SERVICES = made_up.services() | made_up.valid_services()
@@ -66,13 +66,14 @@ def test_what_is_made_is_taken_by_the_api_server_and_leads_to_its_own_service_al
     made = desired_for(parent, policy)
     assert len(set(map(key_of, made))) == len(made)
     for each in made:
-        assert each["metadata"]["namespace"] == "team-a"
+        assert each["metadata"]["namespace"] == parent["metadata"]["namespace"]
         assert each["metadata"]["name"].startswith(name)
         assert list(rules_broken(typed(each))) == []  # raises an error if an Ingress has a defaultBackend
         assert annotation_bytes(each) < MOST_ANNOTATION_BYTES - 1000
         places = list(places_of(each))
         assert len({place[:3] for place in places}) == len(places)
-        assert {(service_name, port in tcp) for *_, service_name, port in places} == {(name, True)}
+        assert {(service_name, port in tcp) for *_, service_name, port in places} <= {(name, True)}
+        assert bool(places) != made_for_a_redirect(each)
         for tls in each["spec"].get("tls", []):
             assert tls["hosts"] == [rule["host"] for rule in each["spec"]["rules"]]
 
@@ -80,6 +81,11 @@ def test_what_is_made_is_taken_by_the_api_server_and_leads_to_its_own_service_al
 def typed(made: Object) -> Ingress | HTTPRoute:
     """Return an object as the API server knows it. Raises ValidationError if it has a field too many."""
     return msgspec.convert(made, Ingress | HTTPRoute)
+
+
+def made_for_a_redirect(made: Object) -> bool:
+    """Return whether it leads to no Service."""
+    return bool(made["metadata"]["name"].endswith(".redirect"))
 
 
 def annotation_bytes(made: Object) -> int:
@@ -91,10 +97,13 @@ def annotation_bytes(made: Object) -> int:
 
 
 def everywhere(policy: Policy, *outputs: str) -> Policy:
-    """Return the settings with these outputs and without a limit of hosts, in every namespace."""
-    defaults = msgspec.structs.replace(policy.defaults, outputs=outputs)
+    """Return the settings with these outputs and without a limit of hosts, in every namespace and with each profile."""
     return msgspec.structs.replace(
-        policy, defaults=defaults, limits=msgspec.structs.replace(policy.limits, hosts="any"), namespaces={}
+        policy,
+        defaults=msgspec.structs.replace(policy.defaults, outputs=outputs),
+        limits=msgspec.structs.replace(policy.limits, hosts="any"),
+        profiles={name: msgspec.structs.replace(profile, outputs=outputs) for name, profile in policy.profiles.items()},
+        namespaces={},
     )
 
 
@@ -134,6 +143,28 @@ def test_an_httproute_keeps_its_name_and_its_spec_when_another_host_is_added(
             assert (more[name]["rules"], kept) == (spec["rules"], spec["hostnames"])
 
 
+@given(made_up.valid_services(), made_up.policy(), st.none() | made_up.ROUTES)
+def test_a_redirect_answers_on_http_for_the_hosts_and_paths_that_its_httproute_answers_on_https(
+    parent: Object, policy: Policy, routes: str | None
+) -> None:
+    parent["metadata"]["annotations"] |= {"ingress/tls-redirect": "true"} | (
+        {"ingress/routes": routes} if routes else {}
+    )
+    made = {each["metadata"]["name"]: each["spec"] for each in desired_for(parent, everywhere(policy, "httproute"))}
+    for name, spec in made.items():
+        if not name.endswith(".redirect"):
+            redirect = made[f"{name}.redirect"]
+            assert redirect["hostnames"] == spec["hostnames"]
+            assert matches_of(redirect) == matches_of(spec)
+            [of_redirect], [parent_ref] = redirect["parentRefs"], spec["parentRefs"]
+            assert {**of_redirect, "sectionName": ""} == {**parent_ref, "sectionName": ""}
+
+
+def matches_of(spec: Object) -> list[str]:
+    """Return the paths of an HTTPRoute, sorted, as text."""
+    return sorted(json.dumps(match) for rule in spec["rules"] for match in rule["matches"])
+
+
 def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
     """Yield where each path of an Ingress or an HTTPRoute leads: host, path, path type, Service, port."""
     found = typed(made)
@@ -159,6 +190,14 @@ def with_routes(parent: Object, routes: list[dict[str, str]]) -> Object:
 def test_what_is_made_holds_nothing_that_the_policy_forbids(parent: Object, policy: Policy) -> None:
     for made in desired_for(parent, policy):
         assert list(forbidden(made, stated(policy), parent)) == []
+        assert list(unexplained(made, stated(policy), parent)) == []
+
+
+@given(ANY_SERVICES, made_up.policy().flatmap(lambda policy: st.tuples(st.just(policy), made_up.tightened(policy))))
+def test_a_smaller_limit_never_allows_more(parent: Object, policies: tuple[Policy, Policy]) -> None:
+    policy, tight = policies
+    made = desired_for(parent, tight)
+    assert made in ([], desired_for(parent, policy))
 
 
 @given(ANY_SERVICES, made_up.policy(), made_up.policy(), st.booleans())

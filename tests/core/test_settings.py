@@ -94,8 +94,10 @@ def written(tmp_path: Path, text: str) -> Path:
         ),
         (
             "a profile for both outputs that says to each what it does",
-            "{defaults: {gateway: {name: w, namespace: n}}, profiles: {a: {outputs: [ingress, httproute], "
-            "annotations: {}, tls: {redirect: true}, timeouts: {request: 60s}}}}",
+            (
+                "{defaults: {gateway: {name: w, namespace: n}}, profiles: {a: {outputs: [ingress, httproute], "
+                "annotations: {}, tls: {redirect: true}, timeouts: {request: 60s}}}}"
+            ),
             Policy(
                 Defaults(gateway=Gateway(name="w", namespace="n")),
                 profiles={
@@ -124,8 +126,10 @@ def written(tmp_path: Path, text: str) -> Path:
         ),
         (
             "namespaces, with what is theirs",
-            "namespaces: {a: {defaults: {host: s.a.x, class: null, tls: {secret: null}}, paused: true}, "
-            "b: {limits: {hosts: ['*.b.x']}, paused: false}, c: {}}",
+            (
+                "namespaces: {a: {defaults: {host: s.a.x, class: null, tls: {secret: null}}, paused: true}, "
+                "b: {limits: {hosts: ['*.b.x']}, paused: false}, c: {}}"
+            ),
             Policy(
                 namespaces={
                     "a": NamespaceSettings(
@@ -138,8 +142,10 @@ def written(tmp_path: Path, text: str) -> Path:
         ),
         (
             "a namespace's redirect, by the general outputs",
-            "{defaults: {outputs: [httproute], gateway: {name: w, namespace: n}}, "
-            "namespaces: {a: {defaults: {tls: {redirect: true}}}}}",
+            (
+                "{defaults: {outputs: [httproute], gateway: {name: w, namespace: n}}, "
+                "namespaces: {a: {defaults: {tls: {redirect: true}}}}}"
+            ),
             Policy(
                 Defaults(outputs=("httproute",), gateway=Gateway(name="w", namespace="n")),
                 namespaces={"a": NamespaceSettings(Defaults(tls=Tls(redirect=True)))},
@@ -192,8 +198,10 @@ defaults:
         "line 3: hots is not a setting",
         "line 5: namespaces.a.limits.hosts[0]: 1 must be text; put it in quotes",
         "line 7: namespaces.b.limits.classes: must list at least one value, and the list is empty",
-        'line 8: namespaces.b.defaults.tls.secret: "a/b" must be a name of at most 253 lower-case letters, digits, - '
-        "and .",
+        (
+            'line 8: namespaces.b.defaults.tls.secret: "a/b" must be a name of at most 253 lower-case letters, digits, '
+            "- and ."
+        ),
         "line 10: defaults.class: 7 must be text or null; put it in quotes",
         'line 11: defaults.host: "A" must be lower case',
         "line 13: defaults.gateway: must state name",
