@@ -612,7 +612,7 @@ def test_each_annotation_and_each_setting_is_explained(browser: Browser) -> None
     for word in (
         "ingress/tls-secret",
         "Where the certificate is; turns TLS on.",
-        "namespaces.*.hosts",
+        "namespaces.*.limits.hosts",
         "host-not-allowed",
     ):
         assert word in help_.text
