@@ -5,7 +5,7 @@ steps.yaml is a list; each step is one of these:
 settings: SETTINGS            the administrator changes the settings: the hook restarts with them
 without: POLICY               the administrator has left out an admission policy, until the attack is over
 others deny: EXPRESSION       somebody else's admission policy denies an Ingress for which this CEL expression is true
-create: {annotations, spec, finalizers}   the tenant creates the Service shop; without a spec, it has a port for HTTP
+create: {annotations, labels, spec, finalizers}   the tenant creates the Service shop; without a spec, it has a port
 patch: PATCH                  the tenant patches it (RFC 7396)
 delete: OPTIONS               the tenant deletes it
 manage fields: {depth, size}  the tenant writes a field of so many levels, or so many bytes, into its managedFields
@@ -102,7 +102,7 @@ class Attack:
         wait_for(lambda: said(lambda: self.stage.api.request("POST", path, params=dry, body=probe)), 30)
 
     def create(self, service: Object) -> None:
-        metadata = {"annotations": service["annotations"], "finalizers": service.get("finalizers", [])}
+        metadata = {key: value for key, value in service.items() if key != "spec"}
         spec = service.get("spec", {"ports": [{"name": "http", "port": 80}]})
         self.service = new(SERVICES, NAME, self.stage.namespace, metadata, spec=spec)
         self.tenant.create(SERVICES, self.service)
