@@ -240,12 +240,13 @@ class Auditor:
         return each.is_marked and isinstance(self._view.owner_of(each), ServiceView)
 
     def _asking_for(self, each: ObjectView) -> ServiceView | None:
-        """Return the Service that asks for an object, or that would have it if it were not refused."""
+        """Return the Service that asks for an object, or that may ask for it once it is not refused, or not held."""
         if found := self._desired_by.get(each.key):
             return found
         # No Service's name has a dot: what is behind it tells one of its HTTPRoutes from the others.
         namesake = self._view.services.get(each.item.label.partition(".")[0])
-        return namesake if namesake and namesake.is_exposed else None
+        may_ask = namesake and namesake.is_exposed and (namesake.refused or is_held(namesake.item))
+        return namesake if may_ask else None
 
     # What two have.
 
