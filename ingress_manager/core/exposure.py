@@ -316,7 +316,7 @@ def choose_path(route: Route, stated: Stated, policy: NamespacePolicy, problems:
     if not allowed or (path_type == "ImplementationSpecific" and policy.makes_httproutes):
         origin = origin_of("pathType" if route.path_type else None, "ingress/path-type")
         if not allowed:
-            problems.add(refusals.path_type_not_allowed(*origin, path_type, policy.path_types))
+            problems.add(refusals.path_type_not_allowed(*origin, path_type, policy.namespace, policy.path_types))
             return path, path_type
         problems.add(refusals.path_type_of_routes(*origin, path_type))
     try:

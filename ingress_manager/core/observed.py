@@ -122,7 +122,7 @@ def record_of(observed: Attachment) -> Object | None:
 def check_observed_path(path: str, path_type: str, policy: NamespacePolicy) -> None:
     """Raise Problem when the policy doesn't allow the type of a path, or a controller could read it as a pattern."""
     if path_type not in policy.path_types:
-        raise refusals.path_type_not_allowed("its path type", "", path_type, policy.path_types)
+        raise refusals.path_type_not_allowed("its path type", "", path_type, policy.namespace, policy.path_types)
     try:
         check_path_of_type(check_path(path), path_type)
     except Problem as problem:

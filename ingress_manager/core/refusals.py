@@ -124,10 +124,12 @@ def profile_not_allowed(origin: str, annotation: str, profile: str, namespace: s
     )
 
 
-def path_type_not_allowed(origin: str, annotation: str, path_type: str, allowed: Sequence[str]) -> Problem:
-    """The settings don't allow the path type."""
+def path_type_not_allowed(
+    origin: str, annotation: str, path_type: str, namespace: str, allowed: Sequence[str]
+) -> Problem:
+    """The settings don't allow the path type in the namespace."""
     return Problem(
-        f"{origin} {quoted(path_type)} may not be chosen; allowed: {listed(allowed)}",
+        f"{origin} {quoted(path_type)} may not be chosen; allowed in namespace {namespace}: {listed(allowed)}",
         Reason.PATH_TYPE_NOT_ALLOWED,
         annotation,
     )

@@ -177,9 +177,7 @@ def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) ->
             ("defaults", "class"),
             f": the default{of} {default} must be one of the classes that are allowed: {allowed}",
         )
-    if stated.tls and stated.tls.redirect and not here.makes_httproutes:
-        yield ("defaults", "tls", "redirect"), f": an Ingress can't say it, and outputs don't hold {HTTPROUTE}"
-    yield from _find_contradictions_of_gateway(("defaults",), own)
+    yield from _find_contradictions_of_outputs(("defaults",), own)
 
 
 def _find_unknown_profiles(at: Path, defaults: Defaults, limits: Limits, policy: Policy) -> Found:
@@ -198,8 +196,9 @@ def _find_contradictions_of_profile(at: Path, profile: Profile, general: Default
     """Yield what a profile says that its outputs can't do."""
     fields: list[Path] = [("filters",)] if profile.filters else []
     fields += [("timeouts",)] if profile.timeouts else []
-    fields += [("tls", "redirect")] if profile.tls and profile.tls.redirect else []
     outputs = profile.outputs or ()
+    if profile.tls and profile.tls.redirect and (not outputs or HTTPROUTE in outputs):
+        fields.append(("tls", "redirect"))
     for field in fields:
         if HTTPROUTE not in outputs:
             yield (*at, *field), f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
@@ -209,19 +208,24 @@ def _find_contradictions_of_profile(at: Path, profile: Profile, general: Default
                 ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs",
             )
     if outputs:
-        yield from _find_contradictions_of_gateway(at, overlay(profile, general))
+        yield from _find_contradictions_of_outputs(at, overlay(profile, general))
 
 
-def _find_contradictions_of_gateway(at: Path, defaults: Defaults) -> Found:
-    """Yield what the Gateway of these defaults, which are whole, can't do."""
+def _find_contradictions_of_outputs(at: Path, defaults: Defaults) -> Found:
+    """Yield what these defaults, which are whole, say that their outputs, or their Gateway, can't do."""
+    redirect = defaults.tls and defaults.tls.redirect
     if HTTPROUTE not in (defaults.outputs or ()):
-        return
-    if not defaults.gateway:
+        if redirect:
+            yield (
+                (*at, "tls", "redirect"),
+                f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't say it",
+            )
+    elif not defaults.gateway:
         yield (
             (*at, "gateway"),
             f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}",
         )
-    elif defaults.tls and defaults.tls.redirect and defaults.gateway.http is None:
+    elif redirect and defaults.gateway.http is None:
         yield (
             (*at, "gateway", "http"),
             ": must name a listener where tls.redirect is true: it answers with the redirect",
