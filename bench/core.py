@@ -17,8 +17,10 @@ import yaml
 
 from bench.figures import Figure, Section, at_most
 from devcluster.build import REPOSITORY, Progress
+from devcluster.worst import largest_settings, worst_requests_for_profiles
 from hooks.sync import answer
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
 
 POLICY = Policy()
 NOW = datetime.now(UTC)
@@ -59,7 +61,23 @@ def core_section(progress: Progress, worst: Iterable[tuple[str, bytes]], turns: 
         Figure("time of an answer with so many routes", routes),
         at_most("100 routes / 10 routes, of time", growth[2] / growth[1], 10, "{:.1f}"),
     ]
-    return Section("The core alone", figures + worst_figures([cost(*request, progress) for request in worst]))
+    costs = [cost(*request, POLICY, progress) for request in worst]
+    return Section("The core alone", figures + settings_figures(costs, progress, turns) + worst_figures(costs))
+
+
+def settings_figures(costs: list[Cost], progress: Progress, turns: int) -> list[Figure]:
+    """Return the figures of the largest settings, and add to `costs` what the worst requests cost where they hold."""
+    progress("reading the largest settings")
+    text = largest_settings()
+    policy = parse(text)
+    read = median(seconds(lambda: parse(text), 1) for _ in range(5))
+    plain, under_largest = answering(sync_request()), answering(sync_request(), policy)
+    ratio = median(seconds(under_largest, 500) / seconds(plain, 500) for _ in range(turns))
+    costs += [cost(*request, policy, progress) for request in worst_requests_for_profiles()]
+    return [
+        at_most("reading 1,000 profiles and 10,000 namespaces", read, 1, "{:.2f} s"),
+        at_most("an answer under them / under the default settings, of time", ratio, 1.2, "{:.2f}"),
+    ]
 
 
 def sync_request(annotations: dict[str, str] | None = None, spec: dict[str, Any] | None = None) -> bytes:
@@ -90,12 +108,12 @@ def seconds(work: Callable[[], Any], runs: int) -> float:
     return (time.process_time() - started) / runs
 
 
-def answering(body: bytes) -> Callable[[], Any]:
+def answering(body: bytes, policy: Policy = POLICY) -> Callable[[], Any]:
     """Return the work of answering, after one answer to see that it is an Ingress."""
-    first = answer(body, POLICY, NOW)
+    first = answer(body, policy, NOW)
     if first.status != 200:
         raise ValueError(f"the benchmark's request is refused: {first.body.decode()}")
-    return lambda: answer(body, POLICY, NOW)
+    return lambda: answer(body, policy, NOW)
 
 
 def against_json(body: bytes, turns: int) -> tuple[float, float]:
@@ -118,15 +136,15 @@ def routes_growth(turns: int) -> list[float]:
     return [median(column) for column in zip(*taken, strict=True)]
 
 
-def cost(name: str, body: bytes, progress: Progress) -> Cost:
+def cost(name: str, body: bytes, policy: Policy, progress: Progress) -> Cost:
     """Return what the answer to one of the worst requests takes: the median of five, and the peak of memory."""
     progress(f"the worst inputs: {name}")
-    milliseconds = 1000 * median(seconds(lambda: answer(body, POLICY, NOW), 1) for _ in range(5))
+    milliseconds = 1000 * median(seconds(lambda: answer(body, policy, NOW), 1) for _ in range(5))
     # A pass of its own, because tracemalloc slows everything down.
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        answer(body, POLICY, NOW)
+        answer(body, policy, NOW)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -1,4 +1,5 @@
-"""The worst inputs: Services that the API server takes, and that cost a hook the most if it is written carelessly.
+"""The worst inputs: Services that the API server takes, and that cost a hook the most if it is written carelessly; and
+the largest settings.
 
 The API server takes an object of up to 3 MiB as JSON, which etcd then has to take as protobuf (1.5 MiB); annotations of
 262,144 bytes in all, keys included; labels without a limit of their own; and any number of ports, each of another
@@ -28,9 +29,12 @@ PORTS = range(1001, 41_001)
 LABELS = 110_000
 """Labels, beside 4,000 ports. etcd would take 140,000 of them, but the API server already needs seconds for so many."""
 
+PROFILES, NAMESPACES = 1000, 10_000
+"""Of the largest settings. A ConfigMap takes 1 MiB, of which they are two thirds."""
+
 HTTP = {"ingress/http": "true"}
 
-KEYS = ("http", "host", "path", "path-type", "port", "class", "tls", "tls-secret", "routes")
+KEYS = ("http", "profile", "host", "path", "path-type", "port", "class", "tls", "tls-secret", "tls-redirect", "routes")
 
 FILLERS = {
     "a control character": "\x01",
@@ -48,6 +52,31 @@ FILLERS = {
 
 COPIED = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 """The key of an annotation that is copied by default."""
+
+
+def largest_settings() -> str:
+    """Return settings with many profiles and many namespaces. All profiles are allowed, by their names."""
+    profiles = [f"profile-{number}" for number in range(PROFILES)]
+    leads_to = "{{outputs: [httproute], class: class-{0}, gateway: {{name: gateway-{0}, namespace: infrastructure}}}}"
+    return "".join(
+        (
+            f"limits: {{profiles: [{', '.join(profiles)}]}}\nprofiles:\n",
+            *(f"  {name}: {leads_to.format(number)}\n" for number, name in enumerate(profiles)),
+            "namespaces:\n",
+            *(f"  team-{number}: {{limits: {{hosts: ['*.t{number}.example.com']}}}}\n" for number in range(NAMESPACES)),
+        )
+    )
+
+
+def worst_requests_for_profiles() -> Iterator[tuple[str, bytes]]:
+    """Yield what is bad about a request where the largest settings hold, and the body that is sent to /sync."""
+    routes = list(observed_httproutes(parent="gateway-of-before"))
+    for name, profile, attached in (
+        ("the last of 1,000 profiles", f"profile-{PROFILES - 1}", []),
+        ("none of 1,000 profiles, but nearly", f"profile-{'1' * 56}", []),
+        ("one of 1,000 profiles, and 100 observed HTTPRoutes of another Gateway", "profile-500", routes),
+    ):
+        yield name, encoded(sync_request(service(HTTP | {"ingress/profile": profile}), attached=attached))
 
 
 def worst_requests() -> Iterator[tuple[str, bytes]]:
@@ -240,10 +269,12 @@ def observed_ingresses() -> Iterator[tuple[str, Object, list[Object]]]:
     yield "40,000 ports and an observed Ingress with 20,000 paths", ports, [many_paths]
 
 
-def observed_httproutes() -> Iterator[Object]:
-    """Yield HTTPRoutes with as many hosts and paths as they can have."""
+def observed_httproutes(parent: str = "web") -> Iterator[Object]:
+    """Yield HTTPRoutes with as many hosts and paths as they can have, at the Gateway `parent`."""
     matches = [{"path": {"type": "Exact", "value": f"/{number}"}} for number in range(50)]
-    spec = {"hostnames": [f"h{number}.example.com" for number in range(16)], "rules": 2 * [{"matches": matches}]}
+    hosts = [f"h{number}.example.com" for number in range(16)]
+    ref = {"namespace": "infrastructure", "name": parent, "sectionName": "http"}
+    spec = {"parentRefs": [ref], "hostnames": hosts, "rules": 2 * [{"matches": matches}]}
     for number in range(100):
         metadata = {"name": f"shop.{number}", "namespace": "team-a"}
         made = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": metadata, "spec": spec}

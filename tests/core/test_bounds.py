@@ -8,9 +8,10 @@ import tracemalloc
 
 import pytest
 
-from devcluster.worst import COPIED, filled, worst_requests
+from devcluster.worst import COPIED, filled, largest_settings, worst_requests, worst_requests_for_profiles
 from hooks.sync import answer
-from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy, Tls
+from ingress_manager.core.settings import parse
 
 WORST = dict(worst_requests())
 MOST_BYTES = 16 * 1024 * 1024
@@ -20,12 +21,20 @@ LIMITED = Policy(
     limits=Limits(
         hosts=tuple(f"*.s{number}.example.com" for number in range(1000)),
         copy_annotations=dict.fromkeys((COPIED, *filled("a.b/", 8000), *filled("", 8000)), "any"),
+        copy_labels=dict.fromkeys(filled("", 8000), "any"),
     )
 )
-"""Settings under which every host is compared with many patterns, and many annotations are copied."""
+"""Settings under which every host is compared with many patterns, and many annotations and labels are copied."""
 
 
-BOTH = Policy(Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure")))
+BOTH = Policy(
+    Defaults(
+        outputs=OUTPUT_NAMES,
+        gateway=Gateway(name="web", namespace="infrastructure"),
+        tls=Tls(enabled=True, redirect=True),
+    )
+)
+"""Settings under which the most is made."""
 
 
 # Coverage would take more of the time than the answers.
@@ -37,9 +46,21 @@ BOTH = Policy(Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespa
 )
 @pytest.mark.parametrize("name", WORST)
 def test_the_worst_service_costs_little_memory(name: str, policy: Policy) -> None:
+    costs_little_memory(WORST[name], policy)
+
+
+@pytest.mark.no_cover
+def test_a_service_costs_little_memory_however_many_profiles_there_are() -> None:
+    policy = parse(largest_settings())
+    for _, body in worst_requests_for_profiles():
+        costs_little_memory(body, policy)
+
+
+def costs_little_memory(body: bytes, policy: Policy) -> None:
+    """Raise AssertionError if the answer takes more than MOST_BYTES."""
     tracemalloc.start()
     try:
-        assert answer(WORST[name], policy).status in {200, 422}
+        assert answer(body, policy).status in {200, 422}
         assert tracemalloc.get_traced_memory()[1] <= MOST_BYTES
     finally:
         tracemalloc.stop()
