@@ -226,7 +226,7 @@ def choose_redirect(
     wanted = policy.redirect if stated.tls_redirect is None else stated.tls_redirect
     if not (wanted and tls):
         return None
-    if gateway.http is None:
+    if gateway.http in {None, gateway.https}:
         problems.add(refusals.no_redirect(str(gateway)))
         return None
     parent = Parent(name=gateway.name, namespace=gateway.namespace, section=gateway.http)

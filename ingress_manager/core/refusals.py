@@ -206,9 +206,9 @@ def redirect_of_ingress(namespace: str) -> Problem:
 
 
 def no_redirect(gateway: str) -> Problem:
-    """The settings name no listener for http, and a redirect would attach to it."""
+    """The settings name no listener for http, or that of https, and a redirect would attach to it."""
     return Problem(
-        f"{gateway} has no listener for http, say the settings (gateway.http), so that it can't redirect to https; "
+        f"{gateway} has no listener for http alone, say the settings (gateway.http), and can't redirect; "
         'state ingress/tls-redirect: "false"',
         Reason.NOT_IN_HTTPROUTE,
         "ingress/tls-redirect",

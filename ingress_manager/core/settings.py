@@ -225,10 +225,10 @@ def _find_contradictions_of_outputs(at: Path, defaults: Defaults) -> Found:
             (*at, "gateway"),
             f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}",
         )
-    elif redirect and defaults.gateway.http is None:
+    elif redirect and defaults.gateway.http in {None, defaults.gateway.https}:
         yield (
             (*at, "gateway", "http"),
-            ": must name a listener where tls.redirect is true: it answers with the redirect",
+            ": must name a listener of its own where tls.redirect is true: it answers with the redirect",
         )
 
 
