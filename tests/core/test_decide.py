@@ -21,6 +21,7 @@ from ingress_manager.core.exposure import expose
 from ingress_manager.core.kubernetes import (
     NOTHING,
     AttachmentMeta,
+    BackendPort,
     HTTPRoute,
     Ingress,
     IngressSpec,
@@ -105,18 +106,28 @@ def test_all_that_is_made_for_a_service_is_limited() -> None:
     """Metacontroller sends all of it back with each request: a Service whose requests don't fit can't even opt out."""
     routes = "".join(f"- {{host: h{number}.example.com, path: /{number}}}\n" for number in range(100))
     policy = msgspec.structs.replace(BOTH, limits=Limits(copy_annotations={"konghq.com/plugins": "any"}))
-    for length, sentence in (
-        (1000, None),
-        (9000, "the 101 objects would have 980108 bytes in all; 500000 is the most"),
+    redirected = {"ingress/tls": "true", "ingress/tls-redirect": "true"}
+    for length, more, sentence in (
+        (1000, {}, None),
+        (1000, redirected, None),
+        (4000, {}, None),
+        (4000, redirected, "the 201 objects would have 935998 bytes in all; 500000 is the most"),
+        (9000, {}, "the 101 objects would have 980108 bytes in all; 500000 is the most"),
     ):
-        decision = decide(made(ON | {"ingress/routes": routes, "konghq.com/plugins": "x" * length}), NOTHING, policy)
+        asked = ON | more | {"ingress/routes": routes, "konghq.com/plugins": "x" * length}
+        decision = decide(made(asked), NOTHING, policy)
         why = refusal_of(decision)
         assert (why and why.line()) == sentence
 
 
+@pytest.mark.parametrize(("port", "called"), [(BackendPort(name="web"), "web"), (BackendPort(number=80), "80")])
+def test_the_port_of_an_ingress_is_called_as_a_service_would_ask_for_it(port: BackendPort, called: str) -> None:
+    assert str(port) == called
+
+
 def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> None:
     assert tuple(OUTPUTS) == OUTPUT_NAMES
-    without = expose(made(ON), Stated(), in_namespace(Policy(), "team-a"))
+    without = expose(made(ON), Stated(), in_namespace(Policy(Defaults(outputs=OUTPUT_NAMES)), "team-a"))
     assert [made(without) for made in OUTPUTS.values()][1] == []
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
+from ingress_manager.core.text import did_you_mean, is_seen, listed, one_line, quoted
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
 )
 def test_no_character_can_break_or_disguise_a_line(reason: str, text: str, shown: str) -> None:
     assert one_line(text) == shown, reason
+
+
+@pytest.mark.parametrize(("text", "seen"), [("a\tb\nü", True), ("a\rb", False), ("\u200b", False)])
+def test_a_text_is_seen_as_it_is_unless_something_in_it_moves_a_cursor_or_has_no_shape(text: str, seen: bool) -> None:
+    assert is_seen(text) is seen
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,31 @@
+"""The policy: what is paused, by a word or in some namespaces alone."""
+
+import pytest
+
+from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
+
+PAUSED, RUNNING, SILENT = NamespaceSettings(paused=True), NamespaceSettings(paused=False), NamespaceSettings()
+
+
+@pytest.mark.parametrize(
+    ("paused", "namespaces", "told", "where"),
+    [
+        (False, {}, "", ""),
+        (True, {}, "every namespace", "abcd"),
+        (False, {"a": PAUSED, "b": RUNNING, "c": SILENT, "d": PAUSED}, "a, d", "ad"),
+        (True, {"a": PAUSED, "b": RUNNING, "c": SILENT}, "every namespace but b", "acd"),
+    ],
+)
+def test_a_pause_is_that_of_the_namespace_or_the_general_one(
+    paused: bool, namespaces: dict[str, NamespaceSettings], told: str, where: str
+) -> None:
+    policy = Policy(paused=paused, namespaces=namespaces)
+    assert policy.pauses == told
+    assert [name for name in "abcd" if policy.paused_in(name)] == list(where)
+    assert [name for name in "abcd" if policy.without_pause().paused_in(name)] == []
+
+
+def test_without_a_pause_all_else_stays() -> None:
+    limits = Limits(hosts=("a.example.com",))
+    policy = Policy(paused=True, namespaces={"a": NamespaceSettings(limits=limits, paused=True)})
+    assert policy.without_pause() == Policy(namespaces={"a": NamespaceSettings(limits=limits)})
