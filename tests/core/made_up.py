@@ -150,6 +150,11 @@ def named(made: Object, name: str) -> Object:
     return made
 
 
+def names_in(type_: type[msgspec.Struct]) -> list[str]:
+    """Return the names that the settings have for the fields of a type."""
+    return [field.encode_name for field in msgspec.structs.fields(type_)]
+
+
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -157,7 +162,7 @@ ANYTHING = st.recursive(
 )
 YAML = st.lists(
     st.sampled_from(["\n", "\n  ", ": ", "- ", "[", "]", "{", "}", "# ", "&a ", "*a", "!!str ", "<<", "'", "~", "0x1"])
-    | st.sampled_from([field.encode_name for field in msgspec.structs.fields(Policy)])
+    | st.sampled_from(sorted({name for each in (Policy, Defaults, Limits, Profile, Tls) for name in names_in(each)}))
     | NASTY,
     max_size=20,
 ).map("".join)

@@ -17,9 +17,12 @@ from ingress_manager.core.shape import LEFT_OUT, Mismatch, fit, type_of
 FIELDS = (
     "metadata spec name namespace uid annotations creationTimestamp apiVersion kind type ports port protocol "
     "rules http paths path pathType backend service tls hosts secretName parentRefs hostnames matches value "
-    "host class enabled secret copyAnnotations pathTypes namespaces outputs gateway paused a.b/c"
+    "host class enabled secret copyAnnotations pathTypes namespaces outputs gateway paused a.b/c "
+    "defaults limits profiles labels redirectStatusCode filters timeouts extensionRef percent hosts"
 ).split()
-SCALARS = st.sampled_from([None, True, 0, 80, 1.5, "", "v1", "Service", "any", "Prefix", "2026-01-31T12:00:00Z", "now"])
+SCALARS = st.sampled_from(
+    [None, True, 0, 80, 1.5, "", "v1", "Service", "any", "Prefix", "2026-01-31T12:00:00Z", "now", 301, "60s", "CORS"]
+)
 RIGHT = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "b", "uid": ""}, "spec": {}}
 OBJECTS = st.recursive(
     SCALARS,
