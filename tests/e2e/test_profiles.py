@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from devcluster import gateway, overlay
-from devcluster.api import HTTPROUTES
+from devcluster.api import HTTPROUTES, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from tests.e2e.conftest import fresh_stage
 from tests.e2e.objects import GATEWAYS, create
 from tests.e2e.shell import run
-from tests.e2e.traffic import ON, Place
+from tests.e2e.traffic import ON, PATIENCE, Place
 
 
 def test_the_filters_of_a_profile_hold_for_what_visitors_send_and_get(serving: DevCluster) -> None:
@@ -50,7 +50,7 @@ def test_each_of_two_gateways_accepts_and_serves_the_services_whose_profile_name
     ):
         for name, wanted in (("outside", overlay.CLASS), ("inside", "internal")):
             place.until_served(place.host(name))
-            assert accepted_by(place, name) == [wanted]
+            wait_for(lambda: accepted_by(place, name) == [wanted], PATIENCE, what=f"{name} on {wanted} alone")  # noqa: B023
         place.api.delete(GATEWAYS, "internal", gateway.NAME)
         place.until_404_page(place.host("inside"))
         place.until_served(place.host("outside"))
@@ -62,7 +62,7 @@ def accepted_by(place: Place, name: str) -> list[str]:
     assert route is not None
     return [
         parent["parentRef"]["name"]
-        for parent in route["status"]["parents"]
+        for parent in route.get("status", {}).get("parents", [])
         if ("Accepted", "True") in {(each["type"], each["status"]) for each in parent["conditions"]}
     ]
 

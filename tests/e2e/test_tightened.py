@@ -146,5 +146,5 @@ def test_what_a_limit_forbids_goes_whatever_is_beside_it_and_comes_back_with_the
         tenants.patch({"labels": {"synced": "loose"}})
         tenants.until_fates(fates(of_refused="anew"))
     finally:
-        tenants.clear()
         serving.restart_hook(SERVING_SETTINGS)
+        tenants.clear()

@@ -213,7 +213,10 @@ def blame(service: Service, settings: Settings) -> str | None:
     stated, profile = service.annotations, service.profile(settings)
     reasons = {
         "ExternalName": service.external,
-        "ingress/routes": False,  # first: while it can't be read, hosts and ports are not looked at
+        # First: while routes can't be read, hosts and ports are not looked at. Of a profile that can't be had, nothing
+        # is told that would follow from another one.
+        "ingress/routes": False,
+        "ingress/profile": False,
         **{key: (key, value) in WRONG for key, value in stated.items()},
     }
     reasons |= {
