@@ -245,7 +245,7 @@ def choose_labels(
         return policy.labels, records
     copied = copied_labels(service.metadata.labels or {}, policy.copied_labels, policy.labels, problems)
     if copied:
-        records[COPIED_LABELS] = ", ".join(copied)
+        records[COPIED_LABELS] = ", ".join(sorted(copied))
     return {**copied, **policy.labels}, records
 
 
