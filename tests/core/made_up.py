@@ -131,6 +131,14 @@ def valid_services(draw: st.DrawFn) -> Object:
     return placed(draw, service(annotations, ports=[{"port": draw(st.integers(1, 65535))}]))
 
 
+@st.composite
+def services_with_a_profile(draw: st.DrawFn) -> Object:
+    """Draw a Service that asks for a profile, and for nothing that is wrong by itself."""
+    made = draw(valid_services())
+    made["metadata"]["annotations"]["ingress/profile"] = draw(PROFILE_NAMES)
+    return made
+
+
 def placed(draw: st.DrawFn, made: Object) -> Object:
     """Return the Service with a name, a namespace and labels that are drawn."""
     made["metadata"] |= {"namespace": draw(NAMESPACES), "labels": draw(SERVICE_LABELS)}

@@ -18,7 +18,7 @@ from tests.core import made_up
 from tests.core.forbidden import forbidden, stated, unexplained
 from tests.core.kubernetes import MOST_ANNOTATION_BYTES, HTTPRoute, Ingress, rules_broken
 
-ANY_SERVICES = made_up.services() | made_up.valid_services()
+ANY_SERVICES = made_up.services() | made_up.valid_services() | made_up.services_with_a_profile()
 
 
 def desired_for(parent: Object, policy: Policy) -> list[Object]:
@@ -143,14 +143,17 @@ def test_an_httproute_keeps_its_name_and_its_spec_when_another_host_is_added(
             assert (more[name]["rules"], kept) == (spec["rules"], spec["hostnames"])
 
 
-@given(made_up.valid_services(), made_up.policy(), st.none() | made_up.ROUTES)
+@given(
+    made_up.valid_services(),
+    made_up.policy(),
+    st.lists(made_up.PATHS, min_size=1, max_size=3, unique_by=lambda path: path.rstrip("/")),
+)
 def test_a_redirect_answers_on_http_for_the_hosts_and_paths_that_its_httproute_answers_on_https(
-    parent: Object, policy: Policy, routes: str | None
+    parent: Object, policy: Policy, paths: list[str]
 ) -> None:
-    parent["metadata"]["annotations"] |= {"ingress/tls-redirect": "true"} | (
-        {"ingress/routes": routes} if routes else {}
-    )
-    made = {each["metadata"]["name"]: each["spec"] for each in desired_for(parent, everywhere(policy, "httproute"))}
+    asking = with_routes(parent, [{"path": path} for path in paths])
+    asking["metadata"]["annotations"] |= {"ingress/tls": "true", "ingress/tls-redirect": "true"}
+    made = {each["metadata"]["name"]: each["spec"] for each in desired_for(asking, everywhere(policy, "httproute"))}
     for name, spec in made.items():
         if not name.endswith(".redirect"):
             redirect = made[f"{name}.redirect"]
