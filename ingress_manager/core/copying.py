@@ -5,7 +5,7 @@ only when the settings name its full key and allow its value. The same holds for
 """
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -165,22 +165,23 @@ CONTROLLER_PREFIXES = (
 """How all keys begin that controllers read. The last three are read from an HTTPRoute as well."""
 
 
-def copied_annotations(
-    annotations: Mapping[str, str],
-    copied: Mapping[str, Limit],
+def copied(
+    present: Mapping[str, str],
+    limits: Mapping[str, Limit],
     added: Container[str],
+    check: Callable[[str, str, Mapping[str, Limit]], None],
     problems: Problems,
 ) -> dict[str, str]:
-    """Return the annotations that `copied`, the limit copyAnnotations, lets through. Adds wrong values to problems.
+    """Return those of a Service's annotations, or labels, that the limits let through. Adds what `check` has to say.
 
     The keys in `added` are those that the settings add. They are not copied.
     """
-    if copied.keys().isdisjoint(annotations):
+    if limits.keys().isdisjoint(present):
         return {}
-    found = {key: annotations[key] for key in copied if key in annotations and key not in added}
+    found = {key: present[key] for key in limits if key in present and key not in added}
     for key, value in found.items():
         try:
-            check_copied(key, value, copied)
+            check(key, value, limits)
         except Problem as problem:
             problems.add(problem)
     return found
@@ -197,22 +198,6 @@ def check_copied(key: str, value: str, copied: Mapping[str, Limit]) -> None:
     limit = copied[key]
     if isinstance(limit, tuple) and value not in limit:
         raise refusals.value_not_allowed(key, value, limit)
-
-
-def copied_labels(
-    labels: Mapping[str, str], copied: Mapping[str, Limit], added: Container[str], problems: Problems
-) -> dict[str, str]:
-    """Return the labels that `copied`, the limit copyLabels, lets through. Adds wrong values to problems.
-
-    The keys in `added` are those that the settings add. They are not copied.
-    """
-    found = {key: labels[key] for key in copied if key in labels and key not in added}
-    for key, value in found.items():
-        try:
-            check_copied_label(key, value, copied)
-        except Problem as problem:
-            problems.add(problem)
-    return found
 
 
 def check_copied_label(key: str, value: str, copied: Mapping[str, Limit]) -> None:

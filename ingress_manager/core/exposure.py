@@ -11,8 +11,9 @@ from ingress_manager.core.copying import (
     ADDED,
     COPIED_LABELS,
     NOT_COPIED,
-    copied_annotations,
-    copied_labels,
+    check_copied,
+    check_copied_label,
+    copied,
     for_httproutes,
     keys_not_copied,
 )
@@ -118,12 +119,12 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
     ingress_class = choose_class(stated, policy, problems)
     tls = (stated.tls_secret is not None or policy.tls) if stated.tls is None else stated.tls
     present = service.metadata.annotations or {}
-    copied = copied_annotations(present, policy.copied, policy.added_with_tls, problems)
+    from_service = copied(present, policy.copied, policy.added_with_tls, check_copied, problems)
     labels, records = choose_labels(service, policy, problems)
-    annotations = with_added(copied, policy.added_with_tls if tls else policy.annotations, present, records)
+    annotations = with_added(from_service, policy.added_with_tls if tls else policy.annotations, present, records)
     routing = None
     if policy.makes_httproutes:
-        on_routes = with_added(for_httproutes(copied), policy.annotations, present, records)
+        on_routes = with_added(for_httproutes(from_service), policy.annotations, present, records)
         routing = choose_routing(service, stated, policy, tls, on_routes, problems)
     elif stated.tls_redirect is not None:
         problems.add(refusals.redirect_of_ingress(policy.namespace))
@@ -243,21 +244,21 @@ def choose_labels(
     records = {} if policy.profile is None else {PROFILE: policy.profile}
     if not policy.copied_labels:
         return policy.labels, records
-    copied = copied_labels(service.metadata.labels or {}, policy.copied_labels, policy.labels, problems)
-    if copied:
-        records[COPIED_LABELS] = ", ".join(sorted(copied))
-    return {**copied, **policy.labels}, records
+    found = copied(service.metadata.labels or {}, policy.copied_labels, policy.labels, check_copied_label, problems)
+    if found:
+        records[COPIED_LABELS] = ", ".join(sorted(found))
+    return {**found, **policy.labels}, records
 
 
 def with_added(
-    copied: Mapping[str, str], added: Mapping[str, str], present: Mapping[str, str], records: Mapping[str, str]
+    from_service: Mapping[str, str], added: Mapping[str, str], present: Mapping[str, str], records: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the annotations of what we make: those `copied` from the Service, those `added` by the settings, two that
+    """Return the annotations of what we make: those `from_service`, those `added` by the settings, two that
     tell of both, and `records`.
 
     `present` are all that the Service has.
     """
-    annotations = {**copied, **added, **records}
+    annotations = {**from_service, **added, **records}
     if left := keys_not_copied(present, annotations):
         annotations[NOT_COPIED] = listed(left)
     if added:
