@@ -101,7 +101,8 @@ def long_values() -> Iterator[tuple[str, dict[str, str]]]:
     """Yield annotations whose values are as long as they may be."""
     for key, (what, filler) in itertools.product(KEYS, FILLERS.items()):
         yield f"ingress/{key}: 250 KB of {what}", {f"ingress/{key}": filler * (VALUE // len(filler))}
-    yield "every annotation: 27 KB of a control character", {f"ingress/{key}": "\x01" * 27_000 for key in KEYS}
+    share = 250_000 // len(KEYS)
+    yield "every annotation: 250 KB of a control character in all", {f"ingress/{key}": "\x01" * share for key in KEYS}
     yield "a copied annotation: 250 KB of a control character", {COPIED: "\x01" * VALUE}
     yield "a copied annotation: 250 KB of a digit", {COPIED: "1" * VALUE}
     yield "a copied annotation: 250 KB that Go escapes", {COPIED: "<" * VALUE}
