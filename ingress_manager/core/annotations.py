@@ -3,6 +3,7 @@
 `TABLE` is all there is to know about the annotations: `read` parses by it, and docs/annotations.md is made from it.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 
 from ingress_manager.core.errors import MOST_KEPT, Problem, Reason
 from ingress_manager.core.strict_yaml import load_text
-from ingress_manager.core.syntax import check_host, check_name, check_path
+from ingress_manager.core.syntax import EVERY_HOST, check_any_path, check_host, check_name
 from ingress_manager.core.text import did_you_mean, quoted
 
 PREFIX = "ingress/"
@@ -18,9 +19,19 @@ PROFILE = "ingress/profile"
 """The annotation of a Service that asks for a profile, and the one of what we make that says which it has."""
 
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
+ENTRANCE_SUFFIX = ".ingress/http"
+MOST_ENTRANCES = 8
+LONGEST_ENTRANCE = 30
+"""Characters. What follows the Service's name in that of an HTTPRoute for some hosts has 32."""
+
+ENTRANCE = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])?")
+RESERVED_ENTRANCES = ("redirect",)
+"""What follows the Service's name in that of an HTTPRoute of another kind."""
+
 MOST_HOSTS = 100
 MOST_ROUTES = 100
-LONGEST_ROUTES = 32 * 1024
+MOST_CERTIFICATES = 100
+LONGEST_LIST = 32 * 1024
 MOST_YAML_NODES = 1000
 """100 routes have 901: the list, and for each route a mapping with four keys and four values."""
 
@@ -32,6 +43,16 @@ class Route(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     path: str | None = None
     path_type: str | None = msgspec.field(name="pathType", default=None)
     port: str | None = None
+
+
+class Certificate(msgspec.Struct, frozen=True, gc=False):
+    """One certificate of ingress/certificates."""
+
+    hosts: tuple[str, ...] | None = None
+    """None: all hosts of the Service; (): every host that no other certificate names."""
+
+    secret: str | None = None
+    """The Secret that holds it; None: the ingress controller's own certificate."""
 
 
 ONE_ROUTE = (Route(),)
@@ -48,6 +69,8 @@ class Stated(msgspec.Struct, frozen=True):
     ingress_class: str | None = None
     tls: bool | None = None
     tls_secret: str | None = None
+    certificates: tuple[Certificate, ...] | None = None
+    default_backend: bool | None = None
     tls_redirect: bool | None = None
     profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
@@ -105,39 +128,78 @@ def parse_port(value: str) -> str:
 
 def parse_routes(value: str) -> tuple[Route, ...]:
     """Return the routes of a YAML list of {host, path, pathType, port}."""
-    if len(value) > LONGEST_ROUTES:
-        raise Problem(f"has {len(value)} characters; {LONGEST_ROUTES} is the most")
-    routes = load_text(value, MOST_YAML_NODES)
-    if not isinstance(routes, list) or not routes:
-        raise Problem("must be a YAML list of {host, path, pathType, port}")
-    if len(routes) > MOST_ROUTES:
-        raise Problem(f"lists {len(routes)} routes; {MOST_ROUTES} is the most")
-    return tuple(parse_route(number, fields) for number, fields in enumerate(routes, start=1))
+    routes = parse_list(value, "route", ROUTE_FIELDS, MOST_ROUTES)
+    return tuple([msgspec.convert(fields, Route) for fields in routes])
 
 
-def parse_route(number: int, fields: Any) -> Route:
-    """Return the `number`th route of a list."""
+def parse_certificates(value: str) -> tuple[Certificate, ...]:
+    """Return the certificates of a YAML list of {hosts, secret}."""
+    certificates = parse_list(value, "certificate", CERTIFICATE_FIELDS, MOST_CERTIFICATES)
+    return tuple([msgspec.convert(fields, Certificate) for fields in certificates])
+
+
+def parse_list(value: str, thing: str, known: Mapping[str, Callable[[Any], Any]], most: int) -> list[dict[str, Any]]:
+    """Return the members of a YAML list of mappings, each of which has some of the `known` fields, checked."""
+    if len(value) > LONGEST_LIST:
+        raise Problem(f"has {len(value)} characters; {LONGEST_LIST} is the most")
+    members = load_text(value, MOST_YAML_NODES)
+    if not isinstance(members, list) or not members:
+        raise Problem(f"must be a YAML list of {{{', '.join(known)}}}")
+    if len(members) > most:
+        raise Problem(f"lists {len(members)} {thing}s; {most} is the most")
+    for number, fields in enumerate(members, start=1):
+        check_fields(f"{thing} {number}", fields, known)
+    return members
+
+
+def check_fields(member: str, fields: Any, known: Mapping[str, Callable[[Any], Any]]) -> None:
+    """Raise Problem when a member of a list is no mapping, or has a field that is not as it should be."""
     if not isinstance(fields, dict):
-        raise Problem(f"route {number} must be a mapping, as in {{host: shop.example.com, path: /}}")
+        raise Problem(f"{member} must be a mapping of {', '.join(known)}")
     for field, value in fields.items():
-        if field not in ROUTE_FIELDS:
-            known = did_you_mean(field, ROUTE_FIELDS) or f"; it may have {', '.join(ROUTE_FIELDS)}"
-            raise Problem(f"route {number} has a field {quoted(str(field))}{known}")
-        if not isinstance(value, str):
-            raise Problem(f"route {number}: {field} must be text, not a list or a mapping")
+        if field not in known:
+            instead = did_you_mean(field, known) or f"; it may have {', '.join(known)}"
+            raise Problem(f"{member} has a field {quoted(str(field))}{instead}")
         try:
-            ROUTE_FIELDS[field](value)
+            known[field](value)
         except Problem as problem:
-            raise problem.about(f"route {number}: {field} {quoted(value)}") from None
-    return msgspec.convert(fields, Route)
+            raise problem.about(f"{member}: {field}{f' {quoted(value)}' if isinstance(value, str) else ''}") from None
 
 
-ROUTE_FIELDS: dict[str, Callable[[str], str]] = {
-    "host": check_host,
-    "path": check_path,
-    "pathType": parse_path_type,
-    "port": parse_port,
+def text(check: Callable[[str], str]) -> Callable[[Any], str]:
+    """Return a check of a field that holds text."""
+
+    def checked(value: Any) -> str:
+        if not isinstance(value, str):
+            raise Problem("must be text, not a list or a mapping")
+        return check(value)
+
+    return checked
+
+
+def check_hosts(value: Any) -> Any:
+    """Return the hosts of a certificate."""
+    if not isinstance(value, list):
+        raise Problem("must be a list of hosts; without it, the certificate is for all hosts of the Service")
+    for host in value:
+        if not isinstance(host, str):
+            raise Problem("must be a list of hosts, each of which is text")
+        if host == EVERY_HOST:
+            raise Problem('must not list "*"; an empty list is for every host that no other certificate names')
+        try:
+            check_host(host)
+        except Problem as problem:
+            raise problem.about(f"lists {quoted(host)}, which") from None
+    return value
+
+
+ROUTE_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "host": text(check_host),
+    "path": text(check_any_path),
+    "pathType": text(parse_path_type),
+    "port": text(parse_port),
 }
+CERTIFICATE_FIELDS: dict[str, Callable[[Any], Any]] = {"hosts": check_hosts, "secret": text(check_name)}
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,13 +248,13 @@ TABLE = (
         field="hosts",
         parse=parse_hosts,
         meaning="Under which names the Service is reached.",
-        value="a host, or hosts with commas between; `*.` wildcard allowed",
+        value="a host, or hosts with commas between; `*.` wildcard allowed; `*`: every host that no other rule names",
         default="settings `defaults.host`",
     ),
     Annotation(
         key="ingress/path",
         field="path",
-        parse=check_path,
+        parse=check_any_path,
         meaning="Below which path it is reached.",
         value="an absolute path",
         default="`/`",
@@ -238,12 +300,29 @@ TABLE = (
         default="settings `defaults.tls.secret`",
     ),
     Annotation(
+        key="ingress/certificates",
+        field="certificates",
+        parse=parse_certificates,
+        meaning="Several certificates, or one for some hosts only; turns TLS on.",
+        value="a YAML list of `{hosts, secret}`; without `hosts`: of all its hosts; `hosts: []`: of every other host",
+        default="one, of `ingress/tls-secret`",
+        shows_value=False,
+    ),
+    Annotation(
         key="ingress/tls-redirect",
         field="tls_redirect",
         parse=parse_boolean,
         meaning="Whether http is answered with a redirect to https; HTTPRoutes only.",
         value='`"true"` or `"false"`',
         default="settings `defaults.tls.redirect`",
+    ),
+    Annotation(
+        key="ingress/default-backend",
+        field="default_backend",
+        parse=parse_boolean,
+        meaning="Whether it answers, too, what no host and no path of its class matches.",
+        value='`"true"` or `"false"`; where every host is allowed',
+        default="off",
     ),
     Annotation(
         key="ingress/routes",
@@ -286,6 +365,50 @@ def read(annotations: Mapping[str, str]) -> Stated | None:
     shown = [unknown_annotation(key) for key in unknown[:MOST_KEPT]]
     problems = (*shown, *[wrong[key] for key in KEYS if key in wrong])
     return Stated(problems=problems, more_problems=len(unknown) - len(shown), **found)
+
+
+def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
+    """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is ""."""
+    stated = read(annotations)
+    found = {} if stated is None else {"": stated}
+    # Nearly no Service has another entrance, and to look at each key would take longer.
+    if ENTRANCE_SUFFIX not in "".join(annotations):
+        return found
+    for key in sorted(annotations):
+        if key.endswith(ENTRANCE_SUFFIX):
+            # They are described by the same words, each behind the entrance's name and a dot.
+            begin = key.removesuffix(HTTP.key)
+            own = {each.removeprefix(begin): annotations[each] for each in annotations if each.startswith(begin)}
+            if (stated := read(own)) is not None:
+                found[begin[:-1]] = stated
+    for name, stated in found.items():
+        if name and (problem := wrong_entrance(name, len(found) - ("" in found))):
+            found[name] = msgspec.structs.replace(stated, problems=(problem, *stated.problems))
+    return found
+
+
+def wrong_entrance(name: str, count: int) -> Problem | None:
+    """Return what is wrong with the name of an entrance, or with the number of them; None when it is right."""
+    if not ENTRANCE.fullmatch(name) or name in RESERVED_ENTRANCES:
+        return Problem(
+            f"{HTTP.key}: {quoted(name)} can't be the name of an entrance; it must be at most {LONGEST_ENTRANCE} "
+            f"lower-case letters, digits and -, and not {' or '.join(RESERVED_ENTRANCES)}",
+            annotation=HTTP.key,
+        )
+    if count > MOST_ENTRANCES:
+        return Problem(f"{HTTP.key}: is one of {count} entrances; {MOST_ENTRANCES} is the most", annotation=HTTP.key)
+    return None
+
+
+def of_entrance(problem: Problem, name: str) -> Problem:
+    """Return a problem of an entrance: its annotations are told with the entrance's name before them."""
+    sentence = _OWN_KEY.sub(lambda found: f"{name}.{found[0]}" if found[1] else found[0], problem.sentence)
+    annotation = f"{name}.{problem.annotation}" if problem.annotation.startswith(PREFIX) else problem.annotation
+    return Problem(sentence, problem.reason, annotation)
+
+
+_OWN_KEY = re.compile(r'"(?:\\.|[^"\\])*"|(?<![\w./-])(ingress/[a-z-]+)')
+"""A text in quotes, or the key of an annotation outside of one."""
 
 
 def unknown_annotation(key: str) -> Problem:

@@ -242,13 +242,16 @@ def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> 
 
 
 def check_key(key: str) -> str:
+    """Return `key`, which may be an annotation that we copy. Raises Problem when it may not."""
+    if key == OLD_CLASS:
+        raise Problem("can't be copied from a Service; ingress/class says the same")
+    return check_own_key(key)
+
+
+def check_own_key(key: str) -> str:
     """Return `key`, which may be an annotation of what we make. Raises Problem when it may not."""
     if "*" in key:
         raise Problem("must be the full key of an annotation, without *")
-    if "/" not in key:
-        raise Problem("must begin with a domain, as in cert-manager.io/issuer")
     if key.startswith(OTHERS_PREFIXES):
         raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
-    if key == OLD_CLASS:
-        raise Problem("can't stand beside an IngressClass; defaults.class and ingress/class say the same")
     return check_annotation_key(key)

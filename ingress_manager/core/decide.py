@@ -1,14 +1,15 @@
 """The decision: what should exist for a Service. The whole flow on one page, without any I/O."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from functools import cache, partial
 from zlib import crc32
 
 import msgspec
 
 from ingress_manager.core import annotations, refusals
-from ingress_manager.core.annotations import Stated
-from ingress_manager.core.errors import Problem, Reason, Refused, without_frames
+from ingress_manager.core.annotations import LONGEST_ENTRANCE, RESERVED_ENTRANCES, Stated, of_entrance
+from ingress_manager.core.copying import OLD_CLASS
+from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
 from ingress_manager.core.exposure import Exposure, expose
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.observed import check_observed, has_record, is_recorded_as, record_of
@@ -55,13 +56,13 @@ class Unchanged(msgspec.Struct, frozen=True):
 
 
 class Purged(msgspec.Struct, frozen=True):
-    """Something observed has to go first, because the policy forbids it."""
+    """Something observed has to go first, because the policy forbids it, or its entrance has opted out."""
 
     objects: tuple[Object, ...]
     """What should exist beside it: the rest of what the Service asks for, or, if it is refused, what may stay."""
 
-    forbidden: Problem
-    """Why the first of what is forbidden has to go."""
+    forbidden: Problem | None
+    """Why the first of what is forbidden has to go; None: only what has opted out goes."""
 
     refused: Refused | None = None
     """Why the Service will be refused then; None if it will not be."""
@@ -82,20 +83,21 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     `observed` are the objects that were made for it earlier and are there now. `age` is that of the Service, in
     seconds; only `resync_after` depends on it.
     """
-    stated = annotations.read(service.metadata.annotations or {})
+    stated = annotations.read_entrances(service.metadata.annotations or {})
     attachments = observed.all()
     namespace = service.metadata.namespace
-    if stated is None and not (attachments and policy.paused_in(namespace)):
+    paused = policy.paused_in(namespace)
+    if not stated and not (attachments and paused):
         return Desired()
-    here = in_namespace(policy, namespace, stated.profile if stated else None)
-    if stated is None or here.paused:
+    if paused:
         # A Service that has opted out, too, keeps what it has until the pause ends.
         return unchanged(service, attachments, policy, pause(service))
     try:
-        objects = desired_objects(service, stated, observed, here)
+        objects = desired_objects(service, stated, observed, policy)
         text = as_json(objects)
     except Refused as refused:
-        return unchanged(service, attachments, policy, without_frames(refused))
+        # An entrance that has opted out goes, whatever is wrong with another one.
+        return unchanged(service, attachments, policy, without_frames(refused), stated)
     if attachments:
         desired = {key_of(each): each for each in objects}
         if forbidden := judge(service, not_judged_yet(attachments, desired), policy):
@@ -106,14 +108,48 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     return Desired(objects, text, resync_after(service, objects, attachments, age))
 
 
+def entrance_of(service: Service, key: Key) -> str:
+    """Return the name of the entrance for which an object was made; "" for that of ingress/… itself."""
+    _, _, behind = key[1].partition(f"/{service.metadata.name}.")
+    entrance = behind.partition(".")[0]
+    return "" if entrance in RESERVED_ENTRANCES or len(entrance) > LONGEST_ENTRANCE else entrance
+
+
 def desired_objects(
-    service: Service, stated: Stated, observed: Observed, policy: NamespacePolicy
+    service: Service, stated: Mapping[str, Stated], observed: Observed, policy: Policy
 ) -> tuple[Object, ...]:
-    """Return the objects that the annotations ask for. Raises Refused (422)."""
+    """Return the objects that the annotations ask for. Raises Refused (422), with what is wrong with all entrances."""
+    objects: list[Object] = []
+    refused: dict[str, Refused] = {}
+    for entrance, asked in stated.items():
+        try:
+            here = in_namespace(policy, service.metadata.namespace, asked.profile)
+            objects += objects_of(service, entrance, asked, observed, here)
+        except Refused as error:
+            refused[entrance] = error
+    if refused:
+        raise refused_entrances(refused)
+    return tuple(objects)
+
+
+def refused_entrances(refused: Mapping[str, Refused]) -> Refused:
+    """Return the refusal (422) of a Service for what is wrong with several entrances."""
+    problems = Problems()
+    for entrance, each in refused.items():
+        problems.extend(
+            [of_entrance(problem, entrance) if entrance else problem for problem in each.problems], each.more
+        )
+    return Refused(422, problems.kept, more=problems.more)
+
+
+def objects_of(
+    service: Service, entrance: str, stated: Stated, observed: Observed, policy: NamespacePolicy
+) -> list[Object]:
+    """Return the objects of one entrance. Raises Refused (422)."""
     if policy.makes_httproutes and observed.httproutes is None:
         raise Refused(422, [refusals.no_httproutes()])
-    exposure = with_class(expose(service, stated, policy), observed)
-    return tuple([each for output in policy.outputs for each in OUTPUTS[output](exposure)])
+    exposure = with_class(expose(service, stated, policy, entrance), observed)
+    return [each for output in policy.outputs for each in OUTPUTS[output](exposure)]
 
 
 def with_class(exposure: Exposure, observed: Observed) -> Exposure:
@@ -122,23 +158,29 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
     The API server gives the cluster's default class to an Ingress only when it is created. One that lost its class
     later would be served by nobody.
     """
-    if exposure.ingress_class is not None:
+    if exposure.ingress_class is not None or OLD_CLASS in exposure.annotations:
         return exposure
     ingress = observed.ingresses.get(f"{exposure.namespace}/{exposure.name}")
     return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name) if ingress else exposure
 
 
 def unchanged(
-    service: Service, attachments: Mapping[Key, Attachment], policy: Policy, refused: Refused
+    service: Service,
+    attachments: Mapping[Key, Attachment],
+    policy: Policy,
+    refused: Refused,
+    stated: Container[str] | None = None,
 ) -> Unchanged | Purged:
     """Return the decision to change nothing; or to remove those of the objects that the policy forbids.
 
-    Once they are removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
+    Removed, too, are those of entrances that are not `stated`; None: no matter which are. Once they are removed,
+    Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
     forbidden = judge(service, attachments, policy)
-    if not forbidden:
+    gone = [key for key in attachments if stated is not None and entrance_of(service, key) not in stated]
+    if not forbidden and not gone:
         return Unchanged(refused)
-    kept = [record_of(each) for key, each in attachments.items() if key not in forbidden]
+    kept = [record_of(each) for key, each in attachments.items() if key not in forbidden and key not in gone]
     return Purged(tuple([each for each in kept if each is not None]), first(forbidden), refused)
 
 
@@ -167,9 +209,9 @@ def judge(service: Service, attachments: Mapping[Key, Attachment], policy: Polic
     return forbidden
 
 
-def first(forbidden: Mapping[Key, Problem]) -> Problem:
+def first(forbidden: Mapping[Key, Problem]) -> Problem | None:
     """Return the first of several problems: one is enough to tell of."""
-    return next(iter(forbidden.values()))
+    return next(iter(forbidden.values()), None)
 
 
 def pause(service: Service) -> Refused:

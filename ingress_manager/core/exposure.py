@@ -6,11 +6,12 @@ from itertools import starmap
 import msgspec
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import ONE_ROUTE, PROFILE, Route, Stated
+from ingress_manager.core.annotations import ONE_ROUTE, PROFILE, Certificate, Route, Stated
 from ingress_manager.core.copying import (
     ADDED,
     COPIED_LABELS,
     NOT_COPIED,
+    OLD_CLASS,
     check_copied,
     check_copied_label,
     copied,
@@ -22,7 +23,7 @@ from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import Gateway, NamespacePolicy
 from ingress_manager.core.ports import choose_ports
-from ingress_manager.core.syntax import check_host, check_path_of_type
+from ingress_manager.core.syntax import EVERY_HOST, check_host, check_path, check_path_of_type
 from ingress_manager.core.text import listed, quoted
 
 MOST_PATHS = 1000
@@ -80,7 +81,10 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     """How a Service is reached."""
 
     name: str
+    """That of what is made: the Service's, and for another entrance, its name behind a dot."""
+
     namespace: str
+    service: str
     labels: Mapping[str, str]
     """Those copied from the Service, and those that the settings add."""
 
@@ -91,16 +95,18 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     rules: tuple[Rule, ...]
     """One for each host, in the order in which the hosts were first stated."""
 
-    tls: bool
-    tls_secret: str | None
-    """The Secret with the certificate; None: the ingress controller's own certificate."""
+    tls: Sequence[Certificate]
+    """The certificates; none: no TLS."""
+
+    default_port: int | None
+    """The port of the Service that answers what no rule matches; None: it doesn't."""
 
     routing: Routing | None
     """None: no HTTPRoute is made."""
 
 
-def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposure:
-    """Return how the Service is to be reached.
+def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: str = "") -> Exposure:
+    """Return how the Service is to be reached by one entrance.
 
     Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
     """
@@ -111,13 +117,12 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
         problems.extend(stated.problems, stated.more_problems)
     if contradicting := contradictions(stated):
         problems.extend(contradicting)
-    if stated.profile is not None and policy.profile is None:
-        problems.add(no_profile(stated.profile, policy))
-    if problems.kept and any(problem.annotation == PROFILE for problem in problems.kept):
-        # What the annotations lead to depends on the profile.
-        raise Refused(422, problems.kept, more=problems.more)
+    if problems.kept or stated.profile != policy.profile:
+        check_profile(stated, policy, problems)
     ingress_class = choose_class(stated, policy, problems)
-    tls = (stated.tls_secret is not None or policy.tls) if stated.tls is None else stated.tls
+    tls = stated.tls
+    if tls is None:
+        tls = stated.tls_secret is not None or stated.certificates is not None or policy.tls
     present = service.metadata.annotations or {}
     from_service = copied(present, policy.copied, policy.added_with_tls, check_copied, problems)
     labels, records = choose_labels(service, policy, problems)
@@ -129,6 +134,8 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
     elif stated.tls_redirect is not None:
         problems.add(refusals.redirect_of_ingress(policy.namespace))
     rules = choose_rules(service, stated, policy, problems)
+    default_port = choose_default_port(service, stated, policy, problems) if stated.default_backend else None
+    certificates = choose_certificates(service, stated, policy, problems) if tls else ()
     if problems.kept:
         if NOT_COPIED in annotations:
             # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
@@ -136,14 +143,15 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy) -> Exposur
             problems.add(refusals.annotation_not_copied(annotations[NOT_COPIED]))
         raise Refused(422, problems.kept, more=problems.more)
     return Exposure(
-        name=service.metadata.name,
+        name=f"{service.metadata.name}.{entrance}" if entrance else service.metadata.name,
         namespace=service.metadata.namespace,
+        service=service.metadata.name,
         labels=labels,
         annotations=annotations,
         ingress_class=ingress_class,
         rules=rules,
-        tls=tls,
-        tls_secret=stated.tls_secret or policy.default_secret(service.metadata.name),
+        tls=certificates,
+        default_port=default_port,
         routing=routing,
     )
 
@@ -152,7 +160,12 @@ def contradictions(stated: Stated) -> list[Problem]:
     """Return a problem for each annotation that would be ignored."""
     found = []
     if stated.tls is False and stated.tls_secret is not None:
-        found.append(refusals.tls_contradiction(stated.tls_secret))
+        found.append(refusals.tls_contradiction("ingress/tls-secret", quoted(stated.tls_secret)))
+    if stated.certificates is not None:
+        if stated.tls is False:
+            found.append(refusals.tls_contradiction("ingress/certificates", "which turn TLS on"))
+        if stated.tls_secret is not None:
+            found.append(refusals.two_certificates(stated.tls_secret))
     if stated.routes is not ONE_ROUTE:
         found += [
             refusals.no_effect(annotation)
@@ -162,9 +175,53 @@ def contradictions(stated: Stated) -> list[Problem]:
                 ("ingress/path-type", stated.path_type, "path_type"),
                 ("ingress/port", stated.port, "port"),
             )
-            if shared and all(getattr(route, field) is not None for route in stated.routes)
+            if shared
+            and all(getattr(route, field) is not None for route in stated.routes)
+            and not (field == "port" and stated.default_backend)
         ]
     return found
+
+
+def states_no_rule(stated: Stated) -> bool:
+    """Return whether nothing is stated that only a rule can say."""
+    return stated.routes is ONE_ROUTE and not (stated.hosts or stated.path or stated.path_type)
+
+
+def choose_default_port(service: Service, stated: Stated, policy: NamespacePolicy, problems: Problems) -> int | None:
+    """Return the port that answers what no rule matches. Adds a problem where that isn't allowed."""
+    if not policy.allows_host(EVERY_HOST):
+        problems.add(
+            refusals.host_not_allowed(
+                "ingress/default-backend:",
+                "ingress/default-backend",
+                [EVERY_HOST],
+                policy.namespace,
+                policy.hosts or (),
+            )
+        )
+    # The routes may have ports of their own. This one is shared.
+    return choose_ports(service, msgspec.structs.replace(stated, routes=ONE_ROUTE), problems).get(None)
+
+
+def choose_certificates(
+    service: Service, stated: Stated, policy: NamespacePolicy, problems: Problems
+) -> Sequence[Certificate]:
+    """Return the certificates. Adds a problem for hosts that may not be claimed: an issuer makes what is asked for."""
+    if stated.certificates is None:
+        return (Certificate(None, stated.tls_secret or policy.default_secret(service.metadata.name)),)
+    for certificate in stated.certificates:
+        if certificate.hosts is not None:
+            hosts = certificate.hosts or (EVERY_HOST,)
+            allowed_hosts(hosts, "ingress/certificates: hosts", "ingress/certificates", policy, problems)
+    return stated.certificates
+
+
+def check_profile(stated: Stated, policy: NamespacePolicy, problems: Problems) -> None:
+    """Raise Refused (422) when the Service can't have its profile: what its annotations lead to depends on it."""
+    if stated.profile is not None and policy.profile is None:
+        problems.add(no_profile(stated.profile, policy))
+    if any(problem.annotation == PROFILE for problem in problems.kept):
+        raise Refused(422, problems.kept, more=problems.more)
 
 
 def no_profile(name: str, policy: NamespacePolicy) -> Problem:
@@ -178,7 +235,9 @@ def no_profile(name: str, policy: NamespacePolicy) -> Problem:
 def choose_class(stated: Stated, policy: NamespacePolicy, problems: Problems) -> str | None:
     """Return the IngressClass. Adds a problem when the policy doesn't allow it."""
     chosen = policy.ingress_class if stated.ingress_class is None else stated.ingress_class
-    if not policy.allows_class(chosen):
+    if chosen is not None and OLD_CLASS in policy.annotations:
+        problems.add(refusals.class_by_annotation(chosen, policy.annotations[OLD_CLASS]))
+    elif not policy.allows_class(chosen or policy.default_class):
         origin, annotation = "ingress/class:", "ingress/class"
         if stated.ingress_class is None:
             origin, annotation = f"the class of the profile {policy.profile}", PROFILE
@@ -201,8 +260,12 @@ def choose_routing(  # noqa: PLR0913, PLR0917 - each has a say in it
     if not policy.makes_ingresses:
         if stated.ingress_class is not None:
             problems.add(refusals.class_of_routes(stated.ingress_class, policy.namespace, str(gateway)))
-        if stated.tls_secret is not None:
-            problems.add(refusals.secret_of_routes(stated.tls_secret, str(gateway), tls=gateway.https is not None))
+        for annotation, stated_there in (
+            (f"ingress/tls-secret: {quoted(stated.tls_secret or '')}", stated.tls_secret),
+            ("ingress/certificates", stated.certificates),
+        ):
+            if stated_there is not None:
+                problems.add(refusals.secret_of_routes(annotation, str(gateway), tls=gateway.https is not None))
     section = gateway.https if tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(tls, str(gateway)))
@@ -214,8 +277,17 @@ def choose_routing(  # noqa: PLR0913, PLR0917 - each has a say in it
         filters=policy.filters,
         timeouts=policy.timeouts,
         profile=policy.profile,
-        main_host=stated.hosts[0] if stated.hosts else policy.default_host(service.metadata.name),
+        main_host=choose_main_host(service, stated, policy),
     )
+
+
+def choose_main_host(service: Service, stated: Stated, policy: NamespacePolicy) -> str:
+    """Return the host by which HTTPRoutes are named; no rule need have it."""
+    if stated.hosts:
+        return stated.hosts[0]
+    if stated.default_backend and states_no_rule(stated):
+        return EVERY_HOST
+    return policy.default_host(service.metadata.name)
 
 
 def choose_redirect(
@@ -268,7 +340,7 @@ def with_added(
 
 def choose_rules(service: Service, stated: Stated, policy: NamespacePolicy, problems: Problems) -> tuple[Rule, ...]:
     """Return the rules of all routes. Adds what is wrong to `problems`; the rules are then incomplete."""
-    if stated.has_wrong("ingress/routes"):
+    if stated.has_wrong("ingress/routes") or (stated.default_backend and states_no_rule(stated)):
         return ()
     routes = stated.routes
     if routes is ONE_ROUTE:
@@ -321,7 +393,8 @@ def choose_path(route: Route, stated: Stated, policy: NamespacePolicy, problems:
             return path, path_type
         problems.add(refusals.path_type_of_routes(*origin, path_type))
     try:
-        check_path_of_type(path, path_type)
+        if path != "/" and (path_type != "ImplementationSpecific" or policy.paths is not None):
+            check_path_of_type(check_path(path), path_type)
     except Problem as problem:
         begin, annotation = origin_of("path" if route.path else None, "ingress/path")
         problems.add(problem.about(f"{begin} {quoted(path)}", annotation))

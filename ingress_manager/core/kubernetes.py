@@ -115,8 +115,10 @@ class Ingress(msgspec.Struct, frozen=True, gc=False):
         """Yield the hosts; "" stands for every host."""
         for rule in self.spec.rules or ():
             yield rule.host
+        if self.spec.default_backend:
+            yield ""
         for entry in self.spec.tls or ():
-            yield from entry.hosts or ()
+            yield from entry.hosts or ("",)
 
     def paths(self) -> Iterator[tuple[str, str]]:
         """Yield each path and its type."""

@@ -15,11 +15,18 @@ import msgspec
 
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.copying import ADDED, COPIED_LABELS, OTHERS_PREFIXES, check_copied, check_copied_label
+from ingress_manager.core.copying import (
+    ADDED,
+    COPIED_LABELS,
+    OLD_CLASS,
+    OTHERS_PREFIXES,
+    check_copied,
+    check_copied_label,
+)
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Attachment, AttachmentMeta, HTTPRoute, Ingress, Object, Service
 from ingress_manager.core.policy import NamespacePolicy
-from ingress_manager.core.syntax import check_path, check_path_of_type
+from ingress_manager.core.syntax import EVERY_HOST, check_path, check_path_of_type
 from ingress_manager.core.text import quoted
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
@@ -64,8 +71,8 @@ def check_observed(
         check_annotations(recorded, observed, policy)
         check_labels(recorded, observed, policy)
     for host in recorded.hosts():
-        if not policy.allows_host(host):
-            raise refusals.host_not_allowed("its host", "", [host], policy.namespace, policy.hosts or ())
+        if not policy.allows_host(host or EVERY_HOST):
+            raise refusals.host_not_allowed("its host", "", [host or EVERY_HOST], policy.namespace, policy.hosts or ())
     if isinstance(recorded, HTTPRoute):
         check_parents(recorded, policy)
     else:
@@ -78,7 +85,8 @@ def check_observed(
 def check_class(recorded: Ingress, observed: Ingress, policy: NamespacePolicy) -> None:
     """Raise Problem when the policy doesn't allow the class of an Ingress."""
     # Where none was stated, it has the cluster's default.
-    ingress_class = recorded.spec.ingress_class_name or observed.spec.ingress_class_name
+    by_annotation = (recorded.metadata.annotations or {}).get(OLD_CLASS)
+    ingress_class = recorded.spec.ingress_class_name or by_annotation or observed.spec.ingress_class_name
     if not policy.allows_class(ingress_class):
         raise refusals.class_not_allowed("its class", "", ingress_class, policy.namespace, policy.classes or ())
 
@@ -124,7 +132,8 @@ def check_observed_path(path: str, path_type: str, policy: NamespacePolicy) -> N
     if path_type not in policy.path_types:
         raise refusals.path_type_not_allowed("its path type", "", path_type, policy.namespace, policy.path_types)
     try:
-        check_path_of_type(check_path(path), path_type)
+        if path_type != "ImplementationSpecific" or policy.paths is not None:
+            check_path_of_type(check_path(path), path_type)
     except Problem as problem:
         raise problem.about(f"its path {quoted(path)}") from None
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from ingress_manager.core.annotations import PATH_TYPES
-from ingress_manager.core.copying import ANY, DEFAULT_COPIED, Limit
+from ingress_manager.core.copying import ANY, DEFAULT_COPIED, OLD_CLASS, Limit
 from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.text import listed
 
@@ -144,6 +144,10 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         | UnsetType,
         Meta(description="The path types that may be asked for; Prefix is always one of them."),
     ] = msgspec.field(name="pathTypes", default=UNSET)
+    paths: Annotated[
+        Literal["plain", "any"] | UnsetType,
+        Meta(description="any: a path of the type ImplementationSpecific may be a regular expression."),
+    ] = UNSET
     copy_annotations: Annotated[
         dict[str, Limit] | UnsetType,
         Meta(
@@ -185,6 +189,7 @@ BUILT_IN_LIMITS = Limits(
     hosts="any",
     classes="any",
     path_types=("Prefix", "Exact"),
+    paths="plain",
     copy_annotations=DEFAULT_COPIED,
     copy_labels={},
     profiles="any",
@@ -279,6 +284,7 @@ LIMIT_FIELDS = {
     "hosts": "hosts",
     "classes": "classes",
     "path_types": "path_types",
+    "paths": "paths",
     "copy_annotations": "copied",
     "copy_labels": "copied_labels",
     "profiles": "allowed_profiles",
@@ -314,6 +320,9 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     """The IngressClasses that may be used; None: every one."""
 
     path_types: tuple[str, ...]
+    paths: str | None
+    """None: an ImplementationSpecific path may be a regular expression."""
+
     copied: Mapping[str, Limit]
     copied_labels: Mapping[str, Limit]
     allowed_profiles: tuple[str, ...] | None
@@ -389,6 +398,11 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
         # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends in a pattern's suffix.
         name = host.removeprefix("*")
         return name.endswith(self.suffixes)
+
+    @property
+    def default_class(self) -> str | None:
+        """Return the class where a Service asks for none; it may be that of an annotation."""
+        return self.ingress_class or self.annotations.get(OLD_CLASS)
 
     def allows_class(self, ingress_class: str | None) -> bool:
         """Return whether an Ingress may have this class; None stands for the cluster's default."""

@@ -15,12 +15,21 @@ def external_name() -> Problem:
     )
 
 
-def tls_contradiction(secret: str) -> Problem:
-    """TLS is turned off, and a Secret for it is named."""
+def tls_contradiction(annotation: str, value: str) -> Problem:
+    """TLS is turned off, and a certificate for it is named."""
     return Problem(
-        f'ingress/tls: "false" contradicts ingress/tls-secret: {quoted(secret)}; remove one of them',
+        f'ingress/tls: "false" contradicts {annotation}: {value}; remove one of them',
         Reason.CONTRADICTION,
         "ingress/tls",
+    )
+
+
+def two_certificates(secret: str) -> Problem:
+    """Two annotations name the certificate."""
+    return Problem(
+        f"ingress/tls-secret: {quoted(secret)} contradicts ingress/certificates, which take its place; remove one",
+        Reason.CONTRADICTION,
+        "ingress/tls-secret",
     )
 
 
@@ -105,6 +114,16 @@ def class_not_allowed(
     )
 
 
+def class_by_annotation(ingress_class: str, by_annotation: str) -> Problem:
+    """The settings name the class in an annotation, which can't stand beside a class."""
+    return Problem(
+        f"ingress/class: {quoted(ingress_class)} can't stand beside the annotation by which the settings name the "
+        f"class, {quoted(by_annotation)}; remove it, or choose another profile",
+        Reason.CONTRADICTION,
+        "ingress/class",
+    )
+
+
 def unknown_profile(profile: str, namespace: str, usable: Sequence[str]) -> Problem:
     """The settings have no such profile."""
     return Problem(
@@ -154,14 +173,13 @@ def class_of_routes(ingress_class: str, namespace: str, gateway: str) -> Problem
     )
 
 
-def secret_of_routes(secret: str, gateway: str, *, tls: bool) -> Problem:
+def secret_of_routes(stated: str, gateway: str, *, tls: bool) -> Problem:
     """Only HTTPRoutes are made here, and they name no certificate. `tls` says whether the Gateway serves TLS at all."""
     instead = 'state ingress/tls: "true" in its place' if tls else "remove it"
     return Problem(
-        f"ingress/tls-secret: {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of "
-        f"{gateway}; {instead}",
+        f"{stated} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}; {instead}",
         Reason.NOT_IN_HTTPROUTE,
-        "ingress/tls-secret",
+        stated.partition(": ")[0],
     )
 
 

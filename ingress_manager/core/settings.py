@@ -8,7 +8,15 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ingress_manager.core.annotations import parse_path_type
-from ingress_manager.core.copying import ANY, Limit, check_key, check_own_label_key, check_value
+from ingress_manager.core.copying import (
+    ANY,
+    OLD_CLASS,
+    Limit,
+    check_key,
+    check_own_key,
+    check_own_label_key,
+    check_value,
+)
 from ingress_manager.core.errors import Mistake, Problem, SettingsError
 from ingress_manager.core.filters import Timeouts, find_filter_problems, find_timeout_problems
 from ingress_manager.core.policy import (
@@ -169,8 +177,8 @@ def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) ->
     if own.profile in policy.profiles and here.profile is None:
         usable = _names(here.usable_profiles())
         yield ("defaults", "profile"), f": {quoted(own.profile)} must be one of the profiles that are allowed: {usable}"
-    if not here.allows_class(here.ingress_class):
-        default = "null, the cluster's default," if here.ingress_class is None else quoted(here.ingress_class)
+    if not here.allows_class(here.default_class):
+        default = "null, the cluster's default," if here.default_class is None else quoted(here.default_class)
         of = f" of the profile {here.profile}," if here.profile else ""
         allowed = listed(here.classes or ())
         yield (
@@ -243,7 +251,9 @@ def _check_defaults(at: Path, stated: Defaults | Profile) -> Found:
     if stated.tls is not UNSET:
         yield from _check((*at, "tls", "secret"), stated.tls.secret, check_secret)
         yield from _check_keys((*at, "tls", "annotations"), stated.tls.annotations, check_key)
-    yield from _check_keys((*at, "annotations"), stated.annotations, check_key)
+    yield from _check_keys((*at, "annotations"), stated.annotations, check_own_key)
+    if OLD_CLASS in (stated.annotations or {}) and stated.ingress_class is not None:
+        yield (*at, "annotations", OLD_CLASS), ": can't stand beside an IngressClass; state class: null beside it"
     yield from _check_keys((*at, "labels"), stated.labels, check_own_label_key)
     for key, value in (stated.labels or {}).items():
         yield from _check((*at, "labels", key), value, check_label_value)

@@ -13,6 +13,9 @@ from collections.abc import Callable
 
 from ingress_manager.core.errors import Problem
 
+EVERY_HOST = "*"
+"""Stands for every host that no other rule names: a rule without a host."""
+
 LONGEST_NAME = 253
 LONGEST_LABEL = 63
 LONGEST_PATH = 1024
@@ -25,10 +28,10 @@ _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _NAME = re.compile(_SUBDOMAIN)
 _NAMESPACE = re.compile(_LABEL)
 _WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_KEY = re.compile(rf"{_SUBDOMAIN}/{_WORD}")
-_LABEL_KEY = re.compile(rf"({_SUBDOMAIN}/)?{_WORD}")
+_KEY = re.compile(rf"({_SUBDOMAIN}/)?{_WORD}")
 _LABEL_VALUE = re.compile(rf"({_WORD})?")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&,=:@-]|%[0-9A-Fa-f]{2})*")
+_ANY_PATH = re.compile(r"/[A-Za-z0-9/._~!&,=:@%*+?()\[\]{}^$|\\-]*")
 _OF_PATTERNS = re.compile(r"[*()+]")
 _SIMPLE_PATH = re.compile(r"/(?:[A-Za-z0-9_-]{1,99}(?:/[A-Za-z0-9_-]{1,99}){0,5})?")
 # A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
@@ -47,7 +50,7 @@ HOST_RULES: Rules = (
     (lambda host: len(host) > LONGEST_NAME, f"has {{length}} characters; {LONGEST_NAME} is the most"),
     (lambda host: not host.isascii(), "must be written in ASCII; an internationalized name is written as xn--…"),
     (lambda host: host != host.lower(), "must be lower case"),
-    (lambda host: host == "*" or not _without_wildcard(host), "must name a domain"),
+    (lambda host: not _without_wildcard(host), "must name a domain"),
     (lambda host: host.endswith("."), "must not end with a dot"),
     (lambda host: "*" in _without_wildcard(host), "may hold * only as its whole first label, as in *.example.com"),
     (
@@ -72,6 +75,14 @@ PATH_RULES: Rules = (
     ),
     (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&,=:@- or %…"),
 )
+ANY_PATH_RULES: Rules = (
+    (lambda path: not path.startswith("/"), "must start with /"),
+    (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; {LONGEST_PATH} is the most"),
+    (
+        lambda path: not _ANY_PATH.fullmatch(path),
+        r"may hold only letters, digits, and /._~!&,=:@%-, and *+?()[]{}^$|\ in a regular expression",
+    ),
+)
 LITERAL_PATH_RULES: Rules = (
     (
         lambda path: "." in path or "~" in path,
@@ -84,15 +95,14 @@ NAMESPACE_RULES: Rules = (
         f"must be a namespace's name: at most {LONGEST_LABEL} lower-case letters, digits and -",
     ),
 )
-KEY_RULES: Rules = (
-    (lambda key: not _KEY.fullmatch(key), "must be the key of an annotation, as in cert-manager.io/issuer"),
-)
-LABEL_KEY_RULES: Rules = (
-    (
-        lambda key: len(key.rpartition("/")[0]) > LONGEST_NAME or not _LABEL_KEY.fullmatch(key),
-        "must be the key of a label, as in team or example.com/team",
-    ),
-)
+
+
+def _is_no_key(key: str) -> bool:
+    return len(key.rpartition("/")[0]) > LONGEST_NAME or not _KEY.fullmatch(key)
+
+
+KEY_RULES: Rules = ((_is_no_key, "must be the key of an annotation, as in cert-manager.io/issuer"),)
+LABEL_KEY_RULES: Rules = ((_is_no_key, "must be the key of a label, as in team or example.com/team"),)
 LABEL_VALUE_RULES: Rules = (
     (
         lambda value: not _LABEL_VALUE.fullmatch(value),
@@ -108,11 +118,19 @@ NAME_RULES: Rules = (
 
 
 def check_host(host: str) -> str:
-    """Return a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`. Raises Problem."""
+    """Return a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`, or `*`. Raises Problem."""
     # Nearly every host is valid, and one expression is enough to know it: the rules only say what is wrong.
-    if len(host) <= LONGEST_NAME and _HOST.fullmatch(host):
+    if (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST:
         return host
     return _checked(host, HOST_RULES)
+
+
+def check_any_path(path: str) -> str:
+    """Return a path that may be a regular expression, of characters that end no word in a controller's configuration.
+
+    Raises Problem.
+    """
+    return path if _SIMPLE_PATH.fullmatch(path) else _checked(path, ANY_PATH_RULES)
 
 
 def check_path(path: str) -> str:
@@ -135,7 +153,7 @@ def check_name(name: str) -> str:
 
 
 def check_annotation_key(key: str) -> str:
-    """Return the key of an annotation: a domain, a slash and a name, as Kubernetes has them. Raises Problem."""
+    """Return the key of an annotation: a name, perhaps with a domain and a slash before it. Raises Problem."""
     return _checked(key, KEY_RULES)
 
 

@@ -102,13 +102,15 @@ def reasons(view: View, service: ServiceView) -> Callable[[Key], str]:
     unasked = f"Service {service.item.label} doesn't ask for it with these settings"
     if not isinstance(service.decision, Purged):
         return lambda _: unasked
-    first, forbidden = service.decision.forbidden, view.forbidden(service)
+    forbidden = view.forbidden(service)
     # What is forbidden goes first. It is made anew once it is gone.
     then = decide(service.service, NOTHING, view.policy)
     anew = {key_of(each) for each in then.objects} if isinstance(then, Desired) else set()
 
     def why(key: Key) -> str:
-        sentence = forbidden.get(key, first).sentence
+        if key not in forbidden:
+            return unasked
+        sentence = forbidden[key].sentence
         return sentence if service.refused else f"{sentence}; it is then made anew" if key in anew else unasked
 
     return why

@@ -16,6 +16,7 @@ from ingress_manager.core.exposure import Exposure, Parent, Path, Redirect, Rout
 from ingress_manager.core.filters import as_object, as_objects, rewrites_prefix
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
+from ingress_manager.core.syntax import EVERY_HOST
 
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
@@ -45,37 +46,52 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
 def make_some(exposure: Exposure, routing: Routing, hosts: list[str], paths: Sequence[Path]) -> Iterator[Object]:
     """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects the same to https."""
     name = name_of(exposure.name, hosts, routing.main_host)
-    specs = {name: (routing.parent, make_rules(exposure.name, routing, hosts[0], paths))}
+    specs = {name: (routing.parent, make_rules(exposure.service, routing, hosts[0], paths))}
     if routing.redirect:
         specs[f"{name}.redirect"] = routing.redirect.parent, make_redirects(routing.redirect, paths)
+    hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
     for each, (parent, rules) in specs.items():
         yield {
             "apiVersion": "gateway.networking.k8s.io/v1",
             "kind": "HTTPRoute",
             "metadata": make_metadata(exposure, each, routing.annotations),
-            "spec": {"parentRefs": [parent_ref(parent)], "hostnames": hosts, "rules": list(rules)},
+            "spec": {"parentRefs": [parent_ref(parent)], **hostnames, "rules": list(rules)},
         }
 
 
 def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
     """Yield hosts that have the same paths, as many as one HTTPRoute may have, and the paths."""
-    groups: dict[frozenset[Path], list[Rule]] = {}
-    for rule in exposure.rules:
-        groups.setdefault(frozenset(rule.paths), []).append(rule)
+    groups: dict[tuple[bool, frozenset[Path]], list[Rule]] = {}
+    for rule in with_default(exposure):
+        groups.setdefault((rule.host == EVERY_HOST, frozenset(rule.paths)), []).append(rule)
     for rules in groups.values():
         for some in in_parts(rules, MOST_HOSTNAMES):
             yield [rule.host for rule in some], rules[0].paths
 
 
-def name_of(service: str, hosts: Sequence[str], main_host: str) -> str:
-    """Return the name of the HTTPRoute for these hosts: the Service's, if the main host is one of them.
+def with_default(exposure: Exposure) -> Iterator[Rule]:
+    """Yield the rules, with the path / of every host where the Service is the default backend."""
+    default = None if exposure.default_port is None else Path("/", "Prefix", exposure.default_port)
+    for rule in exposure.rules:
+        if default and rule.host == EVERY_HOST:
+            taken = any((path.path, path.path_type) == ("/", "Prefix") for path in rule.paths)
+            yield rule if taken else Rule(EVERY_HOST, [*rule.paths, default])
+            default = None
+        else:
+            yield rule
+    if default:
+        yield Rule(EVERY_HOST, [default])
+
+
+def name_of(exposure: str, hosts: Sequence[str], main_host: str) -> str:
+    """Return the name of the HTTPRoute for these hosts: the exposure's, if the main host is one of them.
 
     That of others follows from their first host alone: none is renamed, and gone for a moment, because one with other
     hosts is added. No Service's name has a dot, so no other Service's HTTPRoute has the same name.
     """
     if main_host in hosts:
-        return service
-    return f"{service}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
+        return exposure
+    return f"{exposure}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
 
 
 def parent_ref(parent: Parent) -> Object:

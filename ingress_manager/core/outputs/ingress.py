@@ -1,10 +1,13 @@
 """The Ingress: an exposure written as a Kubernetes object. Nothing is decided here."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ingress_manager.core.exposure import Exposure
+from ingress_manager.core.annotations import Certificate
+from ingress_manager.core.exposure import Exposure, Rule
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
+from ingress_manager.core.syntax import EVERY_HOST
 
 
 def make_ingress(exposure: Exposure) -> list[Object]:
@@ -17,24 +20,37 @@ def make_ingress(exposure: Exposure) -> list[Object]:
     spec: dict[str, Any] = {}
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class
+    if exposure.default_port is not None:
+        spec["defaultBackend"] = make_backend(exposure.service, exposure.default_port)
     if exposure.tls:
-        spec["tls"] = [{"hosts": [rule.host for rule in exposure.rules]}]
-        if exposure.tls_secret is not None:
-            spec["tls"][0]["secretName"] = exposure.tls_secret
-    spec["rules"] = [
-        {
-            "host": rule.host,
-            "http": {
-                "paths": [
-                    {
-                        "path": path.path,
-                        "pathType": path.path_type,
-                        "backend": {"service": {"name": exposure.name, "port": {"number": path.port}}},
-                    }
-                    for path in rule.paths
-                ]
-            },
-        }
-        for rule in exposure.rules
-    ]
+        spec["tls"] = [entry for certificate in exposure.tls for entry in make_tls(certificate, exposure.rules)]
+    if exposure.rules:
+        spec["rules"] = [make_rule(exposure.service, rule) for rule in exposure.rules]
     return [{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}]
+
+
+def make_rule(service: str, rule: Rule) -> Object:
+    """Return one rule; that of every host states none."""
+    paths = [
+        {"path": path.path, "pathType": path.path_type, "backend": make_backend(service, path.port)}
+        for path in rule.paths
+    ]
+    if rule.host == EVERY_HOST:
+        return {"http": {"paths": paths}}
+    return {"host": rule.host, "http": {"paths": paths}}
+
+
+def make_backend(service: str, port: int) -> Object:
+    """Return a port of the Service as a backend."""
+    return {"service": {"name": service, "port": {"number": port}}}
+
+
+def make_tls(certificate: Certificate, rules: Sequence[Rule]) -> Iterator[Object]:
+    """Yield what says where a certificate holds: one entry for its hosts, and one without hosts for every other."""
+    hosts = [rule.host for rule in rules] if certificate.hosts is None else certificate.hosts
+    named = [host for host in hosts if host != EVERY_HOST]
+    secret = {} if certificate.secret is None else {"secretName": certificate.secret}
+    if named:
+        yield {"hosts": named, **secret}
+    if len(named) < len(hosts) or not hosts:
+        yield secret
