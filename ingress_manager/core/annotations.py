@@ -11,7 +11,7 @@ import msgspec
 
 from ingress_manager.core.errors import MOST_KEPT, Problem, Reason
 from ingress_manager.core.strict_yaml import load_text
-from ingress_manager.core.syntax import EVERY_HOST, check_any_path, check_host, check_name
+from ingress_manager.core.syntax import EVERY_HOST, check_absolute_path, check_host, check_name
 from ingress_manager.core.text import did_you_mean, quoted
 
 PREFIX = "ingress/"
@@ -195,7 +195,7 @@ def check_hosts(value: Any) -> Any:
 
 ROUTE_FIELDS: dict[str, Callable[[Any], Any]] = {
     "host": text(check_host),
-    "path": text(check_any_path),
+    "path": text(check_absolute_path),
     "pathType": text(parse_path_type),
     "port": text(parse_port),
 }
@@ -254,7 +254,7 @@ TABLE = (
     Annotation(
         key="ingress/path",
         field="path",
-        parse=check_any_path,
+        parse=check_absolute_path,
         meaning="Below which path it is reached.",
         value="an absolute path",
         default="`/`",

@@ -23,7 +23,7 @@ from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import Gateway, NamespacePolicy
 from ingress_manager.core.ports import choose_ports
-from ingress_manager.core.syntax import EVERY_HOST, check_host, check_path, check_path_of_type
+from ingress_manager.core.syntax import EVERY_HOST, check_any_path, check_host, check_path, check_path_of_type
 from ingress_manager.core.text import listed, quoted
 
 MOST_PATHS = 1000
@@ -393,10 +393,14 @@ def choose_path(route: Route, stated: Stated, policy: NamespacePolicy, problems:
             return path, path_type
         problems.add(refusals.path_type_of_routes(*origin, path_type))
     try:
-        if path != "/" and (path_type != "ImplementationSpecific" or policy.paths is not None):
+        if path_type == "ImplementationSpecific" and policy.paths is None:
+            check_any_path(path)
+        elif path != "/":
             check_path_of_type(check_path(path), path_type)
     except Problem as problem:
         begin, annotation = origin_of("path" if route.path else None, "ingress/path")
+        if policy.paths is None and path_type != "ImplementationSpecific":
+            problem = Problem(f"{problem.sentence}; a regular expression must be ImplementationSpecific")
         problems.add(problem.about(f"{begin} {quoted(path)}", annotation))
     return path, path_type
 

@@ -31,7 +31,7 @@ _WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY = re.compile(rf"({_SUBDOMAIN}/)?{_WORD}")
 _LABEL_VALUE = re.compile(rf"({_WORD})?")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&,=:@-]|%[0-9A-Fa-f]{2})*")
-_ANY_PATH = re.compile(r"/[A-Za-z0-9/._~!&,=:@%*+?()\[\]{}^$|\\-]*")
+_ANY_PATH = re.compile(r"/[A-Za-z0-9/._~!&,=:@%*+?()\[\]{}<>^$|\\-]*")
 _OF_PATTERNS = re.compile(r"[*()+]")
 _SIMPLE_PATH = re.compile(r"/(?:[A-Za-z0-9_-]{1,99}(?:/[A-Za-z0-9_-]{1,99}){0,5})?")
 # A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
@@ -63,9 +63,12 @@ HOST_RULES: Rules = (
     ),
     (lambda host: not _HOST.fullmatch(host), "must be a DNS name: letters, digits and -, with dots between"),
 )
-PATH_RULES: Rules = (
+ABSOLUTE_PATH_RULES: Rules = (
     (lambda path: not path.startswith("/"), "must start with /"),
     (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; {LONGEST_PATH} is the most"),
+)
+PATH_RULES: Rules = (
+    *ABSOLUTE_PATH_RULES,
     (lambda path: "//" in path, "must not hold //"),
     (_DOT_SEGMENT.search, "must not hold . or .. as a segment"),
     (_DISGUISE.search, "must not disguise a slash, dot, percent sign, backslash or control character as %…"),
@@ -76,11 +79,10 @@ PATH_RULES: Rules = (
     (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&,=:@- or %…"),
 )
 ANY_PATH_RULES: Rules = (
-    (lambda path: not path.startswith("/"), "must start with /"),
-    (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; {LONGEST_PATH} is the most"),
+    *ABSOLUTE_PATH_RULES,
     (
         lambda path: not _ANY_PATH.fullmatch(path),
-        r"may hold only letters, digits, and /._~!&,=:@%-, and *+?()[]{}^$|\ in a regular expression",
+        "may hold only letters, digits, and /._~!&,=:@%-*+?()[]{{}}<>^$|\\",
     ),
 )
 LITERAL_PATH_RULES: Rules = (
@@ -123,6 +125,14 @@ def check_host(host: str) -> str:
     if (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST:
         return host
     return _checked(host, HOST_RULES)
+
+
+def check_absolute_path(path: str) -> str:
+    """Return a path that starts with a slash and isn't too long. What else it may hold depends on the policy.
+
+    Raises Problem.
+    """
+    return _checked(path, ABSOLUTE_PATH_RULES)
 
 
 def check_any_path(path: str) -> str:
