@@ -72,7 +72,7 @@ def fields(
         if field in types[name]["required"]:
             shown = "none: must be stated"
         elif field == "copyAnnotations":
-            shown = "[five keys](annotations.md#annotations-for-the-ingress-controller)"
+            shown = "[nine keys](annotations.md#annotations-for-the-ingress-controller)"
         else:
             shown = "" if "$ref" in described or "default" not in facts else f"`{yaml_of(facts['default'])}`"
         yield f"`{above}{field}`", described["description"], shown

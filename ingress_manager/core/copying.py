@@ -73,6 +73,18 @@ KNOWN = {
     "nginx.ingress.kubernetes.io/proxy-connect-timeout": KnownKey(
         "how long connecting to the Service may take", *SECONDS, by_default=True
     ),
+    "nginx.ingress.kubernetes.io/proxy-http-version": KnownKey(
+        "which version of HTTP the Service's pods are sent", r"1\.[01]", 'must be "1.0" or "1.1"', by_default=True
+    ),
+    "traefik.ingress.kubernetes.io/router.tls": KnownKey(
+        "whether its hosts are served with TLS alone, as ingress/tls does", *SWITCH, by_default=True
+    ),
+    "konghq.com/strip-path": KnownKey(
+        "whether the Service's pods are sent the path without the part that led to them", *SWITCH, by_default=True
+    ),
+    "konghq.com/preserve-host": KnownKey(
+        "whether the Service's pods are sent the host of the request", *SWITCH, by_default=True
+    ),
     "nginx.ingress.kubernetes.io/proxy-body-size": KnownKey(
         "how large an upload may be; uploads wait on the controller's disk, which all share", *SIZE
     ),
@@ -81,6 +93,12 @@ KNOWN = {
     ),
     "nginx.ingress.kubernetes.io/proxy-buffering": KnownKey(
         "whether answers wait on the controller's disk for slow clients", *TOGGLE
+    ),
+    "nginx.ingress.kubernetes.io/proxy-buffer-size": KnownKey(
+        "how long the headers of an answer may be; each request takes up to five times as much of the controller's "
+        "memory",
+        "[1-9][0-9]{0,2}[kK]",
+        "must be a number from 1 to 999 with k behind it",
     ),
     "nginx.ingress.kubernetes.io/proxy-next-upstream-tries": KnownKey(
         "how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"
