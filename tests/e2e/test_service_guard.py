@@ -1,8 +1,11 @@
 """What the policy of Services keeps a tenant from: somebody whose only right is to edit the Services of a namespace."""
 
 import contextlib
+import itertools
+import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -74,20 +77,33 @@ NOW = "2026-01-02T03:04:05Z"
 READY = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": NOW}
 FROZEN: dict[str, Any] = {"finalizers": [METACONTROLLERS]}
 FREEZES = "keeps Metacontroller from asking"
-TO_EXTERNAL, TO_ORPHAN, ORPHANED = "can't become an ExternalName", 'finalizer "orphan"', "--cascade=orphan"
+TO_EXTERNAL, TO_ORPHAN, ORPHANED = (
+    "can't become an ExternalName",
+    'finalizer "orphan"',
+    "can't be deleted with --cascade=orphan",
+)
+BY_INTERNAL = "a Service with the annotation internal.ingress/http "
 OFF = {"ingress/http": "false"}
+INTERNAL = {"internal.ingress/http": "true"}
+OTHERS = {"my-ingress/http": "true", "ingress.example.com/http": "true", "internal.ingress/https": "true"}
 STEPS = [
     Step("into an ExternalName", ON, patched(spec=EXTERNAL), TO_EXTERNAL),
     Step("the same, opting out at once", ON, patched(metadata={"annotations": None}, spec=EXTERNAL), TO_EXTERNAL),
     Step("the same, with false", OFF, patched(spec=EXTERNAL), TO_EXTERNAL),
     Step("the same, opting in at once", {}, patched(metadata={"annotations": ON}, spec=EXTERNAL), TO_EXTERNAL),
     Step("into an ExternalName, never annotated", {}, patched(spec=EXTERNAL), None),
+    Step("into an ExternalName, with another entrance", INTERNAL, patched(spec=EXTERNAL), BY_INTERNAL + TO_EXTERNAL),
+    Step("the same, opting out at once", INTERNAL, patched(metadata={"annotations": None}, spec=EXTERNAL), BY_INTERNAL),
+    Step("the same, opting in at once", {}, patched(metadata={"annotations": INTERNAL}, spec=EXTERNAL), BY_INTERNAL),
+    Step("into an ExternalName, with keys that look alike", OTHERS, patched(spec=EXTERNAL), None),
     Step("an orphaning delete", ON, deleted(propagationPolicy="Orphan"), ORPHANED),
     Step("the older way to ask for it", ON, deleted(orphanDependents=True), ORPHANED),
     Step("an orphaning delete, never annotated", {}, deleted(propagationPolicy="Orphan"), None),
+    Step("the same with another entrance", INTERNAL, deleted(propagationPolicy="Orphan"), BY_INTERNAL + ORPHANED),
     Step("the finalizer orphan", ON, patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
     Step("the same beside another", ON, patched(metadata={"finalizers": ["a.b/c", "orphan"]}), TO_ORPHAN),
     Step("the same, never annotated", {}, patched(metadata={"finalizers": ["orphan"]}), None),
+    Step("the same with another entrance", INTERNAL, patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
     Step("the same by the status", ON, status_patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
     Step("Metacontroller's finalizer", ON, patched(metadata=FROZEN), FREEZES),
     Step("the same, opting out at once", ON, patched(metadata=FROZEN | {"annotations": None}), FREEZES),
@@ -141,3 +157,29 @@ def test_an_external_name_that_is_one_already_can_be_annotated_and_edited(tenant
     other = {"spec": {"externalName": "b.example.com"}}
     assert said(lambda: tenant.patch(SERVICES, "outside", other, NAMESPACE)) is None
     tenant.delete(SERVICES, "outside", NAMESPACE)
+
+
+def test_a_service_with_as_many_annotations_as_there_can_be_is_changed_or_refused_with_a_sentence(tenant: Api) -> None:
+    letters = string.ascii_letters + string.digits
+    keys = map("".join, itertools.chain(*(itertools.product(letters, repeat=length) for length in (1, 2, 3))))
+    most = 262_144  # bytes of all keys and values
+    left = most - sum(map(len, ("ingress/http", "true")))
+    annotations = dict(ON)
+    for key in keys:
+        left -= len(key)
+        if left < 0:
+            break
+        annotations[key] = ""
+    assert len(annotations) > 80_000
+    tenant.create(SERVICES, service("many", annotations))
+    tenant.patch(SERVICES, "many", {"metadata": {"labels": {"team": "a"}}}, NAMESPACE)
+    tenant.patch(SERVICES, "many", {"metadata": {"annotations": {"ingress/http": None}}}, NAMESPACE)
+    for write, says in (
+        (patched(spec=EXTERNAL), TO_EXTERNAL),
+        (patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
+        (deleted(propagationPolicy="Orphan"), ORPHANED),
+    ):
+        message = said(partial(write, tenant, "many")) or ""
+        assert "a Service with more than 1,000 annotations" in message
+        assert says in message
+    tenant.delete(SERVICES, "many", NAMESPACE)
