@@ -81,7 +81,10 @@ class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = UNSET
     ingress_class: Annotated[
         str | UnsetType | None,
-        Meta(description="The IngressClass; null: the cluster's default, for new Ingresses; others keep theirs."),
+        Meta(
+            description="The IngressClass; null: the cluster's default, for new Ingresses; others keep theirs. Or that "
+            "of the annotation kubernetes.io/ingress.class in `annotations`."
+        ),
     ] = msgspec.field(name="class", default=UNSET)
     tls: Annotated[
         Tls | UnsetType, Meta(description="Whether there is TLS, and how. Each of its fields stands alone.")
@@ -133,7 +136,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Limit | UnsetType,
         Meta(
             description="The hosts that may be claimed: exact, or *.suffix for any depth below it, in which "
-            "{namespace} is replaced; `any`: every host.",
+            "{namespace} is replaced, or *, a rule without a host; `any`: all of these.",
         ),
     ] = UNSET
     classes: Annotated[
@@ -146,7 +149,10 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = msgspec.field(name="pathTypes", default=UNSET)
     paths: Annotated[
         Literal["plain", "any"] | UnsetType,
-        Meta(description="any: a path of the type ImplementationSpecific may be a regular expression."),
+        Meta(
+            description="Which paths may have the type ImplementationSpecific: `plain`, those of other types but for . and "
+            "~; `any`: regular expressions, too."
+        ),
     ] = UNSET
     copy_annotations: Annotated[
         dict[str, Limit] | UnsetType,

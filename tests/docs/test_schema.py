@@ -36,6 +36,7 @@ EVERYTHING = yaml.safe_load(
       hosts: ["*.{namespace}.example.com"]
       classes: [internal]
       pathTypes: [Prefix, Exact, ImplementationSpecific]
+      paths: any
       copyAnnotations: {haproxy.org/ssl-redirect: ["true"]}
       copyLabels: {team: any}
       profiles: [all]

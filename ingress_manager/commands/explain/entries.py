@@ -92,9 +92,15 @@ def listing() -> str:
 
 def _annotations() -> Iterator[Entry]:
     for row in TABLE:
-        facts = (("value", _plain(row.value)), ("without it", _plain(row.default)))
+        facts = (
+            ("value", _plain(row.value)),
+            ("without it", _plain(row.default)),
+            ("also as", f"NAME.{row.key}, of another entrance"),
+        )
         example = as_yaml({"metadata": {"annotations": examples.ANNOTATIONS[row.key]}})
-        yield Entry(row.key, ANNOTATION, row.meaning, facts, f"For example:\n\n{indent(example, '  ')}")
+        yield Entry(
+            row.key, ANNOTATION, row.meaning, facts, f"For example:\n\n{indent(example, '  ')}", (f"*.{row.key}",)
+        )
 
 
 def _ours() -> Iterator[Entry]:

@@ -16,6 +16,12 @@ ANNOTATIONS: dict[str, dict[str, str]] = {
     "ingress/class": {"ingress/http": "true", "ingress/class": "internal"},
     "ingress/tls": {"ingress/http": "true", "ingress/tls": "true"},
     "ingress/tls-secret": {"ingress/http": "true", "ingress/tls-secret": "shop-tls"},
+    "ingress/certificates": {
+        "ingress/http": "true",
+        "ingress/host": "shop.example.com, www.example.com",
+        "ingress/certificates": "- secret: shop-tls\n- hosts: [www.example.com]\n  secret: www-tls\n",
+    },
+    "ingress/default-backend": {"ingress/http": "true", "ingress/default-backend": "true"},
     "ingress/routes": {
         "ingress/http": "true",
         "ingress/routes": "- path: /\n- host: admin.example.com\n  path: /admin\n  pathType: Exact\n",
@@ -57,6 +63,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "hosts": {"hosts": ["shop.example.com", "*.{namespace}.apps.example.com"]},
     "classes": {"classes": ["nginx", "internal"]},
     "pathTypes": {"pathTypes": ["Prefix"]},
+    "paths": {"pathTypes": ["Prefix", "Exact", "ImplementationSpecific"], "paths": "any"},
     "copyAnnotations": {
         "copyAnnotations": {
             "nginx.ingress.kubernetes.io/proxy-read-timeout": "any",
