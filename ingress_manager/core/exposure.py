@@ -192,7 +192,7 @@ def choose_default_port(service: Service, stated: Stated, policy: NamespacePolic
     if not policy.allows_host(EVERY_HOST):
         problems.add(
             refusals.host_not_allowed(
-                "ingress/default-backend:",
+                "ingress/default-backend answers every host:",
                 "ingress/default-backend",
                 [EVERY_HOST],
                 policy.namespace,
@@ -211,8 +211,10 @@ def choose_certificates(
         return (Certificate(None, stated.tls_secret or policy.default_secret(service.metadata.name)),)
     for certificate in stated.certificates:
         if certificate.hosts is not None:
-            hosts = certificate.hosts or (EVERY_HOST,)
-            allowed_hosts(hosts, "ingress/certificates: hosts", "ingress/certificates", policy, problems)
+            origin = (
+                "ingress/certificates: hosts" if certificate.hosts else "ingress/certificates: hosts: [] is every host:"
+            )
+            allowed_hosts(certificate.hosts or (EVERY_HOST,), origin, "ingress/certificates", policy, problems)
     return stated.certificates
 
 
