@@ -150,8 +150,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     paths: Annotated[
         Literal["plain", "any"] | UnsetType,
         Meta(
-            description="Which paths may have the type ImplementationSpecific: `plain`, those of other types but for . and "
-            "~; `any`: regular expressions, too."
+            description="Which paths may have the type ImplementationSpecific: `plain`, those of other types but for . "
+            "and ~; `any`: regular expressions, too."
         ),
     ] = UNSET
     copy_annotations: Annotated[
