@@ -248,6 +248,32 @@ def told_by_traefik(probe: Probe, ingresses: dict[str, Object]) -> dict[Route, t
     raise AssertionError(f"Traefik never served {sorted(left)}")
 
 
+RULE = {"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend("x", "80")}]}}
+DECORATED = {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "says"),
+    [
+        pytest.param("all", {"rules": [RULE]}, None, id="a rule without a host"),
+        pytest.param("all", {"defaultBackend": backend("x", "80")}, None, id="a default backend alone"),
+        pytest.param("all", {"defaultBackend": backend("b", "80"), "rules": [RULE]}, None, id="one beside a rule"),
+        pytest.param("all", {"rules": [RULE], "tls": [{}, {"secretName": "x"}]}, None, id="certificates without hosts"),
+        pytest.param("all", {"rules": [{"host": "x.example"}, {}]}, None, id="rules without paths"),
+        pytest.param("x.b-c", {"rules": [RULE]}, None, id="an entrance"),
+        pytest.param(
+            "b.c", {"rules": [RULE]}, "give the Service or its entrance a name", id="an entrance like another's"
+        ),
+    ],
+)
+def test_what_an_ingress_may_leave_out_is_no_error_to_the_policy(
+    probe: Probe, name: str, spec: Object, says: str | None
+) -> None:
+    said = probe.says(new(INGRESSES, name, "a", {"annotations": DECORATED}, spec=spec))
+    assert (said is None) == (says is None), said
+    assert (says or "") in (said or "")
+
+
 INGRESSES_OF_A_SEED = 300
 HASHED = re.compile("-[0-9a-f]{20}$")
 
