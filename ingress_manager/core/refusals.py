@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.kubernetes import ServicePort
+from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import did_you_mean, listed, quoted
 
 
@@ -94,9 +95,10 @@ def host_not_allowed(
     origin: str, annotation: str, refused: Sequence[str], namespace: str, allowed: Sequence[str]
 ) -> Problem:
     """The settings don't allow the hosts; `origin` says where they are asked for."""
+    shown = [f"{EVERY_HOST} (rules without a host)" if host == EVERY_HOST else host for host in allowed]
     return Problem(
         f"{origin} {listed(refused, quoted)} may not be claimed; "
-        f"allowed in namespace {namespace}: {listed(allowed) or 'none'}",
+        f"allowed in namespace {namespace}: {listed(shown) or 'none'}",
         Reason.HOST_NOT_ALLOWED,
         annotation,
     )
