@@ -100,8 +100,8 @@ def test_what_traefik_lists_for_httproutes_can_not_be_nested_so_deeply_that_it_c
 
 def test_what_nothing_serves_goes_to_the_pages_of_the_404_page_alone() -> None:
     router = OWN["http"]["routers"]["not-found"]
-    # An Ingress's route has the length of its rule as its priority, and so at least that of "PathPrefix(`/`)".
-    assert (router["rule"], router["priority"]) == ("PathPrefix(`/`)", 1)
+    # An Ingress's route has the length of its rule as its priority, a default backend that of Go's smallest int32.
+    assert (router["rule"], router["priority"]) == ("PathPrefix(`/`)", -(2**31) - 1)
     assert set(router["entryPoints"]) == {"web", "websecure"}
     service = find("gateway", "Service", "not-found")
     [port] = service["spec"]["ports"]
