@@ -35,7 +35,7 @@ class Certificate:
 
     def store(self, certificate: trustme.LeafCert) -> None:
         """Create the Secret, or change it."""
-        secret = self._secret(certificate)
+        secret = secret_of(NAME, self.namespace, certificate)
         if self.place.api.get(SECRETS, NAME, self.namespace) is None:
             self.place.api.create(SECRETS, secret)
         else:
@@ -45,10 +45,12 @@ class Certificate:
         """Delete the Secret, if it is there."""
         self.place.api.delete(SECRETS, NAME, self.namespace)
 
-    def _secret(self, certificate: trustme.LeafCert) -> Object:
-        data = {"tls.crt": certificate.cert_chain_pems[0], "tls.key": certificate.private_key_pem}
-        encoded = {key: base64.b64encode(pem.bytes()).decode() for key, pem in data.items()}
-        return new(SECRETS, NAME, self.namespace, type="kubernetes.io/tls", data=encoded)
+
+def secret_of(name: str, namespace: str, certificate: trustme.LeafCert) -> Object:
+    """Return the Secret that holds a certificate."""
+    data = {"tls.crt": certificate.cert_chain_pems[0], "tls.key": certificate.private_key_pem}
+    encoded = {key: base64.b64encode(pem.bytes()).decode() for key, pem in data.items()}
+    return new(SECRETS, name, namespace, type="kubernetes.io/tls", data=encoded)
 
 
 @contextlib.contextmanager

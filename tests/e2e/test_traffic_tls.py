@@ -5,18 +5,21 @@ from collections.abc import Iterator
 
 import pytest
 import trustme
+import yaml
 
 from devcluster.backend import Backend
 from tests.e2e import certificates
 from tests.e2e.certificates import (
     Certificate,
     ask_by_tls,
+    secret_of,
     tls_connection,
     trusting,
     trusting_all,
     until_certificate,
 )
-from tests.e2e.traffic import Place, backend
+from tests.e2e.objects import SECRETS
+from tests.e2e.traffic import ON, Place, backend
 
 TRAEFIKS_OWN = "TRAEFIK DEFAULT CERT"
 
@@ -88,6 +91,27 @@ def test_an_httproute_without_tls_is_not_served_by_https(place: Place) -> None:
     with place.service("no-tls") as service, Backend(service):
         place.until_served(place.host("no-tls"))
         place.until_404_page(place.host("no-tls"), tls=True)
+
+
+@by_ingress
+def test_each_host_of_a_service_is_served_with_the_certificate_that_is_named_for_it(
+    place: Place, ca: trustme.CA
+) -> None:
+    own, others = place.host("own"), f"*.{place.host('others')}"
+    one, wild = others.replace("*", "one"), others.replace("*", "wild")
+    hosts = {"own": own, "one": one, "others": others}
+    stated = yaml.safe_dump([{"hosts": [host], "secret": f"for-{name}"} for name, host in hosts.items()])
+    annotations = {**ON, "ingress/host": f"{own}, {one}, {others}", "ingress/certificates": stated}
+    with place.service("several", annotations) as service, Backend(service):
+        for name, host in hosts.items():
+            issued = ca.issue_cert(host, common_name=f"for {name}")
+            place.api.create(SECRETS, secret_of(f"for-{name}", place.namespace, issued))
+        for host, name in ((own, "own"), (one, "one"), (wild, "others")):
+            until_certificate(place, host, f"for {name}")
+            place.until_served(host, tls=True)
+            assert backend(ask_by_tls(place, host, trusting(ca))[1]) == ("ingress/several", 80)
+    for name in hosts:
+        place.api.delete(SECRETS, f"for-{name}", place.namespace)
 
 
 def test_visitors_may_speak_http_2(place: Place, host: str) -> None:
