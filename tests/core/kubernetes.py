@@ -27,6 +27,7 @@ FIELDS = {
 }
 ONCE = FIELDS.keys() - {"RequestMirror", "ExtensionRef"}
 DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
+OLD_CLASS = "kubernetes.io/ingress.class"
 MOST_ANNOTATION_BYTES = 256 * 1024
 
 
@@ -58,17 +59,18 @@ class Http(Strict):
 
 
 class Rule(Strict):
-    host: str
     http: Http
+    host: str | None = None
 
 
 class Tls(Strict):
-    hosts: list[str]
+    hosts: list[str] = []
     secret_name: str | None = None
 
 
 class Spec(Strict):
-    rules: list[Rule]
+    rules: list[Rule] = []
+    default_backend: Backend | None = None
     ingress_class_name: str | None = None
     tls: list[Tls] = []
 
@@ -181,8 +183,8 @@ class RouteRule(Strict):
 
 class RouteSpec(Strict):
     parent_refs: list[ParentRef]
-    hostnames: list[str]
     rules: list[RouteRule]
+    hostnames: list[str] = []
 
 
 class HTTPRoute(Strict, tag_field="kind", tag="HTTPRoute"):
@@ -202,16 +204,23 @@ def rules_broken(made: Ingress | HTTPRoute) -> Iterator[str]:
     spec = made.spec
     if isinstance(spec, Spec):
         names = [spec.ingress_class_name, *(tls.secret_name for tls in spec.tls)]
-        hosts = [rule.host for rule in spec.rules] + [host for tls in spec.tls for host in tls.hosts]
-        paths = [path.path for rule in spec.rules for path in rule.http.paths]
-        ports = [path.backend.service.port.number for rule in spec.rules for path in rule.http.paths]
-        counts = [(min(1, count), 1) for count in (len(spec.rules), *(len(rule.http.paths) for rule in spec.rules))]
+        hosts = [rule.host for rule in spec.rules if rule.host is not None]
+        hosts += [host for tls in spec.tls for host in tls.hosts]
+        stated = [path for rule in spec.rules for path in rule.http.paths]
+        # Which characters a path of this type may have is left to the controller.
+        paths = [path.path for path in stated if path.path_type != "ImplementationSpecific"]
+        yield from (f"path {path.path!r}" for path in stated if not path.path.startswith("/"))
+        backends = [path.backend for path in stated] + ([spec.default_backend] if spec.default_backend else [])
+        ports = [backend.service.port.number for backend in backends]
+        counts = [(min(1, count), 1) for count in (len(backends), *(len(rule.http.paths) for rule in spec.rules))]
+        if spec.ingress_class_name is not None and OLD_CLASS in made.metadata.annotations:
+            yield f"a class, and the annotation {OLD_CLASS}"
     else:
         names = [name for parent in spec.parent_refs for name in (parent.name, parent.section_name)]
         hosts = spec.hostnames
         paths = [match.path.value for rule in spec.rules for match in rule.matches]
         ports = [backend.port for rule in spec.rules for backend in rule.backend_refs]
-        counts = [(len(spec.parent_refs), 32), (len(hosts), 16), (len(spec.rules), 16), (len(paths), 128)]
+        counts = [(len(spec.parent_refs), 32), (len(hosts) or 1, 16), (len(spec.rules), 16), (len(paths), 128)]
         counts += [(len(rule.matches), 64) for rule in spec.rules]
         yield from (problem for rule in spec.rules for problem in filters_broken(rule))
         yield from (f"path {path!r}" for path in paths if len(path) > 1024 or "#" in path)
