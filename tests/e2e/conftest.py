@@ -94,6 +94,7 @@ SERVING_SETTINGS: dict[str, Any] = {
             ],
         },
         "internal": {"outputs": ["httproute"], "gateway": {"name": "internal", "namespace": gateway.NAME}},
+        "by-annotation": {"class": None, "annotations": {"kubernetes.io/ingress.class": overlay.CLASS}},
     },
     "namespaces": {
         "ingress": {},

@@ -125,22 +125,38 @@ def test_an_httproute_cannot_lose_its_owner(routes: Routes) -> None:
         routes.api.patch(HTTPROUTES, "shop", {"metadata": {"ownerReferences": None}}, routes.namespace)
 
 
+CERTIFICATES = "[{secret: one}, {hosts: [a.example.com], secret: two}, {hosts: []}]"
+EVERYTHING = {
+    "ingress/host": "*, a.example.com",
+    "ingress/default-backend": "true",
+    "ingress/certificates": CERTIFICATES,
+}
+QUIET: dict[str, tuple[dict[str, str], int, int]] = {
+    "quiet": ({"ingress/routes": TWO_PATHS, "ingress/tls": "true", "ingress/tls-redirect": "true"}, 1, 4),
+    "quiet-rewritten": ({"ingress/profile": "rewritten"}, 0, 1),
+    "quiet-everything": ({**EVERYTHING, "b.ingress/http": "true", "b.ingress/host": "b.example.com"}, 2, 3),
+    "quiet-default": ({"ingress/host": "", "ingress/default-backend": "true"}, 1, 1),
+    "quiet-class": ({"ingress/profile": "by-annotation"}, 1, 1),
+}
+"""The annotations of Services, and how many Ingresses and HTTPRoutes each is given."""
+
+
 def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, both: Routes) -> None:
     """The API server fills in defaults inside of lists. If the hook left one out, it would be written for ever."""
-    more = {"ingress/routes": TWO_PATHS, "ingress/tls": "true", "ingress/tls-redirect": "true"}
-    both.create_service("quiet", {**ON, "ingress/host": "a.example.com", **more})
-    both.create_service("quiet-too", {**ON, "ingress/host": "b.example.com", "ingress/profile": "rewritten"})
-    both.until("each HTTPRoute, two with a redirect", lambda: len(both.names(HTTPROUTES)) == 5)
-    both.until_ingress("quiet", "the Ingress", lambda _: True)
+    for name, (more, _, _) in QUIET.items():
+        annotations = {**ON, "ingress/host": f"{name}.example.com", **more}
+        both.create_service(name, {key: value for key, value in annotations.items() if value})
+    counts = [sum(each[index] for each in QUIET.values()) for index in (1, 2)]
+    both.until("all of them", lambda: [len(both.names(INGRESSES)), len(both.names(HTTPROUTES))] == counts)
     for label in ("a", "b"):
         # Each makes Metacontroller compare what is there with what is desired, before it sees what is created later.
-        for name in ("quiet", "quiet-too"):
+        for name in QUIET:
             both.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": label}}}, both.namespace)
         both.create_service(f"later-{label}", {**ON, "ingress/host": f"{label}.example.com"})
         both.until_route(f"later-{label}", "the HTTPRoute of a Service created later", lambda _: True)
-    made = [verb for verb, name in writes(serving, both, "httproutes") if name.startswith("quiet")]
-    assert made == ["create"] * 5
-    assert [verb for verb, name in writes(serving, both, "ingresses") if name == "quiet"] == ["create"]
+    for kind, count in zip(("ingresses", "httproutes"), counts, strict=True):
+        made = [verb for verb, name in writes(serving, both, kind) if name.startswith("quiet")]
+        assert made == ["create"] * count
 
 
 def annotate(stage: Stage, annotations: dict[str, str | None]) -> None:

@@ -8,12 +8,13 @@ import pytest
 import yaml
 
 from devcluster import gateway, overlay
-from devcluster.api import HTTPROUTES, wait_for
+from devcluster.api import HTTPROUTES, INGRESSES, Object, path_of, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from tests.e2e.conftest import fresh_stage
-from tests.e2e.objects import GATEWAYS, create
+from tests.e2e.objects import GATEWAYS, INGRESS_CLASSES, by_hand, create
 from tests.e2e.shell import run
+from tests.e2e.test_traffic import only
 from tests.e2e.traffic import ON, PATIENCE, Place
 
 
@@ -56,6 +57,21 @@ def test_each_of_two_gateways_accepts_and_serves_the_services_whose_profile_name
         place.until_served(place.host("outside"))
 
 
+def test_each_of_two_gateways_serves_its_entrance_of_a_service_and_one_goes_without_the_other(
+    two_gateways: Place,
+) -> None:
+    place, inner = two_gateways, two_gateways.host("inner")
+    internal = {"internal.ingress/http": "true", "internal.ingress/profile": "internal", "internal.ingress/host": inner}
+    with place.service("sides", {**ON, **internal}) as service, Backend(service):
+        for name, host, of in (("sides", place.host("sides"), overlay.CLASS), ("sides.internal", inner, "internal")):
+            place.until_served(host)
+            assert accepted_by(place, name) == [of]
+        first = place.api.get(HTTPROUTES, "sides", place.namespace)
+        place.annotate("sides", {"internal.ingress/http": "false"})
+        place.until_404_page(inner)
+        assert place.api.get(HTTPROUTES, "sides", place.namespace) == first
+
+
 def accepted_by(place: Place, name: str) -> list[str]:
     """Return the names of the Gateways that have accepted an HTTPRoute."""
     route = place.api.get(HTTPROUTES, name, place.namespace)
@@ -65,6 +81,29 @@ def accepted_by(place: Place, name: str) -> list[str]:
         for parent in route.get("status", {}).get("parents", [])
         if ("Accepted", "True") in {(each["type"], each["status"]) for each in parent["conditions"]}
     ]
+
+
+def test_a_class_that_a_profile_says_by_the_annotation_is_served_and_no_default_takes_its_place(
+    serving: DevCluster,
+) -> None:
+    place = Place(serving, "ingress")
+    default = {"annotations": {"ingressclass.kubernetes.io/is-default-class": "true"}}
+    create(place.api, INGRESS_CLASSES, "usual", metadata=default, spec={"controller": "example.com/usual"})
+    try:
+        wait_for(lambda: usual_class(place, by_hand("ingress", "any", "any.example.com", "any")), what="the default")
+        with place.service("by-annotation", {**ON, "ingress/profile": "by-annotation"}) as service, Backend(service):
+            place.until_served(place.host("by-annotation"))
+            made = only(place, "by-annotation")
+            assert "ingressClassName" not in made["spec"]
+            assert made["metadata"]["annotations"]["kubernetes.io/ingress.class"] == overlay.CLASS
+    finally:
+        place.api.delete(INGRESS_CLASSES, "usual")
+
+
+def usual_class(place: Place, ingress: Object) -> bool:
+    """Return whether the API server would give the default class to an Ingress."""
+    stored = place.api.request("POST", path_of(INGRESSES, "ingress"), params={"dryRun": "All"}, body=ingress)
+    return bool(stored["spec"].get("ingressClassName") == "usual")
 
 
 def test_a_rewritten_profile_reaches_all_its_services_in_place_as_audit_said(
