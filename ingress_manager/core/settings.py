@@ -250,7 +250,10 @@ def _check_defaults(at: Path, stated: Defaults | Profile) -> Found:
     yield from _check((*at, "class"), stated.ingress_class, check_name)
     if stated.tls is not UNSET:
         yield from _check((*at, "tls", "secret"), stated.tls.secret, check_secret)
-        yield from _check_keys((*at, "tls", "annotations"), stated.tls.annotations, check_key)
+        yield from _check_keys((*at, "tls", "annotations"), stated.tls.annotations, check_own_key)
+        if OLD_CLASS in (stated.tls.annotations or {}):
+            end = ": can't depend on TLS; state it in annotations, with class: null beside them"
+            yield (*at, "tls", "annotations", OLD_CLASS), end
     yield from _check_keys((*at, "annotations"), stated.annotations, check_own_key)
     if OLD_CLASS in (stated.annotations or {}) and stated.ingress_class is not None:
         yield (*at, "annotations", OLD_CLASS), ": can't stand beside an IngressClass; state class: null beside it"

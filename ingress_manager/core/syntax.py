@@ -82,7 +82,7 @@ ANY_PATH_RULES: Rules = (
     *ABSOLUTE_PATH_RULES,
     (
         lambda path: not _ANY_PATH.fullmatch(path),
-        "may hold only letters, digits, and /._~!&,=:@%-*+?()[]{{}}<>^$|\\",
+        "must not hold a quote, white space, a control character, one of #;` or a character beyond ASCII",
     ),
 )
 LITERAL_PATH_RULES: Rules = (

@@ -20,7 +20,9 @@ OTHER_VALUES = {
     "ingress/class": "other",
     "ingress/tls": "false",
     "ingress/tls-secret": "other",
+    "ingress/certificates": "[{hosts: [other.example.com]}]",
     "ingress/tls-redirect": "false",
+    "ingress/default-backend": "true",
     "ingress/routes": "[{path: /other}]",
 }
 """For each annotation, a value that asks for something else than what holds without it."""
