@@ -97,8 +97,8 @@ KNOWN = {
     "nginx.ingress.kubernetes.io/proxy-buffer-size": KnownKey(
         "how long the headers of an answer may be; each request takes up to five times as much of the controller's "
         "memory",
-        "[1-9][0-9]{0,2}[kK]",
-        "must be a number from 1 to 999 with k behind it",
+        "[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
+        "must be one to six digits, from 1, perhaps with k behind them, or one to three with m",
     ),
     "nginx.ingress.kubernetes.io/proxy-next-upstream-tries": KnownKey(
         "how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"
