@@ -87,6 +87,7 @@ def test_the_event_of_a_missing_folder_is_the_one_on_the_page() -> None:
     ("annotations", "settings"),
     [
         ({"ingress/tls-secret": "shop-tls"}, {}),
+        ({"ingress/certificates": "[{secret: shop-tls}]"}, {}),
         ({"ingress/class": "nginx"}, {}),
         (
             {"ingress/path-type": "ImplementationSpecific"},

@@ -15,7 +15,7 @@ from tools import markdown
 PAGE = (REPOSITORY / "docs/profiles.md").read_text(encoding="utf-8")
 EXAMPLES = [fence.text for fence in markdown.fences(PAGE) if fence.info == "yaml"]
 NGINX, BOTH, GATEWAY_API, SSO, ENTRANCES = (block for block in EXAMPLES if "profiles:" in block)
-REPORTS, LEDGER, CART = (block for block in EXAMPLES if "kind: Service\n" in block)
+REPORTS, LEDGER, CART, CATALOG = (block for block in EXAMPLES if "kind: Service\n" in block)
 
 
 def ask(settings: str, service: str, **annotations: str | None) -> Answer:
@@ -76,3 +76,21 @@ def test_a_service_is_internal_unless_it_says_public_and_may_say_so_in_one_names
     assert Reason.PROFILE_NOT_ALLOWED in reasons()
     asked = {"profile": None, "class": "public", "host": "cart.team-a.example.com"}
     assert reasons(**asked) == {Reason.CLASS_NOT_ALLOWED, Reason.HOST_NOT_ALLOWED}
+
+
+def test_a_service_with_both_entrances_is_reached_by_each_and_only_where_both_are_allowed() -> None:
+    def shown(ingress: Any) -> tuple[str, str, str]:
+        spec = ingress["spec"]
+        return ingress["metadata"]["name"], spec["ingressClassName"], spec["rules"][0]["host"]
+
+    internal = ("catalog", "internal", "catalog.shop.corp.example.net")
+    assert list(map(shown, made(ENTRANCES, CATALOG))) == [
+        internal,
+        ("catalog.public", "public", "catalog.shop.example.com"),
+    ]
+    assert list(map(shown, made(ENTRANCES, CATALOG.replace('public.ingress/http: "true"', "")))) == [internal]
+    refused = ask(ENTRANCES, CATALOG.replace("namespace: shop", "namespace: team-a")).refused
+    assert refused
+    assert [(each.reason, each.annotation) for each in refused.problems] == [
+        (Reason.PROFILE_NOT_ALLOWED, "public.ingress/profile")
+    ]
