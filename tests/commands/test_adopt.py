@@ -108,6 +108,39 @@ def test_what_annotations_ask_for_is_what_was_asked_for() -> None:
     assert unknown == {"ingress/http": "true", "ingress/port": "metrics"}
 
 
+@pytest.mark.parametrize(
+    ("name", "ingress_class", "entrance"),
+    [
+        ("shop-admin", "nginx", "admin"),
+        ("old.shop", "nginx", "old"),
+        ("web-shop-redirect", "nginx", "web-redirect"),
+        ("workshop", "nginx", "workshop"),
+        ("shop-" + "a" * 29 + "-b", "nginx", "a" * 29),
+        ("shop-redirect", "internal", "internal"),
+        ("shop-redirect", "redirect", "also"),
+        ("shop-taken", "taken", "also"),
+    ],
+)
+def test_an_entrance_is_called_by_what_the_ingress_has_beside_the_name_of_its_service(
+    name: str, ingress_class: str, entrance: str
+) -> None:
+    """Nobody's are the Ingress with the name of the Service, and that with the name of its entrance `taken`."""
+    backend = {"service": {"name": "shop", "port": {"number": 80}}}
+    rule = {"host": "second.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
+    specs = {"shop": {}, "shop.taken": {}, name: {"ingressClassName": ingress_class, "rules": [rule]}}
+    ingresses = {
+        each: Item(
+            {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": each}, "spec": spec},
+            Origin("", "team-a"),
+        )
+        for each, spec in specs.items()
+    }
+    shop = Item({**service(ports=[{"port": 80}]), "metadata": {"name": "shop"}}, Origin("", "team-a"))
+    [adoption] = adopt(Manifests([shop, *ingresses.values()]), [ingresses[name]], parse("defaults: {class: nginx}"))
+    asked = [word for step in adoption.advice for word in step.command if word.endswith(".ingress/http=true")]
+    assert asked == [f"{entrance}.ingress/http=true"]
+
+
 # The shell.
 
 CASE = cases.ADOPTIONS / "hosts"

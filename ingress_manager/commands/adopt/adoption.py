@@ -8,6 +8,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from ingress_manager.commands.adopt.splitting import split
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind
 from ingress_manager.commands.plans.deployers import about_ingress, about_service
@@ -18,10 +20,11 @@ from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.view.ingresses import routes_to, services_of
+from ingress_manager.commands.view.entrances import begin_of
+from ingress_manager.commands.view.ingresses import services_of
 from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, owners, patch_to_own
 from ingress_manager.commands.view.typed import as_service, as_spec
-from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.annotations import PROFILE, wrong_entrance
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
@@ -60,20 +63,33 @@ def adopt(
     """
     services = {item.label: item for item in manifests.of_kind(SERVICES)}
     for item in ingresses:
-        service = services.get(item.label)
+        service, entrance = service_of(item, services)
         if service and is_made_for(item, service):
             yield Adoption(item, notes=[f"{item.label}: is ingress-manager's already"])
             continue
         try:
-            yield adoption_of(item, service, services, policy, accepted)
+            yield adoption_of(item, service, entrance, manifests, policy, accepted)
         except _NotAdopted as reason:
             yield Adoption(item, messages=reason.messages, advice=reason.advice, changes=reason.changes)
 
 
-def adoption_of(
-    item: Item, service: Item | None, services: Mapping[str, Item], policy: Policy, accepted: Container[str]
+def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, str]:
+    """Return the Service, one of whose Ingresses has the name of `item`, and the entrance that it is of."""
+    if found := services.get(item.label):
+        return found, ""
+    label, _, entrance = item.label.partition(".")
+    return (None, "") if wrong_entrance(entrance, 1) else (services.get(label), entrance)
+
+
+def adoption_of(  # noqa: PLR0913, PLR0917 - each has a say in it
+    item: Item,
+    service: Item | None,
+    entrance: str,
+    manifests: Manifests,
+    policy: Policy,
+    accepted: Container[str],
 ) -> Adoption:
-    """Return how an Ingress is adopted by the Service of its name. Raises _NotAdopted."""
+    """Return how an Ingress is adopted by the Service and the entrance of its name. Raises _NotAdopted."""
     paused, policy = policy.paused_in(item.namespace), policy.without_pause()
     if found := list(obstacles(item, service)):
         ours = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
@@ -82,17 +98,18 @@ def adoption_of(
     spec = as_spec(item)
     if isinstance(spec, list):
         raise _NotAdopted(*spec)
-    here = in_namespace(policy, item.namespace, service.annotations.get(PROFILE) if service else None)
+    profile = service.annotations.get(f"{begin_of(entrance)}{PROFILE}") if service else None
+    here = in_namespace(policy, item.namespace, profile)
     if not here.makes_ingresses:
         whose = f"of the profile {here.profile}" if here.profile else "of this namespace"
         raise _NotAdopted(about(item, f"the settings give the Services {whose} no Ingress: see outputs"))
-    refuse_other_backends(item, spec, services, policy)
+    refuse_other_backends(item, service.name if service else item.name, spec, manifests, policy)
     if service is None:
         raise _NotAdopted(about(item, f"there is no Service {item.label}, so there is nothing to annotate"))
     typed = as_service(service)
     if isinstance(typed, list):
         raise _NotAdopted(*typed)
-    asked = annotated_for(item, spec, typed, policy)
+    asked = annotated_for(item, spec, typed, policy, entrance)
     refuse_what_cannot_be_said(item, asked, accepted)
     if wrong := list(unseen(service, asked.annotations)):
         raise _NotAdopted(*wrong, changes=[change.field for change in asked.changes])
@@ -124,15 +141,16 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
             )
 
 
-def refuse_other_backends(item: Item, spec: IngressSpec, services: Mapping[str, Item], policy: Policy) -> None:
-    """Raise _NotAdopted unless all paths lead to the Service that has the Ingress's name."""
+def refuse_other_backends(item: Item, own: str, spec: IngressSpec, manifests: Manifests, policy: Policy) -> None:
+    """Raise _NotAdopted unless all paths, or without any the default backend, lead to the Service of the Ingress."""
     names = services_of(spec)
     for _, path in spec.paths():
         if path.backend.service is None:
             raise _NotAdopted(about(item, f"spec.rules: the path {path.path} leads to another resource than a Service"))
-    if not any(routes_to(name, spec) for name in names):
-        raise _NotAdopted(about(item, "spec.rules: no rule has a host and leads to a Service: no annotation says that"))
-    if names == [item.name]:
+    if not names:
+        raise _NotAdopted(about(item, "spec: no path and no default backend leads to a Service"))
+    # A default backend of another Service is a change that somebody can accept.
+    if services_of(msgspec.structs.replace(spec, default_backend=None)) in ([own], []) and names[0] == own:
         return
     if len(names) > 1:
         sentence = (
@@ -140,10 +158,10 @@ def refuse_other_backends(item: Item, spec: IngressSpec, services: Mapping[str, 
         )
     else:
         sentence = (
-            f"metadata.name: leads to Service {names[0]}, whose Ingress has to have its name, and an Ingress can't be "
-            "renamed: make the new one beside it"
+            f"metadata.name: leads to Service {names[0]}, whose Ingress has to be called {names[0]} or "
+            f"{names[0]}.ENTRANCE, and an Ingress can't be renamed: make the new one beside it"
         )
-    raise _NotAdopted(about(item, sentence), advice=split(item, spec, services, policy))
+    raise _NotAdopted(about(item, sentence), advice=split(item, spec, manifests, policy))
 
 
 def refuse_what_cannot_be_said(item: Item, asked: Annotated, accepted: Container[str]) -> None:
@@ -169,7 +187,7 @@ def steps(item: Item, service: Item, asked: Annotated, *, paused: bool) -> Itera
         yield touched
     if not known:
         return
-    back = ("ingress-manager", "release", service.label, "--apply")
+    back = ("ingress-manager", "release", item.label, "--apply")
     record = f"jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
     # In a pause, Metacontroller writes its record afterwards.
     recorded = None if paused else wait(item, record)

@@ -1,7 +1,8 @@
 """Annotated Services: with which annotations a Service asks for what an Ingress says, and what becomes of that."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -9,8 +10,9 @@ import msgspec
 from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.annotating.changes import Change, changes
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.ingresses import routes_to, tls_of
-from ingress_manager.core.annotations import PREFIX, PROFILE, read
+from ingress_manager.commands.view.entrances import begin_of, ingress_of, keys_of
+from ingress_manager.commands.view.ingresses import certificates_of, default_port_of, routes_to, tls_of
+from ingress_manager.core.annotations import PROFILE, read, read_entrances
 from ingress_manager.core.copying import CONTROLLER_PREFIXES, OLD_CLASS, check_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
 from ingress_manager.core.errors import Problem, Refused
@@ -25,6 +27,9 @@ class Annotated:
     annotations: dict[str, str | None]
     """The changes of the Service's annotations; None takes one off."""
 
+    name: str
+    """That of the Ingress."""
+
     decision: Decision
     changes: tuple[Change, ...] = ()
     """What would be different in the Ingress."""
@@ -32,7 +37,8 @@ class Annotated:
     @property
     def ingress(self) -> Object | None:
         """Return the Ingress that ingress-manager makes, None if it makes none."""
-        return next((each for each in self.objects if each["kind"] == "Ingress"), None)
+        named = (each for each in self.objects if each["metadata"]["name"] == self.name)
+        return next((each for each in named if each["kind"] == "Ingress"), None)
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -45,31 +51,45 @@ class Annotated:
         return refusal_of(self.decision)
 
 
-def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Policy) -> Annotated:
-    """Return how the Service asks for what an Ingress says, as far as annotations can say it.
+def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Policy, entrance: str = "") -> Annotated:
+    """Return how an entrance of the Service asks for what an Ingress says, as far as annotations can say it.
 
     `spec` is the Ingress's, or a part of it. When what the Service asks for already is the same, it stays.
     """
-    present = service.metadata.annotations or {}
-    profile = present.get(PROFILE)
-    here = in_namespace(policy, service.metadata.namespace, profile)
+    annotations = service.metadata.annotations or {}
+    begin = begin_of(entrance)
+    present = {key.removeprefix(begin): annotations[key] for key in keys_of(entrance, annotations)}
+    here = in_namespace(policy, service.metadata.namespace, present.get(PROFILE))
     # A path type that may not be asked for becomes the default one: a change that somebody can accept.
     routes = [
         route if route.path_type in here.path_types else msgspec.structs.replace(route, path_type=None)
         for route in routes_to(service.metadata.name, spec)
     ]
-    tls, secret = tls_of([route.host for route in routes if route.host], spec)
-    ingress_class = spec.ingress_class_name or item.annotations.get(OLD_CLASS)
-    asking = annotations_for(service, routes, here, ingress_class=ingress_class, tls=tls, secret=secret)
+    hosts = [route.host for route in routes if route.host]
+    tls, secret = tls_of(hosts, spec)
+    asking = partial(
+        annotations_for,
+        service,
+        routes,
+        here,
+        ingress_class=spec.ingress_class_name or item.annotations.get(OLD_CLASS),
+        tls=tls,
+        secret=secret,
+        default_port=default_port_of(service.metadata.name, spec),
+    )
     # An Ingress doesn't say these.
-    asking |= {key: present[key] for key in (PROFILE, "ingress/tls-redirect") if key in present}
-
-    also = changes_to(present, dict(copied(item.annotations, here)))
-    off: dict[str, str | None] = {key: None for key in present if key.startswith(PREFIX) and key not in asking}
-    anew = annotated_with(item, spec, service, policy, {**changes_to(present, asking), **off, **also})
-    as_it_is = annotated_with(item, spec, service, policy, also)
-    suffices = read(present) and not as_it_is.refused and len(as_it_is.changes) <= len(anew.changes)
-    return as_it_is if suffices else anew
+    kept = {key: present[key] for key in (PROFILE, "ingress/tls-redirect") if key in present}
+    # What is copied from the Service, each of its entrances is given.
+    also = {} if {*read_entrances(annotations)} - {entrance} or entrance else dict(copied(item.annotations, here))
+    change = changes_to(annotations, also)
+    found = [annotated_with(item, spec, service, policy, change, entrance)] if read(present) else []
+    found = [each for each in found if not each.refused]
+    for asked in [asking(), *([asking(certificates=certificates_of(hosts, spec))] if spec.tls else [])]:
+        new = {f"{begin}{key}": value for key, value in (asked | kept).items()}
+        off = {f"{begin}{key}": None for key in present if f"{begin}{key}" not in new}
+        change = {**changes_to(annotations, new), **off, **changes_to(annotations, also)}
+        found.append(annotated_with(item, spec, service, policy, change, entrance))
+    return min(found, key=lambda each: (each.refused is not None, len(each.changes)))
 
 
 def changes_to(present: Mapping[str, str], asking: Mapping[str, str]) -> dict[str, str | None]:
@@ -78,16 +98,17 @@ def changes_to(present: Mapping[str, str], asking: Mapping[str, str]) -> dict[st
 
 
 def annotated_with(
-    item: Item, spec: IngressSpec, service: Service, policy: Policy, change: dict[str, str | None]
+    item: Item, spec: IngressSpec, service: Service, policy: Policy, change: dict[str, str | None], entrance: str = ""
 ) -> Annotated:
-    """Return what becomes of a Service whose annotations are changed."""
+    """Return what becomes of a Service whose annotations are changed, as far as it is one Ingress."""
     merged: dict[str, Any] = {**(service.metadata.annotations or {}), **change}
     after = {key: value for key, value in merged.items() if value is not None}
     metadata = msgspec.structs.replace(service.metadata, annotations=after)
-    found = Annotated(change, decide(msgspec.structs.replace(service, metadata=metadata), NOTHING, policy))
+    decision = decide(msgspec.structs.replace(service, metadata=metadata), NOTHING, policy)
+    found = Annotated(change, ingress_of(entrance, service.metadata.name), decision)
     if found.ingress is None:
         return found
-    return Annotated(change, found.decision, tuple(changes(service, spec, item, found.ingress)))
+    return replace(found, changes=tuple(changes(service, spec, item, found.ingress)))
 
 
 def left_behind(annotations: Mapping[str, str], annotated: Annotated) -> list[str]:

@@ -4,10 +4,12 @@ It is `core.annotations.read` the other way round. What the settings and the Ser
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+import msgspec
 import yaml
 
-from ingress_manager.core.annotations import HTTP, Route
+from ingress_manager.core.annotations import HTTP, Certificate, Route
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import NamespacePolicy
@@ -24,44 +26,55 @@ def annotations_for(  # noqa: PLR0913 - each is one of the annotations
     ingress_class: str | None = None,
     tls: bool = False,
     secret: str | None = None,
+    certificates: Sequence[Certificate] = (),
+    default_port: str | None = None,
 ) -> dict[str, str]:
     """Return the ingress/… annotations of `service` that ask for `routes`, each of which has a host and a path.
 
     A class of None leaves the class to the settings. So does a secret of None, and a port of None to the Service.
+    `certificates` stand in the place of `secret`. `default_port` is that of the default backend; None: it is none.
     """
-    found = {HTTP.key: "true", **of_routes(service, routes, here)}
-    if ingress_class is not None and ingress_class != here.ingress_class:
+    found = {HTTP.key: "true", **of_routes(service, routes, here, default_port)}
+    if ingress_class is not None and ingress_class != here.default_class:
         found["ingress/class"] = ingress_class
-    if tls and secret is not None and secret != here.default_secret(service.metadata.name):
+    if certificates:
+        found["ingress/certificates"] = as_text([as_fields(each) for each in certificates])
+    elif tls and secret is not None and secret != here.default_secret(service.metadata.name):
         found["ingress/tls-secret"] = secret
     elif tls != here.tls:
         found["ingress/tls"] = "true" if tls else "false"
     return found
 
 
-def of_routes(service: Service, routes: Sequence[Route], here: NamespacePolicy) -> dict[str, str]:
-    """Return the annotations that ask for the routes: as few and as short ones as can say it."""
+def of_routes(
+    service: Service, routes: Sequence[Route], here: NamespacePolicy, default_port: str | None
+) -> dict[str, str]:
+    """Return the annotations that ask for the routes and the default backend: as few and as short as can say it."""
     by_host: dict[str, list[Route]] = {}
     for route in routes:
         by_host.setdefault(route.host or "", []).append(Route(None, route.path, route.path_type, route.port))
-    first, *others = by_host.values()
-    alike = all(paths == first for paths in others)
-    ports = {route.port for route in routes}
-    found = {}
-    if alike and [*by_host] != [here.default_host(service.metadata.name)]:
-        found["ingress/host"] = ", ".join(by_host)
+    first = next(iter(by_host.values()), [])
+    alike = all(paths == first for paths in by_host.values())
     listed = first if alike else routes
-    if len(listed) > 1:
-        found["ingress/routes"] = as_text([fields_of(route, port=len(ports) > 1) for route in listed])
-    else:
+    ports = {route.port for route in routes}
+    shared = next(iter(ports)) if len(ports) == 1 else None
+    if default_port is not None:
+        ports, shared = {*ports, default_port}, default_port
+    rules: dict[str, str] = {}
+    if len(listed) > 1 or (listed and default_port is not None and len(ports) > 1):
+        rules["ingress/routes"] = as_text([fields_of(route, port=len(ports) > 1) for route in listed])
+    elif listed:
         if (path := listed[0].path or "/") != "/":
-            found["ingress/path"] = path
+            rules["ingress/path"] = path
         if (path_type := listed[0].path_type or DEFAULT_TYPE) != DEFAULT_TYPE:
-            found["ingress/path-type"] = path_type
-    for port in ports if len(ports) == 1 else ():
-        if port is not None and not is_inferred(service, port):
-            found["ingress/port"] = port
-    return found
+            rules["ingress/path-type"] = path_type
+    # Where a default backend says nothing of a rule, there is none.
+    is_unsaid = default_port is not None and not rules
+    if listed and alike and ([*by_host] != [here.default_host(service.metadata.name)] or is_unsaid):
+        rules = {"ingress/host": ", ".join(by_host), **rules}
+    if shared is not None and not is_inferred(service, shared):
+        rules["ingress/port"] = shared
+    return rules if default_port is None else {**rules, "ingress/default-backend": "true"}
 
 
 def fields_of(route: Route, *, port: bool) -> dict[str, str]:
@@ -71,9 +84,15 @@ def fields_of(route: Route, *, port: bool) -> dict[str, str]:
     return {field: value for field, value in fields.items() if value is not None}
 
 
-def as_text(routes: list[dict[str, str]]) -> str:
-    """Return the routes in one line of YAML."""
-    text: str = yaml.safe_dump(routes, default_flow_style=True, sort_keys=False, width=float("inf"))
+def as_fields(certificate: Certificate) -> dict[str, Any]:
+    """Return the fields of one certificate of ingress/certificates."""
+    fields = {"hosts": certificate.hosts, "secret": certificate.secret}
+    return {field: value for field, value in msgspec.to_builtins(fields).items() if value is not None}
+
+
+def as_text(members: list[dict[str, Any]]) -> str:
+    """Return a list in one line of YAML."""
+    text: str = yaml.safe_dump(members, default_flow_style=True, sort_keys=False, width=float("inf"))
     return text.rstrip()
 
 

@@ -10,7 +10,16 @@ from ingress_manager.commands.annotating.annotations import number_of
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL, OLD_CLASS
-from ingress_manager.core.kubernetes import Backend, IngressPath, IngressRule, IngressSpec, IngressTls, Object, Service
+from ingress_manager.core.kubernetes import (
+    Backend,
+    IngressPath,
+    IngressRule,
+    IngressSpec,
+    IngressTls,
+    Object,
+    Service,
+    ServiceBackend,
+)
 from ingress_manager.core.text import quoted
 
 
@@ -24,6 +33,9 @@ class Change:
     sentence: str
     """What it is, and what it would become."""
 
+    is_served_alike: bool = False
+    """Whether both are the same to whoever sends a request."""
+
 
 def changes(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
     """Yield what is different in the Ingress that ingress-manager makes, `desired`, from the one that is `observed`.
@@ -31,11 +43,7 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
     `item` is the one that is observed. Those of its annotations and labels that `desired` lacks stay as they are.
     """
     spec = msgspec.convert(desired["spec"], IngressSpec)
-    if observed.default_backend:
-        yield Change(
-            "spec.defaultBackend",
-            f"{_backend(observed.default_backend)} would get no more requests for hosts and paths that no rule names",
-        )
+    yield from _default_backend(service, observed.default_backend, spec.default_backend)
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
         remark = f", as its annotation {OLD_CLASS} says; there has to be an IngressClass of that name" if old else ""
@@ -52,6 +60,18 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
             yield _change(f"metadata.labels.{key}", _text(item.labels.get(key)), quoted(value))
 
 
+def _default_backend(service: Service, observed: Backend | None, desired: Backend | None) -> Iterator[Change]:
+    field = "spec.defaultBackend"
+    before, after = (backend and backend.service for backend in (observed, desired))
+    if observed and not (before and after and before.name == after.name):
+        sentence = f"{_backend(observed)} would get no more requests for hosts and paths that no rule names"
+        yield Change(field, sentence)
+    elif before and after:
+        yield from _port(service, f"{field}.service.port", before, after)
+    elif desired:
+        yield _change(field, "nothing", _backend(desired))
+
+
 def _rules(service: Service, observed: IngressSpec, desired: IngressSpec) -> Iterator[Change]:
     if list(map(_shape, observed.rules or ())) != list(map(_shape, desired.rules or ())):
         yield _change("spec.rules", _shapes(observed), _shapes(desired))
@@ -63,20 +83,26 @@ def _rules(service: Service, observed: IngressSpec, desired: IngressSpec) -> Ite
 def _paths(service: Service, where: str, path: IngressPath, other: IngressPath) -> Iterator[Change]:
     at = "spec.rules.http.paths"
     if path.path != other.path:
-        same = path.path_type == other.path_type == "Prefix"
-        remark = ", which is the same prefix" if same else ""
-        yield _change(f"{at}.path", quoted(path.path), quoted(other.path), f" for {where}", remark)
+        same = "prefix" if path.path_type == other.path_type == "Prefix" else ""
+        yield _change(f"{at}.path", quoted(path.path), quoted(other.path), f" for {where}", same=same)
     if path.path_type != other.path_type:
         yield _change(f"{at}.pathType", path.path_type, other.path_type, f" for {where}")
     before, after = path.backend.service, other.backend.service
-    if before and after and before.port != after.port:
+    if before and after:
+        yield from _port(service, f"{at}.backend.service.port", before, after, f" for {where}")
+
+
+def _port(
+    service: Service, field: str, before: ServiceBackend, after: ServiceBackend, where: str = ""
+) -> Iterator[Change]:
+    if before.port != after.port:
         same = before.port.name is not None and number_of(service, before.port.name) == after.port.number
-        remark = ", which is the same port" if same else ""
-        yield _change(f"{at}.backend.service.port", str(before.port), str(after.port), f" for {where}", remark)
+        yield _change(field, str(before.port), str(after.port), where, same="port" if same else "")
 
 
-def _change(field: str, before: str, after: str, where: str = "", remark: str = "") -> Change:
-    return Change(field, f"{before} would become {after}{where}{remark}")
+def _change(field: str, before: str, after: str, where: str = "", *, remark: str = "", same: str = "") -> Change:
+    remark = f", which is the same {same}" if same else remark
+    return Change(field, f"{before} would become {after}{where}{remark}", bool(same))
 
 
 def _text(value: str | None) -> str:

@@ -22,7 +22,7 @@ from ingress_manager.commands.printing.words import shown
 from ingress_manager.commands.reading.about import about, about_refusal
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
-from ingress_manager.commands.view.ingresses import routes_to
+from ingress_manager.commands.view.ingresses import services_of
 from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.annotations import PROFILE, Route
 from ingress_manager.core.copying import OLD_CLASS
@@ -145,7 +145,7 @@ def adopting(ingress: Item, service: Service, policy: Policy) -> Step:
     """Return the step for an Ingress that the other controller has left, with what will be different in it."""
     spec = as_spec(ingress)
     changes: tuple[Change, ...] = ()
-    if isinstance(spec, IngressSpec) and routes_to(ingress.name, spec):
+    if isinstance(spec, IngressSpec) and ingress.name in services_of(spec):
         changes = annotated_for(ingress, spec, service, policy).changes
     accepted = [f"--accept-changes={field}" for field in dict.fromkeys(change.field for change in changes)]
     command = ("ingress-manager", "adopt", ingress.label, *accepted, "--apply")

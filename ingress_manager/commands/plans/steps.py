@@ -41,10 +41,10 @@ def annotate(*items: Item, changes: Iterable[str], overwrite: bool = False, opti
     return kubectl("annotate", *items, options=[*options, *(["--overwrite"] if overwrite else [])], changes=changes)
 
 
-def wait(item: Item, until: str) -> Command:
-    """Return the command that waits for something, such as "create", of the Ingress that has an object's name."""
+def wait(item: Item, until: str, name: str = "") -> Command:
+    """Return the command that waits for something, such as "create", of the Ingress with a name, or an object's."""
     words = (f"--for={until}", f"--namespace={item.namespace}", f"--timeout={PATIENCE}s")
-    return ("kubectl", "wait", *words, "--", f"ingress/{item.name}")
+    return ("kubectl", "wait", *words, "--", f"ingress/{name or item.name}")
 
 
 def annotating(

@@ -1,29 +1,54 @@
 """Ingresses: what the spec of one says of a Service."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 
-from ingress_manager.core.annotations import Route
-from ingress_manager.core.kubernetes import IngressSpec
+from ingress_manager.core.annotations import Certificate, Route
+from ingress_manager.core.kubernetes import Backend, IngressSpec
+from ingress_manager.core.syntax import EVERY_HOST
 
 
 def services_of(spec: IngressSpec) -> list[str]:
-    """Return the names of the Services that the paths lead to, each once."""
-    return list(dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service))
+    """Return the names of the Services that the paths, and then the default backend, lead to, each once."""
+    return list(dict.fromkeys(backend.service.name for backend in _backends(spec) if backend.service))
+
+
+def _backends(spec: IngressSpec) -> Iterator[Backend]:
+    yield from (path.backend for _, path in spec.paths())
+    if spec.default_backend:
+        yield spec.default_backend
 
 
 def routes_to(service: str, spec: IngressSpec) -> list[Route]:
-    """Return the paths that lead to a Service, as the annotation ingress/routes has them.
-
-    Those of every host are left out: no annotation can say that.
-    """
+    """Return the paths that lead to a Service, as the annotation ingress/routes has them."""
     return [
-        Route(host, path.path or "/", path.path_type, str(backend.port))
+        Route(host or EVERY_HOST, path.path or "/", path.path_type, str(backend.port))
         for host, path in spec.paths()
-        if host and (backend := path.backend.service) and backend.name == service
+        if (backend := path.backend.service) and backend.name == service
     ]
 
 
-def tls_of(hosts: Iterable[str], spec: IngressSpec) -> tuple[bool, str | None]:
+def default_port_of(service: str, spec: IngressSpec) -> str | None:
+    """Return the port of a Service that answers what no rule matches, None if the Service doesn't."""
+    backend = spec.default_backend and spec.default_backend.service
+    return str(backend.port) if backend and backend.name == service else None
+
+
+def tls_of(hosts: Collection[str], spec: IngressSpec) -> tuple[bool, str | None]:
     """Return whether one of the hosts has TLS, and the first Secret that is stated for one of them."""
-    entries = [entry for entry in spec.tls or () if not entry.hosts or set(entry.hosts).intersection(hosts)]
+    entries = [
+        entry for entry in spec.tls or () if not entry.hosts or any(covers(host, hosts) for host in entry.hosts)
+    ]
     return bool(entries), next((entry.secret_name for entry in entries if entry.secret_name), None)
+
+
+def certificates_of(hosts: Collection[str], spec: IngressSpec) -> list[Certificate]:
+    """Return the certificates, as the annotation ingress/certificates has them; `hosts` are those of the rules."""
+    return [
+        Certificate(None if [*dict.fromkeys(hosts)] == entry.hosts else tuple(entry.hosts or ()), entry.secret_name)
+        for entry in spec.tls or ()
+    ]
+
+
+def covers(host: str, hosts: Collection[str]) -> bool:
+    """Return whether a certificate for a host, which may be a wildcard, holds for one of the hosts."""
+    return host in hosts or (host.startswith("*.") and any(each.partition(".")[2] == host[2:] for each in hosts))
