@@ -126,7 +126,7 @@ def desired_objects(
             here = in_namespace(policy, service.metadata.namespace, asked.profile)
             objects += objects_of(service, entrance, asked, observed, here)
         except Refused as error:
-            refused[entrance] = error
+            refused[entrance] = without_frames(error)
     if refused:
         raise refused_entrances(refused)
     return tuple(objects)
