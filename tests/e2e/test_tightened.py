@@ -39,6 +39,9 @@ class Row:
     kept: frozenset[str] = frozenset()
     """The kinds of the objects that may stay."""
 
+    entrance: str = ""
+    """The entrance that the limits forbid; that of ingress/… itself may then stay."""
+
 
 BOTH = frozenset({"Ingress", "HTTPRoute"})
 ROWS = {
@@ -51,6 +54,21 @@ ROWS = {
     "annotations-value": Row({TTL: "900"}, refused=f'{TTL}: "900" may not be chosen'),
     "labels": Row(labels={"tier": "web"}),
     "labels-value": Row(labels={"team": "b"}, refused='label team: "b" may not be chosen'),
+    "every-host": Row({"ingress/host": "*"}, refused='ingress/host: "*" may not be claimed'),
+    "default-backend": Row(
+        {"ingress/default-backend": "true", "ingress/host": ""},
+        refused='ingress/default-backend: "*" may not be claimed',
+    ),
+    "certificates": Row(
+        {"ingress/certificates": "[{hosts: [certificates.example.com]}]"},
+        refused='ingress/certificates: hosts "certificates.example.com" may not be claimed',
+        kept=frozenset({"HTTPRoute"}),
+    ),
+    "entrance": Row(
+        {"other.ingress/http": "true", "other.ingress/host": "entrance.example.com"},
+        refused='other.ingress/host: "entrance.example.com" may not be claimed',
+        entrance="other",
+    ),
     "profiles": Row({"ingress/profile": "fast"}, refused='ingress/profile: "fast" may not be chosen'),
     "allowed": Row({TTL: "60", "ingress/profile": "slow"}, {"team": "a"}, kept=BOTH),
 }
@@ -58,9 +76,15 @@ WRONG = "-wrong"
 """How the names of those Services end whose owner makes a deliberate mistake before."""
 
 SERVICES_OF_ROWS = {f"{name}{end}": row for name, row in ROWS.items() for end in ("", WRONG)}
+MADE = {
+    of: name
+    for name, row in SERVICES_OF_ROWS.items()
+    for of in (name, *([f"{name}.{row.entrance}"] * bool(row.entrance)))
+}
+"""The names of all objects, and of the Service of each."""
 
 Fates = dict[str, dict[str, str]]
-"""What has become of the objects of each Service: `same`, `anew` or `gone`, by its name and their kind."""
+"""What has become of all objects: `same`, `anew` or `gone`, by their name and kind."""
 
 
 class Tenants(Routes):
@@ -69,11 +93,12 @@ class Tenants(Routes):
     def create(self) -> None:
         """Create them, wait for what they are given, and make the mistakes."""
         for name, row in SERVICES_OF_ROWS.items():
-            annotations = {**ON, "ingress/host": f"{name}.allowed.example.com", **row.annotations}
+            stated = {**ON, "ingress/host": f"{name}.allowed.example.com", **row.annotations}
+            annotations = {key: value for key, value in stated.items() if value}
             metadata = {"annotations": annotations, "labels": dict(row.labels)}
             spec = {"ports": [{"name": "http", "port": 80}]}
             create(self.api, SERVICES, name, self.namespace, metadata, spec=spec)
-        self.until("all that they are given", lambda: len(self.uids()) == len(BOTH) * len(SERVICES_OF_ROWS))
+        self.until("all that they are given", lambda: len(self.uids()) == len(BOTH) * len(MADE))
         self.before = self.uids()
         self.patch({"annotations": {"ingress/oops": "on purpose"}}, only=WRONG)
 
@@ -100,7 +125,7 @@ class Tenants(Routes):
                 kind: word[now[name, kind] == self.before[name, kind]] if (name, kind) in now else "gone"
                 for kind in BOTH
             }
-            for name in SERVICES_OF_ROWS
+            for name in MADE
         }
 
     def until_fates(self, expected: Fates) -> None:
@@ -113,14 +138,15 @@ class Tenants(Routes):
 def fates(of_refused: str) -> Fates:
     """Return what is to become of all: `of_refused` of what a Service lost that is refused for nothing but its row."""
 
-    def fate(name: str, row: Row, kind: str) -> str:
-        if kind in row.kept:
+    def fate(name: str, service: str, kind: str) -> str:
+        row = SERVICES_OF_ROWS[service]
+        if kind in row.kept or (row.entrance and name == service):
             return "same"
-        if name.endswith(WRONG):
+        if service.endswith(WRONG):
             return "gone"
         return of_refused if row.refused else "anew"
 
-    return {name: {kind: fate(name, row, kind) for kind in BOTH} for name, row in SERVICES_OF_ROWS.items()}
+    return {name: {kind: fate(name, service, kind) for kind in BOTH} for name, service in MADE.items()}
 
 
 def test_what_a_limit_forbids_goes_whatever_is_beside_it_and_comes_back_with_the_limit(
