@@ -68,6 +68,7 @@ def test_every_reason_has_an_example_that_is_refused_for_it(reason: Reason) -> N
         ("namespaces.team-a.paused", "namespaces.*.paused"),
         ("namespaces.team-a.limits.hosts", "limits.hosts"),
         ("namespaces.team-a.defaults.tls.secret", "defaults.tls.secret"),
+        ("internal.ingress/host", "ingress/host"),
         ("profiles.internal.class", "defaults.class"),
         ("profiles.internal.timeouts", "profiles.*.timeouts"),
         ("profiles.internal.tls.secret", "defaults.tls.secret"),

@@ -155,7 +155,7 @@ def test_of_very_many_mistakes_the_first_are_shown() -> None:
         ),
         ("a key with dots", "limits:\n  copyAnnotations:\n    a.b/c: any\n    a.b/c.d: [any]\n", [4]),
         ("a key that can't be one", "limits:\n  copyAnnotations:\n    a*: any\n", [3]),
-        ("a key that can't be seen", 'limits:\n  copyAnnotations:\n    a: any\n    "\\u200ba": 1\n', [3, 4]),
+        ("a key that can't be seen", 'limits:\n  copyAnnotations:\n    a*: any\n    "\\u200ba": 1\n', [3, 4]),
         ("several", "defaults:\n  class: A\n  host: B\n  outputs: [httproute]\n", [1, 2, 3]),
         ("an empty key", "paused: true\n'': 1\n", [2]),
         ("a list within a list", "limits:\n  pathTypes: [[a]]\n", [2]),
