@@ -108,11 +108,16 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     return Desired(objects, text, resync_after(service, objects, attachments, age))
 
 
-def entrance_of(service: Service, key: Key) -> str:
-    """Return the name of the entrance for which an object was made; "" for that of ingress/… itself."""
-    _, _, behind = key[1].partition(f"/{service.metadata.name}.")
+def entrance_of(service: str, name: str) -> str:
+    """Return the entrance of a Service for which the object with a name was made; "" for that of ingress/… itself."""
+    _, _, behind = f"/{name}".partition(f"/{service}.")
     entrance = behind.partition(".")[0]
     return "" if entrance in RESERVED_ENTRANCES or len(entrance) > LONGEST_ENTRANCE else entrance
+
+
+def entrance_for(service: Service, key: Key) -> str:
+    """Return the same for an object of a Service."""
+    return entrance_of(service.metadata.name, key[1].partition("/")[2])
 
 
 def desired_objects(
@@ -177,7 +182,7 @@ def unchanged(
     Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
     forbidden = judge(service, attachments, policy)
-    gone = [key for key in attachments if stated is not None and entrance_of(service, key) not in stated]
+    gone = [key for key in attachments if stated is not None and entrance_for(service, key) not in stated]
     if not forbidden and not gone:
         return Unchanged(refused)
     kept = [record_of(each) for key, each in attachments.items() if key not in forbidden and key not in gone]

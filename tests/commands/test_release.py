@@ -61,6 +61,18 @@ def test_a_release_is_printed_with_the_name_of_its_service(option: tuple[str, ..
     assert ("sleep 10" in ended.out.splitlines(), "seen()" in ended.out) == (bool(option), not option)
 
 
+def test_one_entrance_is_released_and_the_others_stay() -> None:
+    own = {"ingress/http": "true", "internal.ingress/http": "true", "internal.ingress/host": "a.example.com"}
+    objects = [service(own), managed(), managed(name="shop.internal"), managed("HTTPRoute", "shop.internal.redirect")]
+    ended = run("release", "shop.internal", "-n", "team-a", "-f", "-", stdin=dump(*objects))
+    assert (ended.status, ended.out.splitlines()[0], ended.err) == (0, "# team-a/shop.internal", "")
+    changed = [words[words.index("--") + 1 :] for words in commands(ended.out) if words[1] in {"patch", "annotate"}]
+    assert [words[1] for words in changed] == ["shop.internal", "shop.internal.redirect", "shop", "shop", "shop"]
+    assert changed[-1][2:] == ["internal.ingress/http-", "internal.ingress/host-", "ingress-manager/moving-"]
+    nothing = run("release", "team-a/shop.other", "-f", "-", stdin=dump(*objects))
+    assert (nothing.out, nothing.err) == ("", "team-a/shop.other: nothing of it is ingress-manager's\n")
+
+
 def test_what_has_no_name_of_an_api_server_is_told_and_becomes_no_command() -> None:
     """As options of kubectl, some would delete all, or send the user's credentials to somebody else."""
     names = ["--all", "--server=http://a.example.com", "a; reboot", "a\nreboot", "Shop", "", 7, None]

@@ -8,13 +8,13 @@ from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading.kinds import HTTPROUTE, RESOURCES, SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.names import read_named
+from ingress_manager.commands.reading.names import named, read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, Source, with_source
 from ingress_manager.commands.release.releases import release as releases_of
 
 
 @click.command(short_help="Give Ingresses back as they are, unmanaged.")
-@click.argument("names", metavar="[NAMESPACE/]SERVICE...", nargs=-1, required=True)
+@click.argument("names", metavar="[NAMESPACE/]SERVICE[.ENTRANCE]...", nargs=-1, required=True)
 @plan_options
 @with_source(*FILES, *ONE_NAMESPACE, *CLUSTER)
 @click.pass_context
@@ -24,6 +24,7 @@ def release(
     """Print the commands after which the Ingresses of Services stay as they are, unmanaged; or run them.
 
     The Ingress, and the HTTPRoutes, are served all the time. Then the Service's ingress/… annotations are taken off.
+    SERVICE stands for all its entrances, and SERVICE.ENTRANCE for one: what the others have stays ingress-manager's.
 
     Exit status: 0 when all is well, 1 when a Service can't be released or a part of a file can't be read, 2 for wrong
     use or when kubectl has failed.
@@ -32,26 +33,34 @@ def release(
     Examples:
       ingress-manager release team-a/shop
       ingress-manager release shop blog --namespace team-a --apply
+      ingress-manager release team-a/shop.internal
     """  # noqa: D301 - \b keeps click from joining lines
     if apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
-    manifests, services = read_named(source, SERVICES, names, "services,ingresses")
+    # No Service's name has a dot.
+    asked = {name: name.partition(".")[::2] for name in names}
+    manifests, services = read_named(source, SERVICES, [service for service, _ in asked.values()], "services,ingresses")
     if not source.files:
         for namespace in sorted({item.namespace for item in services}):
             # Whoever can't see them must not release their Service: they would be deleted.
             found = source.kubectl.get_if_known(RESOURCES[HTTPROUTE], f"--namespace={namespace}")
             manifests.extend(found or Manifests())
     wrong = show(manifests.unreadable)
-    for plan in releases_of(manifests, services):
+    plans = [
+        plan
+        for service, entrance in asked.values()
+        for plan in releases_of(manifests, [named(manifests, SERVICES, service, source.namespace)], entrance or None)
+    ]
+    for plan in plans:
         wrong += tell(plan)
         if without_event:
             plan.steps = without_events(plan.steps)
         if apply and plan.steps:
             carry_out(source.kubectl, plan)
             kept = ", ".join(f"{item.kind.rpartition('/')[2]} {item.label}" for item in plan.kept)
-            click.echo(f"{plan.item.label} is released{f'; {kept} stays as it is' if kept else ''}.")
+            click.echo(f"{plan.label} is released{f'; {kept} stays as it is' if kept else ''}.")
         elif plan.steps:
-            click.echo(comment(plan.item.label))
+            click.echo(comment(plan.label))
             for line in script(plan.steps, source.kubectl.options):
                 click.echo(line)
     context.exit(1 if wrong else 0)

@@ -12,8 +12,8 @@ from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.settings import DEPLOYMENT, NAMESPACE
+from ingress_manager.commands.view.entrances import entrances_in, keys_of
 from ingress_manager.commands.view.managed import CONTROLLER, is_managed, patch_to_disown
-from ingress_manager.core.annotations import PREFIX
 
 DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"
 COMPOSITES = "metacontroller.k8s.io/v1alpha1/CompositeController"
@@ -42,7 +42,7 @@ def uninstall_plan(
     a plan that wasn't finished, it may not. None: nobody has looked.
     """
     managed = [item for item in manifests.of_kind(INGRESSES, HTTPROUTES) if is_managed(item)]
-    asking = [item for item in manifests.of_kind(SERVICES) if any(key.startswith(PREFIX) for key in item.annotations)]
+    asking = [item for item in manifests.of_kind(SERVICES) if asking_keys(item)]
     decorator = [] if has_controllers is False else [delete("decoratorcontroller", CONTROLLER)]
     deployment = delete("deployment", DEPLOYMENT, options=(f"--namespace={NAMESPACE}", "--cascade=foreground"))
     yield from steps_of("Stop ingress-manager. What it has made is served on.", *decorator, deployment)
@@ -53,7 +53,7 @@ def uninstall_plan(
         head = f"Remove what it has made, {len(managed)} in all: from here on, nothing serves the Services."
         gone = (kubectl("delete", *items, options=["--ignore-not-found"]) for items in together(managed))
         yield from steps_of(head, *gone)
-    keys = sorted({key for item in asking for key in item.annotations if key.startswith(PREFIX)})
+    keys = sorted({key for item in asking for key in asking_keys(item)})
     yield from steps_of(
         "Take the annotations off the Services. Whoever keeps Services in Git takes them off there.",
         *(annotate(*items, changes=[f"{key}-" for key in keys]) for items in together(asking)),
@@ -75,6 +75,11 @@ def uninstall_plan(
         # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
         delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller"),
     )
+
+
+def asking_keys(service: Item) -> list[str]:
+    """Return the annotations of a Service that ask for an entrance."""
+    return [key for entrance in entrances_in(service.annotations) for key in keys_of(entrance, service.annotations)]
 
 
 def lines(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:

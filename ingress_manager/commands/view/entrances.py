@@ -1,8 +1,8 @@
 """Entrances: the names of their annotations, and of what is made for them. That of ingress/… itself is ""."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from ingress_manager.core.annotations import ENTRANCE_SUFFIX, PREFIX
+from ingress_manager.core.annotations import ENTRANCE_SUFFIX, HTTP, PREFIX
 
 
 def begin_of(entrance: str) -> str:
@@ -21,6 +21,11 @@ def entrances_in(keys: Iterable[str]) -> Iterator[str]:
     if any(key.startswith(PREFIX) for key in found):
         yield ""
     yield from (key.removesuffix(ENTRANCE_SUFFIX) for key in found if key.endswith(ENTRANCE_SUFFIX))
+
+
+def is_on(entrance: str, annotations: Mapping[str, str]) -> bool:
+    """Return whether a Service with these annotations asks for an entrance, even if it is refused."""
+    return annotations.get(f"{begin_of(entrance)}{HTTP.key}", "false") != "false"
 
 
 def keys_of(entrance: str, keys: Iterable[str]) -> list[str]:

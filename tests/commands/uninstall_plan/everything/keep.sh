@@ -9,8 +9,8 @@ kubectl patch --namespace=team-a --type=merge '--patch={"metadata": {"resourceVe
 kubectl patch --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "43", "labels": {"app.kubernetes.io/managed-by": null}, "annotations": {"metacontroller.k8s.io/decorator-controller": null, "metacontroller.k8s.io/last-applied-configuration": null}, "ownerReferences": null}}' -- httproute shop
 
 # Take the annotations off the Services. Whoever keeps Services in Git takes them off there.
-kubectl annotate --namespace=team-a -- service shop ingress/host- ingress/http- ingress/path-
-kubectl annotate --namespace=team-b -- service shop ingress/host- ingress/http- ingress/path-
+kubectl annotate --namespace=team-a -- service shop ingress/host- ingress/http- ingress/path- internal.ingress/http- internal.ingress/path-
+kubectl annotate --namespace=team-b -- service shop ingress/host- ingress/http- ingress/path- internal.ingress/http- internal.ingress/path-
 
 # Remove the admission policies, the rights, and the hook's namespace.
 kubectl delete --ignore-not-found -- validatingadmissionpolicybinding,validatingadmissionpolicy ingress-manager-depth ingress-manager-name-taken ingress-manager-owner-guard ingress-manager-service-guard ingress-manager-httproute-name-taken
