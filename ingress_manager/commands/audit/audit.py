@@ -29,8 +29,9 @@ from ingress_manager.commands.view.look import (
     look,
 )
 from ingress_manager.commands.view.managed import FINALIZER
-from ingress_manager.core.annotations import read
 from ingress_manager.core.copying import keys_not_copied
+from ingress_manager.core.decide import entrance_for
+from ingress_manager.core.exposure import states_no_rule
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import NOTHING_STATED, Policy, in_namespace
@@ -160,9 +161,12 @@ class Auditor:
                 sentence,
                 remedies.annotate(service.item, [f"{key}-" for key in left]),
             )
-        if has_placeholder(service, self._view.policy):
-            sentence = f"its host is {PLACEHOLDER}, which is a placeholder"
-            yield Finding(FindingKind.PLACEHOLDER_HOST, service.item, sentence, remedies.other_host(service.item))
+        for entrance in service.entrances:
+            if has_placeholder(service, entrance, self._view.policy):
+                whose = f"the host of its entrance {entrance}" if entrance else "its host"
+                sentence = f"{whose} is {PLACEHOLDER}, which is a placeholder"
+                command = remedies.other_host(service.item, entrance)
+                yield Finding(FindingKind.PLACEHOLDER_HOST, service.item, sentence, command)
 
     def _of_absent(self, service: ServiceView, key: Key) -> Iterator[Finding]:
         """Yield what is found of an object that a Service asks for, and that Metacontroller doesn't have."""
@@ -188,13 +192,20 @@ class Auditor:
                 yield held(each.item)
             elif key in forbidden:
                 yield Finding(FindingKind.FORBIDDEN, each.item, forbidden[key].sentence, kubectl("delete", each.item))
-            elif service.refused or is_being_deleted(service.item):
+            elif is_being_deleted(service.item):
                 continue
-            elif key in service.desired:
-                yield from self._of_drift(each, service.desired[key])
-            else:
+            elif self._is_unwanted(service, each):
                 sentence = f"Service {service.item.label} doesn't ask for it"
                 yield Finding(FindingKind.UNWANTED, each.item, sentence, kubectl("delete", each.item))
+            elif not service.refused:
+                yield from self._of_drift(each, service.desired[key])
+
+    @staticmethod
+    def _is_unwanted(service: ServiceView, each: ObjectView) -> bool:
+        """Return whether a Service doesn't ask for an object; one that is refused asks for all of its entrances."""
+        if service.refused:
+            return entrance_for(service.service, each.key) not in service.entrances
+        return each.key not in service.desired
 
     def _of_drift(self, observed: ObjectView, desired: Object) -> Iterator[Finding]:
         try:
@@ -245,8 +256,9 @@ class Auditor:
             return found
         # No Service's name has a dot: what is behind it tells one of its HTTPRoutes from the others.
         namesake = self._view.services.get(each.item.label.partition(".")[0])
-        may_ask = namesake and namesake.is_exposed and (namesake.refused or is_held(namesake.item))
-        return namesake if may_ask else None
+        if not namesake or entrance_for(namesake.service, each.key) not in namesake.entrances:
+            return None
+        return namesake if namesake.refused or is_held(namesake.item) else None
 
     # What two have.
 
@@ -254,7 +266,9 @@ class Auditor:
         objects = self._view.objects.values()
         for both in claimed_twice(objects):
             owner = self._view.owner_of(both.younger)
-            is_told = isinstance(owner, ServiceView) and has_placeholder(owner, self._view.policy)
+            is_told = isinstance(owner, ServiceView) and has_placeholder(
+                owner, entrance_for(owner.service, both.younger.key), self._view.policy
+            )
             claims = [str(claim) for claim in both.claims if not (is_told and claim.host == PLACEHOLDER)]
             if claims and (both.younger.looks_ours or both.older.looks_ours):
                 age = "is older" if both.older.born[0] < both.younger.born[0] else "is as old"
@@ -282,8 +296,10 @@ class Auditor:
         return Finding(FindingKind.UPSTREAM_COLLISION, item, sentence, command)
 
     def _of_another_host(self, each: ObjectView) -> Command:
-        item = self._mended_in(each)
-        return kubectl("edit", item) if item is each.item else remedies.other_host(item)
+        owner = self._view.owner_of(each)
+        if not isinstance(owner, ServiceView):
+            return kubectl("edit", each.item)
+        return remedies.other_host(owner.item, entrance_for(owner.service, each.key))
 
     def _mended_in(self, each: ObjectView) -> Item:
         """Return what says what is in an object: the Service that controls it, or else the object itself."""
@@ -312,10 +328,12 @@ def held(item: Item) -> Finding:
     )
 
 
-def has_placeholder(service: ServiceView, policy: Policy) -> bool:
-    """Return whether a Service states no host, and gets the default host that is built in."""
-    stated = read(service.item.annotations)
+def has_placeholder(service: ServiceView, entrance: str, policy: Policy) -> bool:
+    """Return whether an entrance of a Service states no host, and gets the default host that is built in."""
+    stated = service.entrances.get(entrance)
     if stated is None or stated.hosts is not None or all(route.host is not None for route in stated.routes):
+        return False
+    if stated.default_backend and states_no_rule(stated):
         return False
     # What a namespace or a profile says was meant, whatever it is.
     namespace = service.item.namespace

@@ -117,6 +117,8 @@ def claims_of(each: ObjectView) -> Iterator[Claim]:
     among = (INGRESS, _class_of(each, each.typed.spec))
     for host, path in each.typed.spec.paths():
         yield Claim(among, *location(host, path.path or "/", path.path_type))
+    if each.typed.spec.default_backend:
+        yield Claim(among, *location("", "/", "Prefix"))
 
 
 def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:

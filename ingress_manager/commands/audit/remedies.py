@@ -1,16 +1,17 @@
 """Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed
+from ingress_manager.commands.view.entrances import begin_of, keys_of
 from ingress_manager.commands.view.look import ObjectView, ServiceView
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
+from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE, read_entrances, wrong_entrance
 from ingress_manager.core.copying import MANAGED_BY_LABEL
-from ingress_manager.core.errors import Problem, Reason, Refused
+from ingress_manager.core.errors import Reason, Refused
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.text import nearest
 
@@ -30,6 +31,12 @@ TAKEN_OFF = {
 }
 """Reasons for which the annotation can go; for others it needs another value."""
 
+TAKEN_OFF_HERE = {
+    (Reason.NOT_IN_HTTPROUTE, "ingress/class"),
+    (Reason.HOST_NOT_ALLOWED, "ingress/default-backend"),
+}
+"""Reasons for which one annotation can go."""
+
 
 def annotate(item: Item, changes: Iterable[str]) -> Command:
     """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off."""
@@ -39,7 +46,7 @@ def annotate(item: Item, changes: Iterable[str]) -> Command:
 
 def opt_out(item: Item) -> Command:
     """Return the command after which a Service asks for nothing."""
-    return annotate(item, [f"{HTTP.key}-"])
+    return annotate(item, [f"{begin_of(entrance)}{HTTP.key}-" for entrance in read_entrances(item.annotations)])
 
 
 def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
@@ -67,40 +74,49 @@ def disown(item: Item) -> Command:
 def correct(item: Item, refused: Refused) -> Command:
     """Return the command with which a Service is corrected, as far as it can be known."""
     words: dict[str, str] = {}
+    entrances = read_entrances(item.annotations)
     for problem in refused.problems:
         if problem.reason is Reason.EXTERNAL_NAME:
             return opt_out(item)
         if problem.reason is Reason.NO_HTTPROUTES:
             return INSTALL_HTTPROUTES
+        entrance = problem.annotation.partition(f".{PREFIX}")[0]
+        entrance = entrance if entrance in entrances else ""
+        if entrance and wrong_entrance(entrance, len(entrances) - ("" in entrances)):
+            return steps.kubectl("edit", item)  # all its annotations need another name, or one of the others has to go
         if problem.annotation:
+            begin = begin_of(entrance)
+            own = {key.removeprefix(begin): item.annotations[key] for key in keys_of(entrance, item.annotations)}
+            correction = _correction(own, problem.annotation.removeprefix(begin), problem.reason)
+            changes = {f"{begin}{key}": f"{begin}{word}" for key, word in correction.items()}
             # What is stated for one problem isn't taken off for another.
-            words |= {key: word for key, word in _correction(item, problem).items() if words.get(key, "-")[-1] == "-"}
+            words |= {key: word for key, word in changes.items() if words.get(key, "-")[-1] == "-"}
         elif problem.reason is not Reason.ANNOTATION_NOT_ALLOWED:  # that one only says what isn't copied
             return steps.kubectl("edit", item)
     return steps.kubectl("edit", item) if refused.more else annotate(item, words.values())
 
 
-def _correction(item: Item, problem: Problem) -> dict[str, str]:
-    """Return the changes of annotations that mend a problem, by their keys."""
-    key = problem.annotation
-    if problem.reason is Reason.UNKNOWN_ANNOTATION:
-        near, value = nearest(key, KEYS, PREFIX), item.annotations[key]
-        meant = near and near not in item.annotations and value.isprintable()
+def _correction(annotations: Mapping[str, str], key: str, reason: Reason) -> dict[str, str]:
+    """Return the changes of an entrance's `annotations` that mend a problem with one of them, by their keys."""
+    if reason is Reason.UNKNOWN_ANNOTATION:
+        near, value = nearest(key, KEYS, PREFIX), annotations[key]
+        meant = near and near not in annotations and value.isprintable()
         return {key: f"{key}-"} | ({near: f"{near}={value}"} if meant else {})
-    if problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-secret":
+    if reason is Reason.NOT_IN_HTTPROUTE and key in {"ingress/tls-secret", "ingress/certificates"}:
         return {key: f"{key}-", "ingress/tls": "ingress/tls=true"}
     if key == PROFILE:
         # Without it the Service would be served by another entrance, perhaps one for everybody.
         return {key: f"{key}=VALUE"}
-    if problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-redirect":
+    if reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-redirect":
         return {key: f"{key}=false"}
-    if problem.reason in TAKEN_OFF or (problem.reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/class"):
+    if reason in TAKEN_OFF or (reason, key) in TAKEN_OFF_HERE:
         return {key: f"{key}-"}
     return {key: f"{key}=VALUE"}
 
 
-def other_host(item: Item) -> Command:
-    """Return the command that gives a Service another host."""
-    if "ingress/routes" in item.annotations:
+def other_host(item: Item, entrance: str) -> Command:
+    """Return the command that gives an entrance of a Service another host."""
+    begin = begin_of(entrance)
+    if {f"{begin}ingress/routes", f"{begin}ingress/default-backend"} & item.annotations.keys():
         return steps.kubectl("edit", item)
-    return annotate(item, ["ingress/host=HOST"])
+    return annotate(item, [f"{begin}ingress/host=HOST"])

@@ -12,6 +12,7 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES, INGRESS, INGRESSES, SERVICE, SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed, typed
+from ingress_manager.core.annotations import Stated, read_entrances
 from ingress_manager.core.decide import Decision, Desired, Unchanged, decide, judge, refusal_of
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
@@ -110,6 +111,11 @@ class ServiceView:
     """What Metacontroller takes for made for it."""
 
     decision: Decision
+
+    @property
+    def entrances(self) -> dict[str, Stated]:
+        """Return what its annotations ask for, by the name of the entrance."""
+        return read_entrances(self.item.annotations)
 
     @property
     def desired(self) -> dict[Key, Object]:
