@@ -128,13 +128,13 @@ def part(spec: IngressSpec, service: str) -> IngressSpec:
         if rule.http and paths:
             rules.append(msgspec.structs.replace(rule, http=msgspec.structs.replace(rule.http, paths=paths)))
     default = spec.default_backend if default_port_of(service, spec) is not None else None
-    hosts = {rule.host for rule in rules}
-    others = {rule.host for rule in spec.rules or ()} - hosts
-    # A certificate for a host of no rule may be used by anybody.
+    hosts, every = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
+    # A certificate for a host of no rule is used by what answers every host, if anything does.
+    rest = "" in hosts or bool(default) or not ("" in every or (spec.default_backend and spec.default_backend.service))
     tls = [
         msgspec.structs.replace(entry, hosts=own or None)
         for entry in spec.tls or ()
-        if (own := [host for host in entry.hosts or () if covers(host, hosts) or not covers(host, others)])
+        if (own := [host for host in entry.hosts or () if covers(host, hosts) or (rest and not covers(host, every))])
         or not entry.hosts
     ]
     return msgspec.structs.replace(spec, default_backend=default, rules=rules or None, tls=tls or None)

@@ -66,7 +66,7 @@ def _default_backend(service: Service, observed: Backend | None, desired: Backen
     if observed and not (before and after and before.name == after.name):
         sentence = f"{_backend(observed)} would get no more requests for hosts and paths that no rule names"
         yield Change(field, sentence)
-    elif before and after:
+    elif observed:
         yield from _port(service, f"{field}.service.port", before, after)
     elif desired:
         yield _change(field, "nothing", _backend(desired))
@@ -87,15 +87,14 @@ def _paths(service: Service, where: str, path: IngressPath, other: IngressPath) 
         yield _change(f"{at}.path", quoted(path.path), quoted(other.path), f" for {where}", same=same)
     if path.path_type != other.path_type:
         yield _change(f"{at}.pathType", path.path_type, other.path_type, f" for {where}")
-    before, after = path.backend.service, other.backend.service
-    if before and after:
-        yield from _port(service, f"{at}.backend.service.port", before, after, f" for {where}")
+    backends = path.backend.service, other.backend.service
+    yield from _port(service, f"{at}.backend.service.port", *backends, f" for {where}")
 
 
 def _port(
-    service: Service, field: str, before: ServiceBackend, after: ServiceBackend, where: str = ""
+    service: Service, field: str, before: ServiceBackend | None, after: ServiceBackend | None, where: str = ""
 ) -> Iterator[Change]:
-    if before.port != after.port:
+    if before and after and before.port != after.port:
         same = before.port.name is not None and number_of(service, before.port.name) == after.port.number
         yield _change(field, str(before.port), str(after.port), where, same="port" if same else "")
 
