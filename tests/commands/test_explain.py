@@ -72,7 +72,6 @@ def test_every_reason_has_an_example_that_is_refused_for_it(reason: Reason) -> N
         ("profiles.internal.class", "defaults.class"),
         ("profiles.internal.timeouts", "profiles.*.timeouts"),
         ("profiles.internal.tls.secret", "defaults.tls.secret"),
-        ("internal.ingress/host", "ingress/host"),
     ],
 )
 def test_a_name_of_ones_own_stands_for_any(key: str, entry: str) -> None:
