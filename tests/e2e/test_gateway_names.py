@@ -253,23 +253,30 @@ DECORATED = {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}
 
 
 @pytest.mark.parametrize(
-    ("name", "spec", "says"),
+    ("key", "spec", "says"),
     [
-        pytest.param("all", {"rules": [RULE]}, None, id="a rule without a host"),
-        pytest.param("all", {"defaultBackend": backend("x", "80")}, None, id="a default backend alone"),
-        pytest.param("all", {"defaultBackend": backend("b", "80"), "rules": [RULE]}, None, id="one beside a rule"),
-        pytest.param("all", {"rules": [RULE], "tls": [{}, {"secretName": "x"}]}, None, id="certificates without hosts"),
-        pytest.param("all", {"rules": [{"host": "x.example"}, {}]}, None, id="rules without paths"),
-        pytest.param("x.b-c", {"rules": [RULE]}, None, id="an entrance"),
+        pytest.param("a/all", {"rules": [RULE]}, None, id="a rule without a host"),
+        pytest.param("a/all", {"defaultBackend": backend("x", "80")}, None, id="a default backend alone"),
+        pytest.param("a/all", {"defaultBackend": backend("b", "80"), "rules": [RULE]}, None, id="one beside a rule"),
         pytest.param(
-            "b.c", {"rules": [RULE]}, "give the Service or its entrance a name", id="an entrance like another's"
+            "a/all", {"rules": [RULE], "tls": [{}, {"secretName": "x"}]}, None, id="certificates without hosts"
         ),
+        pytest.param("a/all", {"rules": [{"host": "x.example"}, {}]}, None, id="rules without paths"),
+        pytest.param("a/x.b-c", {"rules": [RULE]}, None, id="an entrance"),
+        pytest.param(
+            "a/b.c", {"rules": [RULE]}, "give the Service or its entrance a name", id="an entrance like another's"
+        ),
+        pytest.param(
+            "default/router", {"rules": [RULE]}, "give the Service another name", id="the name of the default backend"
+        ),
+        pytest.param("default/router", {"defaultBackend": backend("x", "80")}, None, id="the default backend itself"),
     ],
 )
 def test_what_an_ingress_may_leave_out_is_no_error_to_the_policy(
-    probe: Probe, name: str, spec: Object, says: str | None
+    probe: Probe, key: str, spec: Object, says: str | None
 ) -> None:
-    said = probe.says(new(INGRESSES, name, "a", {"annotations": DECORATED}, spec=spec))
+    namespace, _, name = key.partition("/")
+    said = probe.says(new(INGRESSES, name, namespace, {"annotations": DECORATED}, spec=spec))
     assert (said is None) == (says is None), said
     assert (says or "") in (said or "")
 
