@@ -119,7 +119,7 @@ def nearly_ingresses(draw: st.DrawFn) -> Object:
     def sometimes(right: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         return st.one_of(right, right, right, ANYTHING)
 
-    names = st.sampled_from(["shop", "blog", "", "a\nreboot"])
+    names = st.sampled_from(["shop", "shop.internal", "blog", "", "a\nreboot"])
     port = st.fixed_dictionaries({}, optional={"name": sometimes(names), "number": sometimes(st.just(80))})
     service = st.fixed_dictionaries({"name": sometimes(names)}, optional={"port": sometimes(port)})
     backend = sometimes(st.fixed_dictionaries({}, optional={"service": sometimes(service), "resource": ANYTHING}))
@@ -148,13 +148,13 @@ def nearly_ingresses(draw: st.DrawFn) -> Object:
     }
 
 
-@given(nearly_ingresses(), st.booleans())
-def test_whatever_stands_in_an_ingress_it_is_adopted_or_told_of(made: Object, annotated: bool) -> None:
+@given(nearly_ingresses(), st.sampled_from([{}, {"ingress/http": "true"}, {"internal.ingress/http": "true"}]))
+def test_whatever_stands_in_an_ingress_it_is_adopted_or_told_of(made: Object, annotations: Object) -> None:
     services = [
         {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": {"name": name, "annotations": {"ingress/http": "true"} if annotated else {}},
+            "metadata": {"name": name, "annotations": annotations},
             "spec": {"ports": [{"port": 80}]},
         }
         for name in ("shop", "blog", "a\nreboot")

@@ -37,6 +37,8 @@ NOT_ON_A_CLUSTER = {
 LIKE_OTHERS = {
     *("exact", "prefix", "implementation-specific", "paths-in-their-order", "hosts-with-different-paths", "wildcard"),
     *("ports", "port-by-number", "port-of-an-unnamed", "tls-of-several-hosts", "tls-of-the-controller"),
+    *("every-host-beside-another", "default-backend-and-rules", "default-backend-and-the-default-host"),
+    *("default-backend-by-name-accepted", "tls-entries", "tls-of-one-host"),
 }
 """What differs from the others in its plan alone, which tests/commands compares. Each takes seconds on a cluster."""
 
@@ -45,10 +47,13 @@ CASES = [
     for case in cases.cases_in(cases.ADOPTIONS)
     if not (case / "settings.yaml").exists() and case.name not in NOT_ON_A_CLUSTER | LIKE_OTHERS
 ]
-HAVE_ASKED = {"annotated-already", "annotated-with-another-path-type"}
+HAVE_ASKED = {"annotated-already", "annotated-as-a-default-backend", "annotated-with-another-path-type"}
 """Those whose Services ask for an Ingress before theirs is adopted."""
 
-STILL_FOUND = {("claimed-twice", "hosts-with-the-same-paths"), ("placeholder-host", "default-host")}
+STILL_FOUND = {
+    *(("claimed-twice", "hosts-with-the-same-paths"), ("claimed-twice", "only-a-default-backend")),
+    ("placeholder-host", "default-host"),
+}
 """What an audit says of them once they are adopted: the kind, and the case."""
 
 PORT = 8086
