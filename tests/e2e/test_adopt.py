@@ -51,7 +51,7 @@ HAVE_ASKED = {"annotated-already", "annotated-as-a-default-backend", "annotated-
 """Those whose Services ask for an Ingress before theirs is adopted."""
 
 STILL_FOUND = {
-    *(("claimed-twice", "hosts-with-the-same-paths"), ("claimed-twice", "only-a-default-backend")),
+    *(("claimed-twice", "every-host"), ("claimed-twice", "only-a-default-backend")),
     ("placeholder-host", "default-host"),
 }
 """What an audit says of them once they are adopted: the kind, and the case."""

@@ -70,14 +70,11 @@ def own_ingress(name: str, item: Item, spec: IngressSpec, manifests: Manifests, 
         profile = f"{asked.name.removeprefix(f'{name}.')}.{PROFILE}"
         return Step(notes=[*notes, f"So it isn't made. A profile of the settings could say the rest: {profile}."])
     stands = wait(found, "create", asked.name)
-    if not asked.annotations:
-        return Step(stands, notes=notes)
-    return annotating(found, asked.annotations, stands, notes=notes)
+    # What it says already is not asked for again.
+    return annotating(found, asked.annotations, stands, notes=notes) if asked.annotations else Step(stands, notes=notes)
 
 
-def asked_beside(
-    item: Item, spec: IngressSpec, service: Service, taken: Collection[str], policy: Policy
-) -> Annotated:
+def asked_beside(item: Item, spec: IngressSpec, service: Service, taken: Collection[str], policy: Policy) -> Annotated:
     """Return how a Service asks for what `spec` says without a change of what it asks for already.
 
     `taken` are the names of the Ingresses that stand.

@@ -97,7 +97,7 @@ def changes_to(present: Mapping[str, str], asking: Mapping[str, str]) -> dict[st
     return {key: value for key, value in asking.items() if present.get(key) != value}
 
 
-def annotated_with(
+def annotated_with(  # noqa: PLR0913, PLR0917 - each has a say in it
     item: Item, spec: IngressSpec, service: Service, policy: Policy, change: dict[str, str | None], entrance: str = ""
 ) -> Annotated:
     """Return what becomes of a Service whose annotations are changed, as far as it is one Ingress."""

@@ -1,7 +1,7 @@
 """Changes: what of an Ingress annotations can't say, field by field, with what would become of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -48,7 +48,7 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
         old = item.annotations.get(OLD_CLASS)
         remark = f", as its annotation {OLD_CLASS} says; there has to be an IngressClass of that name" if old else ""
         before, after = observed.ingress_class_name, spec.ingress_class_name
-        yield _change("spec.ingressClassName", _text(before), _text(after), remark=remark if old == after else "")
+        yield _change("spec.ingressClassName", _text(before), _text(after), remark if old == after else "")
     if (observed.tls or ()) != (spec.tls or ()):
         yield _change("spec.tls", _tls(observed.tls), _tls(spec.tls))
     yield from _rules(service, observed, spec)
@@ -62,7 +62,7 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
 
 def _default_backend(service: Service, observed: Backend | None, desired: Backend | None) -> Iterator[Change]:
     field = "spec.defaultBackend"
-    before, after = (backend and backend.service for backend in (observed, desired))
+    before, after = (backend.service if backend else None for backend in (observed, desired))
     if observed and not (before and after and before.name == after.name):
         sentence = f"{_backend(observed)} would get no more requests for hosts and paths that no rule names"
         yield Change(field, sentence)
@@ -83,8 +83,8 @@ def _rules(service: Service, observed: IngressSpec, desired: IngressSpec) -> Ite
 def _paths(service: Service, where: str, path: IngressPath, other: IngressPath) -> Iterator[Change]:
     at = "spec.rules.http.paths"
     if path.path != other.path:
-        same = "prefix" if path.path_type == other.path_type == "Prefix" else ""
-        yield _change(f"{at}.path", quoted(path.path), quoted(other.path), f" for {where}", same=same)
+        change = _change(f"{at}.path", quoted(path.path), quoted(other.path), f" for {where}")
+        yield _served_alike(change, "prefix") if path.path_type == other.path_type == "Prefix" else change
     if path.path_type != other.path_type:
         yield _change(f"{at}.pathType", path.path_type, other.path_type, f" for {where}")
     backends = path.backend.service, other.backend.service
@@ -96,12 +96,16 @@ def _port(
 ) -> Iterator[Change]:
     if before and after and before.port != after.port:
         same = before.port.name is not None and number_of(service, before.port.name) == after.port.number
-        yield _change(field, str(before.port), str(after.port), where, same="port" if same else "")
+        change = _change(field, str(before.port), str(after.port), where)
+        yield _served_alike(change, "port") if same else change
 
 
-def _change(field: str, before: str, after: str, where: str = "", *, remark: str = "", same: str = "") -> Change:
-    remark = f", which is the same {same}" if same else remark
-    return Change(field, f"{before} would become {after}{where}{remark}", bool(same))
+def _change(field: str, before: str, after: str, *more: str) -> Change:
+    return Change(field, f"{before} would become {after}{''.join(more)}")
+
+
+def _served_alike(change: Change, what: str) -> Change:
+    return replace(change, sentence=f"{change.sentence}, which is the same {what}", is_served_alike=True)
 
 
 def _text(value: str | None) -> str:

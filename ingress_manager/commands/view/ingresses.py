@@ -35,9 +35,7 @@ def default_port_of(service: str, spec: IngressSpec) -> str | None:
 
 def tls_of(hosts: Collection[str], spec: IngressSpec) -> tuple[bool, str | None]:
     """Return whether one of the hosts has TLS, and the first Secret that is stated for one of them."""
-    entries = [
-        entry for entry in spec.tls or () if not entry.hosts or any(covers(host, hosts) for host in entry.hosts)
-    ]
+    entries = [entry for entry in spec.tls or () if not entry.hosts or any(covers(host, hosts) for host in entry.hosts)]
     return bool(entries), next((entry.secret_name for entry in entries if entry.secret_name), None)
 
 
