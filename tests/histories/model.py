@@ -22,6 +22,19 @@ TEAM, TIER = "team", "tier"
 
 DEFAULT_HOST = "{service}.{namespace}.example.com"
 SHARED = "shared.example.org"
+ENTRANCE, INSIDE = "in.", ".in"
+"""How the annotations of the other entrance of a Service begin, and how the name of what is made for it ends."""
+
+
+CERTIFICATES: dict[str, list[tuple[list[str] | None, str | None]]] = {
+    "- secret: one\n": [(None, "one")],
+    "- hosts: [a.{namespace}.example.com]\n  secret: one\n- secret: two\n": [
+        (["a.{namespace}.example.com"], "one"),
+        (None, "two"),
+    ],
+    "- hosts: []\n": [([], None)],
+}
+"""What is written of certificates, and the hosts and the Secret of each: None for all hosts of the Service."""
 
 VALUES: dict[str, list[str | None]] = {
     "ingress/http": ["true", "true", "true", "false", "yes", None],
@@ -31,14 +44,18 @@ VALUES: dict[str, list[str | None]] = {
         "a.{namespace}.example.com, b.{namespace}.example.com",
         SHARED,
         SHARED,
+        "*",
+        "a.{namespace}.example.com, *",
         "Shop_1",
     ],
-    "ingress/path": [None, "/shop", "/shop/", "//shop"],
-    "ingress/path-type": [None, "Exact", "exact"],
+    "ingress/path": [None, "/shop", "/shop/", "//shop", "/shop/*"],
+    "ingress/path-type": [None, "Exact", "exact", "ImplementationSpecific", "ImplementationSpecific"],
     "ingress/port": [None, "metrics", "8081", "nope"],
     "ingress/class": [None, "other", "Not_A_Class"],
     "ingress/tls": [None, "true", "false", "maybe"],
     "ingress/tls-secret": [None, "certificate", "Not A Secret"],
+    "ingress/certificates": [None, *CERTIFICATES, "- hosts: everyone\n"],
+    "ingress/default-backend": [None, "true", "true", "false"],
     "ingress/routes": [None, "- {}\n- host: admin.{namespace}.example.com\n", "- path: [\n"],
     "ingress/profile": [None, "fast", "slow", "none-such", "Not A Profile"],
     "ingress/tls-redirect": [None, None, None, "true"],
@@ -52,10 +69,10 @@ LABELS: dict[str, list[str | None]] = {TEAM: [None, "web", "web", "others"], TIE
 """The labels that they write."""
 
 WRONG = {
-    *(("ingress/http", "yes"), ("ingress/host", "Shop_1"), ("ingress/path", "//shop"), ("ingress/path-type", "exact")),
+    *(("ingress/http", "yes"), ("ingress/host", "Shop_1"), ("ingress/path-type", "exact")),
     *(("ingress/class", "Not_A_Class"), ("ingress/tls", "maybe"), ("ingress/tls-secret", "Not A Secret")),
     *(("ingress/routes", "- path: [\n"), ("ingress/hots", "x"), ("ingress/profile", "Not A Profile")),
-    ("ingress/tls-redirect", "true"),  # only Ingresses are made, and none can say it
+    ("ingress/certificates", "- hosts: everyone\n"),
 }
 """The values that are mistakes, whatever the Service and the settings are."""
 
@@ -69,8 +86,9 @@ PORTS: dict[str, list[dict[str, Any]]] = {
 
 
 FIELDS: dict[str, tuple[str, str, Callable[[bool], Any]]] = {
-    "shared": ("limits", "hosts", lambda value: ["*.{namespace}.example.com", *([SHARED] if value else [])]),
+    "shared": ("limits", "hosts", lambda value: ["*.{namespace}.example.com", *([SHARED, "*"] if value else [])]),
     "other": ("limits", "classes", lambda value: ["nginx", *(["other"] if value else [])]),
+    "patterns": ("limits", "paths", lambda value: "any" if value else "plain"),
     "timeouts": ("limits", "copyAnnotations", lambda value: {TIMEOUT: "any"} if value else {}),
     "labels": ("limits", "copyLabels", lambda value: {TEAM: ["api", "web"], TIER: "any"} if value else {}),
     "fast": ("limits", "profiles", lambda value: "any" if value else ["slow"]),
@@ -86,9 +104,11 @@ class Settings:
     """What the administrator has set, as far as histories change it."""
 
     shared: bool = True
-    """Whether SHARED may be claimed."""
+    """Whether SHARED may be claimed, and every host."""
     other: bool = True
     """Whether the class `other` may be asked for."""
+    patterns: bool = True
+    """Whether an ImplementationSpecific path may be a pattern."""
     timeouts: bool = True
     """Whether TIMEOUT is copied."""
     labels: bool = True
@@ -119,6 +139,7 @@ class Settings:
         """Return the settings as the administrator writes them for these namespaces."""
         general = as_written({name: getattr(self, name) for name in (*FIELDS, "paused")})
         general["defaults"] |= {"host": DEFAULT_HOST}
+        general["limits"] |= {"pathTypes": ["Prefix", "Exact", "ImplementationSpecific"]}
         entries = {namespace: as_written(dict(self.own)) for namespace in namespaces if has_entry(namespace)}
         return general | {"profiles": self.profiles(), "namespaces": entries}
 
@@ -170,6 +191,17 @@ class Service:
         """Whether it doesn't ask for an Ingress."""
         return self.annotations.get("ingress/http", "false") == "false"
 
+    @property
+    def is_annotated(self) -> bool:
+        """Whether it says of an entrance whether it asks for it."""
+        return not {"ingress/http", f"{ENTRANCE}ingress/http"}.isdisjoint(self.annotations)
+
+    def inside(self) -> "Service":
+        """Return its other entrance, as the Service that asks for the same by the words of the first."""
+        others = {key: value for key, value in self.annotations.items() if not key.startswith("ingress/")}
+        own = {key.removeprefix(ENTRANCE): others.pop(key) for key in [*others] if key.startswith(ENTRANCE)}
+        return replace(self, annotations=others | own)
+
 
 @dataclass(frozen=True)
 class Observed:
@@ -201,69 +233,94 @@ def body_of(ingress: dict[str, Any]) -> str:
 
 
 def desired(name: str, namespace: str, service: Service, settings: Settings) -> tuple[str, str]:
-    """Return what a Service is to have: OFF, REFUSED and a word of the reason, or "ingress" and its body."""
-    if service.is_off:
+    """Return what a Service is to have at a name: OFF, REFUSED and a word of the reason, or "ingress" and its body.
+
+    The Service is refused for what is wrong with any of its entrances.
+    """
+    own = entrance_of(name, service)
+    if own.is_off:
         return OFF, ""
-    blamed = blame(service, settings)
-    return (REFUSED, blamed) if blamed else ("ingress", made_for(name, namespace, service, settings))
+    for begin, each in (("", service), (ENTRANCE, service.inside())):
+        if not each.is_off and (blamed := blame(each, settings)):
+            return REFUSED, f"{begin}{blamed}" if blamed.startswith("ingress/") else blamed
+    return "ingress", made_for(name.removesuffix(INSIDE), namespace, own, settings)
+
+
+def entrance_of(name: str, service: Service) -> Service:
+    """Return the entrance of a Service for which an object of that name is made."""
+    return service.inside() if name.endswith(INSIDE) else service
 
 
 def blame(service: Service, settings: Settings) -> str | None:
     """Return a word of the reason for which an annotated Service is refused; None when it isn't."""
     stated, profile = service.annotations, service.profile(settings)
-    reasons = {
-        "ExternalName": service.external,
-        # First: while routes can't be read, hosts and ports are not looked at. Of a profile that can't be had, nothing
-        # is told that would follow from another one.
-        "ingress/routes": False,
-        "ingress/profile": False,
-        **{key: (key, value) in WRONG for key, value in stated.items()},
-    }
-    reasons |= {
-        TIMEOUT: settings.timeouts and stated.get(TIMEOUT) == "-1",
-        "ingress/host": reasons.get("ingress/host") or (stated.get("ingress/host") == SHARED and not settings.shared),
-        "ingress/class": reasons.get("ingress/class")
-        or (stated.get("ingress/class") == "other" and not settings.other),
-        "the class of the profile": profile == "fast"
-        and settings.rewritten
-        and "ingress/class" not in stated
-        and not settings.other,
-        "ingress/profile": reasons.get("ingress/profile") or stated.get("ingress/profile", profile) != profile,
-        "label team": settings.labels and service.labels.get(TEAM) == "others",
-        "ingress/tls-secret": reasons.get("ingress/tls-secret")
-        or (stated.get("ingress/tls") == "false" and "ingress/tls-secret" in stated),
-        "TCP port" if service.ports == "udp" else "ingress/port": port_of(service) is None,
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
+    certificates = stated.get("ingress/certificates")
+    any_path = settings.patterns and stated.get("ingress/path-type") == "ImplementationSpecific"
+    reasons = [
+        ("ExternalName", service.external),
+        ("ingress/routes", ("ingress/routes", stated.get("ingress/routes")) in WRONG),
+        *((key, (key, value) in WRONG) for key, value in stated.items()),
+        (
+            "ingress/tls-secret",
+            "ingress/tls-secret" in stated and (stated.get("ingress/tls") == "false" or certificates),
+        ),
+        ("ingress/certificates", certificates and stated.get("ingress/tls") == "false"),
+        # What follows is not looked at without the profile.
+        ("ingress/profile", stated.get("ingress/profile", profile) != profile),
+        ("ingress/class", stated.get("ingress/class") == "other" and not settings.other),
+        (
+            "the class of the profile",
+            profile == "fast" and settings.rewritten and "ingress/class" not in stated and not settings.other,
+        ),
+        (TIMEOUT, settings.timeouts and stated.get(TIMEOUT) == "-1"),
+        ("label team", settings.labels and service.labels.get(TEAM) == "others"),
+        ("ingress/tls-redirect", "ingress/tls-redirect" in stated),  # only Ingresses are made, and none can say it
+        ("ingress/host", not settings.shared and any(word in stated.get("ingress/host", "") for word in (SHARED, "*"))),
+        ("ingress/path", stated.get("ingress/path") in {"//shop", "/shop/*"} and not any_path),
+        ("TCP port" if service.ports == "udp" else "ingress/port", port_of(service) is None),
+        ("ingress/default-backend", stated.get("ingress/default-backend") == "true" and not settings.shared),
+        ("ingress/certificates", certificates == "- hosts: []\n" and not settings.shared),
+    ]
+    return next((reason for reason, holds in reasons if holds), None)
 
 
 def made_for(name: str, namespace: str, service: Service, settings: Settings) -> str:
     """Return the body of the Ingress of a Service that is accepted."""
     stated = {key: value.replace("{namespace}", namespace) for key, value in service.annotations.items()}
+    by_default = stated.get("ingress/default-backend") == "true"
     hosts = stated.get("ingress/host", DEFAULT_HOST.format(service=name, namespace=namespace)).split(", ")
     if "ingress/routes" in stated:
         hosts = [*hosts, f"admin.{namespace}.example.com"]
+    if by_default and not {f"ingress/{word}" for word in ("host", "path", "path-type", "routes")} & set(stated):
+        hosts = []
     path, path_type = stated.get("ingress/path", "/"), stated.get("ingress/path-type", "Prefix")
     if path_type == "Prefix":
         path = path.rstrip("/") or "/"
     backend = {"service": {"name": name, "port": {"number": port_of(service)}}}
-    paths = [{"path": path, "pathType": path_type, "backend": backend}]
+    http = {"http": {"paths": [{"path": path, "pathType": path_type, "backend": backend}]}}
     profile = service.profile(settings)
     default_class = "other" if profile == "fast" and settings.rewritten else "nginx"
-    spec: dict[str, Any] = {
-        "ingressClassName": stated.get("ingress/class", default_class),
-        "rules": [{"host": host, "http": {"paths": paths}} for host in hosts],
-    }
-    if "ingress/tls-secret" in stated or stated.get("ingress/tls", "true" if profile == "slow" else "false") == "true":
-        secret = {"secretName": stated["ingress/tls-secret"]} if "ingress/tls-secret" in stated else {}
-        spec["tls"] = [{"hosts": hosts} | secret]
+    spec: dict[str, Any] = {"ingressClassName": stated.get("ingress/class", default_class)}
+    if hosts:
+        spec["rules"] = [({} if host == "*" else {"host": host}) | http for host in hosts]
+    if by_default:
+        spec["defaultBackend"] = backend
+    named = {"ingress/tls-secret", "ingress/certificates"} & set(stated)
+    if named or stated.get("ingress/tls", "true" if profile == "slow" else "false") == "true":
+        written = service.annotations.get("ingress/certificates", "")
+        certificates = CERTIFICATES.get(written, [(None, stated.get("ingress/tls-secret"))])
+        spec["tls"] = [
+            entry
+            for of, secret in certificates
+            for entry in tls_entries(hosts if of is None else of, namespace, secret)
+        ]
     annotations = {TIMEOUT: stated[TIMEOUT]} if settings.timeouts and TIMEOUT in stated else {}
     left = sorted({SNIPPET, *([] if settings.timeouts else [TIMEOUT])} & set(stated))
     annotations |= {"ingress/not-copied": ", ".join(left)} if left else {}
     annotations |= {"ingress/profile": profile} if profile else {}
     added = FAST if profile == "fast" else ADDED if settings.added else None
     annotations |= {added: "yes", "ingress/added-by-settings": added} if added else {}
-    labels = {LABEL: "ingress-manager"} | added_labels(service, settings)
+    labels = {LABEL: "ingress-manager"} | added_labels(profile, settings)
     if copied := {
         key: service.labels[key] for key in LABELS if settings.labels and key in service.labels.keys() - labels
     }:
@@ -272,9 +329,16 @@ def made_for(name: str, namespace: str, service: Service, settings: Settings) ->
     return body_of({"metadata": {"labels": labels, "annotations": annotations}, "spec": spec})
 
 
-def added_labels(service: Service | None, settings: Settings) -> dict[str, str]:
-    """Return the labels that the administrator gives to the Ingress of a Service."""
-    if service and service.profile(settings) == "slow":
+def tls_entries(hosts: list[str], namespace: str, secret: str | None) -> list[dict[str, Any]]:
+    """Return what says that a certificate is for these hosts; none: for every other."""
+    of = {} if secret is None else {"secretName": secret}
+    named = [host.replace("{namespace}", namespace) for host in hosts if host != "*"]
+    return [*([{"hosts": named} | of] if named else []), *([of] if "*" in hosts or not hosts else [])]
+
+
+def added_labels(profile: str | None, settings: Settings) -> dict[str, str]:
+    """Return the labels that the administrator gives to an Ingress that has the profile."""
+    if profile == "slow":
         return {TIER: "slow"}
     return {TIER: "general"} if settings.labelled else {}
 
@@ -290,16 +354,20 @@ def port_of(service: Service) -> int | None:
     return next((int(port["port"]) for port in tcp if port["name"] == "http"), None)
 
 
-def is_forbidden(observed: Observed, namespace: str, service: Service | None, settings: Settings) -> bool:
+def is_forbidden(observed: Observed, namespace: str, service: Service, settings: Settings) -> bool:
     """Return whether the settings forbid what ingress-manager wrote: docs/settings.md, "Forbidden are"."""
     labels, annotations, spec = json.loads(observed.record)
     present_labels, present, _ = json.loads(observed.body)
-    hosts = [rule["host"] for rule in spec["rules"]]
+    hosts = [rule.get("host", "*") for rule in spec.get("rules", [])] + ["*"] * ("defaultBackend" in spec)
+    hosts += [host for entry in spec.get("tls", []) for host in entry.get("hosts", ["*"])]
+    paths = [path for rule in spec.get("rules", []) for path in rule["http"]["paths"]]
     copied = annotations.get("ingress/copied-labels", "").split(", ")
-    overruled = added_labels(service, settings)
+    # Judged is by the profile that it has, not by the one that its Service asks for.
+    overruled = added_labels(annotations.get("ingress/profile", "slow" if settings.slow else None), settings)
     return (
-        (service is not None and service.external)
+        service.external
         or any(not host.endswith(f".{namespace}.example.com") and not settings.shared for host in hosts)
+        or (not settings.patterns and any(path["path"] in {"//shop", "/shop/*"} for path in paths))
         or (spec["ingressClassName"] == "other" and not settings.other)
         or (TIMEOUT in annotations and TIMEOUT in present and not settings.timeouts)
         or (annotations.get("ingress/profile") == "fast" and not settings.fast)
@@ -335,6 +403,8 @@ class Model:
     """What ingress-manager may not have seen the end of yet: since everything had settled last, oldest first."""
     waits: bool = False
     """Whether the name was taken. Then it can take a quarter of the Service's age until it is tried again."""
+    beside: "Model | None" = None
+    """That of the Service's other entrance."""
 
     def settled(self, observed: Observed | None, service: Service | None, settings: Settings) -> Observed | None:
         """Return what becomes of an object when nothing else happens."""
@@ -353,6 +423,27 @@ class Model:
             return observed
         return None if kind == OFF else Observed(service.uid, merged(observed, body), body)
 
+    def reached(
+        self, observed: Observed | None, service: Service | None, settings: Settings
+    ) -> Iterable[Observed | None]:
+        """Yield what becomes of an object.
+
+        While the Service is refused or paused, it stays as it is. But when another entrance's has to go, what was
+        written last of this one is asked for again, and so what others have changed is repaired.
+        """
+        settled = self.settled(observed, service, settings)
+        yield settled
+        if settled and self.may_be_written_again(settled, service, settings):
+            yield replace(settled, body=merged(settled, settled.record))
+
+    def may_be_written_again(self, observed: Observed, service: Service | None, settings: Settings) -> bool:
+        """Return whether what was written before may be asked for again, because another entrance's object goes."""
+        if not (service and observed.record and observed.marked and observed.owner == service.uid):
+            return False
+        if not settings.paused and desired(self.name, self.namespace, service, settings)[0] != REFUSED:
+            return False
+        return self.beside is not None and any(found and found.owner for found in self.beside.possible)
+
     def expected(self) -> set[Observed | None]:
         """Return what may stand once everything has settled."""
         return {self.settled(observed, self.service, self.settings) for observed in self.possible}
@@ -362,7 +453,8 @@ class Model:
         self.recent.append((self.service, self.settings))
         reached = set(self.possible)
         while True:
-            more = {self.settled(observed, *state) for observed in reached for state in self.recent} - reached
+            more = {found for observed in reached for state in self.recent for found in self.reached(observed, *state)}
+            more -= reached
             if not more:
                 break
             reached |= more
@@ -379,6 +471,10 @@ class Model:
             and not settings.paused
             and desired(self.name, self.namespace, service, settings) == ("ingress", body)
             for service, settings in self.recent
+        ) or any(
+            found and found.record == body and self.may_be_written_again(found, *state)
+            for found in self.possible
+            for state in self.recent
         )
 
     def may_be_deleted(self) -> bool:
@@ -389,10 +485,11 @@ class Model:
 
     def goes(self, observed: Observed, service: Service | None, settings: Settings) -> bool:
         """Return whether an object is deleted, even if another one is then made in its place."""
-        ours = service is not None and observed.owner == service.uid and observed.marked
-        return self.settled(observed, service, settings) is None or (
-            ours and is_forbidden(observed, self.namespace, service, settings)
-        )
+        if self.settled(observed, service, settings) is None:
+            return True
+        if service is None or observed.owner != service.uid or not observed.marked:
+            return False
+        return is_forbidden(observed, self.namespace, service, settings)
 
     def edited(self, edit: Mapping[str, Any]) -> None:
         """Note that somebody has changed the object, if it is ours."""
@@ -420,10 +517,10 @@ def apply_edit(ingress: dict[str, Any], edit: Mapping[str, Any]) -> None:
     for parts, field_name in ((metadata, "labels"), (metadata, "annotations"), (ingress, "spec")):
         changed = parts.get(field_name, {}) | edit.get(field_name, {})
         parts[field_name] = {key: value for key, value in changed.items() if value is not None}
-    rule = ingress["spec"]["rules"][0]
-    rule |= edit.get("rule", {})
-    for path in rule.get("http", {}).get("paths", [])[:1]:
-        path.update(edit.get("path", {}))
+    for rule in ingress["spec"].get("rules", [])[:1]:
+        rule.update(edit.get("rule", {}))
+        for path in rule.get("http", {}).get("paths", [])[:1]:
+            path.update(edit.get("path", {}))
 
 
 def with_edit(observed: Observed, edit: Mapping[str, Any]) -> Observed:

@@ -14,7 +14,7 @@ from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, ApiError, Ob
 from devcluster.cluster import DevCluster
 from tests.histories.faults import STORES, Fault, Keeper, made_up_fault
 from tests.histories.model import FIELDS, REFUSED, Model, Observed, Settings, desired, matches
-from tests.histories.steps import Diverged, Place, Step, certainly, made_up_steps, observed_of
+from tests.histories.steps import NAMES, Diverged, Place, Step, certainly, made_up_steps, observed_of
 from tests.histories.writes import Writes
 
 CLIENTS = 12
@@ -183,10 +183,11 @@ class Rounds:
         touched = {"metadata": {"labels": {"touched": str(next(self._touches))}}}
 
         def touch(place: Place) -> None:
-            for name, model in place.models.items():
+            for model in place.models.values():
                 model.settings = settings.here(place.namespace)
+            for name, model in place.models.items():
                 model.changed()
-                if model.service and not place.gone:
+                if name in NAMES and model.service and not place.gone:
                     certainly(lambda name=name: self.api.patch(SERVICES, name, touched, place.namespace))  # type: ignore[misc]
 
         list(clients.map(touch, places))

@@ -10,6 +10,8 @@ from typing import Any
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, T
 from tests.histories.model import (
+    ENTRANCE,
+    INSIDE,
     LABEL,
     LABELS,
     MARK,
@@ -26,6 +28,11 @@ from tests.histories.model import (
 )
 
 NAMES = ("a", "b")
+"""Those of the Services."""
+
+MADE = tuple(f"{name}{end}" for name in NAMES for end in ("", INSIDE))
+"""Those of what is made for them."""
+
 PATIENCE = 90.0
 """Seconds for which a step is tried again while the API server doesn't answer."""
 
@@ -87,7 +94,22 @@ class Place:
     """How many writes the admission policies have denied, as they should."""
 
     def __post_init__(self) -> None:
-        self.models = {name: Model(name, self.namespace) for name in NAMES}
+        self.models = {name: Model(name, self.namespace) for name in MADE}
+        for name in NAMES:
+            both = self.models_of(name)
+            for model, beside in zip(both, reversed(both), strict=True):
+                model.beside = beside
+
+    def models_of(self, service: str) -> list[Model]:
+        """Return the models of what is made for a Service."""
+        return [self.models[service], self.models[f"{service}{INSIDE}"]]
+
+    def has(self, name: str, service: Service | None) -> None:
+        """Note what a Service is now; None: it is gone."""
+        for model in self.models_of(name):
+            model.service = service
+        for model in self.models_of(name):
+            model.changed()
 
     def ingress(self, name: str) -> Object | None:
         """Return the Ingress of that name."""
@@ -153,8 +175,8 @@ def create(place: Place, name: str, about: Mapping[str, Any]) -> None:
         if found is None or "deletionTimestamp" in found["metadata"]:
             return  # the old one is still being deleted
         uid = found["metadata"]["uid"]  # the answer to an earlier try was lost
-    model.service = Service(uid, dict(about["annotations"]), about["ports"], about["external"], dict(about["labels"]))
-    model.changed()
+    made_as = Service(uid, dict(about["annotations"]), about["ports"], about["external"], dict(about["labels"]))
+    place.has(name, made_as)
 
 
 def patch_service(place: Place, name: str, patch: Object, after: Service) -> None:
@@ -167,8 +189,7 @@ def patch_service(place: Place, name: str, patch: Object, after: Service) -> Non
         raise
     if patched["metadata"]["uid"] != after.uid or "deletionTimestamp" in patched["metadata"]:
         raise Diverged(f"Service {name} is another one, or is being deleted, which nobody did")
-    place.models[name].service = after
-    place.models[name].changed()
+    place.has(name, after)
 
 
 def annotate(place: Place, name: str, about: Mapping[str, Any]) -> None:
@@ -211,7 +232,7 @@ def set_type(place: Place, name: str, about: Mapping[str, Any]) -> None:
         return
     patch = EXTERNAL if about["external"] else {"spec": {"type": "ClusterIP", "externalName": None}}
     after = replace(service, external=bool(about["external"]))
-    if about["external"] and "ingress/http" in service.annotations:
+    if about["external"] and service.is_annotated:
         expect_denied(
             place, f"Service {name} becomes an ExternalName", lambda: patch_service(place, name, patch, after)
         )
@@ -231,12 +252,11 @@ def delete(place: Place, name: str, about: Mapping[str, Any]) -> None:
         certainly(lambda: place.api.delete(SERVICES, name, place.namespace, propagation=propagation, uid=uid))
 
     if about["propagation"] == "Orphan":
-        if "ingress/http" in model.service.annotations:
+        if model.service.is_annotated:
             expect_denied(place, f"Service {name} is deleted without its Ingress", request)
         return
     request()
-    model.service = None
-    model.changed()
+    place.has(name, None)
 
 
 def expect_denied(place: Place, what: str, request: Callable[[], object]) -> None:
@@ -392,7 +412,7 @@ PLAYED: dict[str, Callable[[Place, str, Mapping[str, Any]], None]] = {
 def made_up_step(random: Random) -> Step:
     """Return a step at random."""
     kind = random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    return Step(kind, random.choice(NAMES), ABOUT[kind](random))
+    return Step(kind, random.choice(MADE if "ingress" in kind or "stranger" in kind else NAMES), ABOUT[kind](random))
 
 
 KEYS = [*VALUES, *["ingress/host"] * 6, *["ingress/profile"] * 3]
@@ -400,15 +420,23 @@ KEYS = [*VALUES, *["ingress/host"] * 6, *["ingress/profile"] * 3]
 
 
 def made_up_annotations(random: Random) -> dict[str, str]:
-    """Return annotations of a Service: ingress/http nearly always, and some others."""
-    keys = {"ingress/http": None} | dict.fromkeys(random.choices(KEYS, k=random.choice((0, 1, 1, 2, 3))))
-    return {key: value for key in keys if (value := random.choice(VALUES[key])) is not None}
+    """Return annotations of a Service: ingress/http nearly always, and some others; often those of another entrance."""
+    found: dict[str, str | None] = {}
+    for begin in ("", ENTRANCE) if random.random() < 0.4 else ("",):
+        keys = {"ingress/http": None} | dict.fromkeys(random.choices(KEYS, k=random.choice((0, 1, 1, 2, 3))))
+        found |= {in_entrance(begin, key): random.choice(VALUES[key]) for key in keys}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def made_up_annotation(random: Random) -> dict[str, Any]:
-    """Return an annotation and its value; half of the time it is ingress/http."""
+    """Return an annotation and its value; half of the time it is ingress/http, and sometimes another entrance's."""
     key = random.choice(["ingress/http", random.choice(KEYS)])
-    return {"key": key, "value": random.choice(VALUES[key])}
+    return {"key": in_entrance(random.choice(("", "", ENTRANCE)), key), "value": random.choice(VALUES[key])}
+
+
+def in_entrance(begin: str, key: str) -> str:
+    """Return the annotation by which an entrance is told the same; some are told of all of them."""
+    return f"{begin}{key}" if key.startswith("ingress/") else key
 
 
 def made_up_labels(random: Random) -> dict[str, str]:
