@@ -62,8 +62,9 @@ def cases_in(folder: Path) -> list[Path]:
 def outcome(case: Path) -> dict[str, Any]:
     """Return what the Service of a case becomes: what should be in each file that tells it.
 
-    That is the Ingress in ingress.yaml, None for no Ingress; a list of HTTPRoutes in httproute.yaml; the status and the
-    sentence in refusal.txt; or the sentence in settings-refused.txt when the hook doesn't start with the settings.
+    That is a list of Ingresses in ingress.yaml, None for nothing at all; a list of HTTPRoutes in httproute.yaml; the
+    status and the sentence in refusal.txt; or the sentence in settings-refused.txt when the hook doesn't start with the
+    settings.
     """
     try:
         policy = settings_in(case / "settings.yaml")
@@ -76,7 +77,7 @@ def outcome(case: Path) -> dict[str, Any]:
     attachments = json.loads(answered.body)["attachments"]
     ingresses, routes = ([made for made in attachments if made["kind"] == kind] for kind in ("Ingress", "HTTPRoute"))
     return (
-        ({INGRESS: ingresses[0]} if ingresses else {})
+        ({INGRESS: ingresses} if ingresses else {})
         | ({HTTPROUTE: routes} if routes else {})
         | ({} if attachments else {INGRESS: None})
     )
@@ -88,8 +89,8 @@ def stated(case: Path) -> dict[str, Any]:
     for name in OUTCOMES:
         if (case / name).exists():
             text = (case / name).read_text(encoding="utf-8")
-            documents = list(yaml.safe_load_all(text)) if name.endswith(".yaml") else []
-            found[name] = documents[0] if name == INGRESS else documents or text
+            documents = list(yaml.safe_load_all(text)) if name.endswith(".yaml") else text
+            found[name] = None if documents == [None] else documents
     return found
 
 
@@ -119,9 +120,8 @@ def comments(text: str) -> str:
 
 
 def written(content: Any) -> str:
-    """Return an Ingress, None, or a list of HTTPRoutes as YAML."""
-    documents = content if isinstance(content, list) else [content]
-    return yaml.safe_dump_all(documents, sort_keys=False).removesuffix("...\n")
+    """Return a list of objects, or None, as YAML."""
+    return yaml.safe_dump_all(content or [None], sort_keys=False).removesuffix("...\n")
 
 
 def pages() -> dict[Path, str]:

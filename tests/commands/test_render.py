@@ -34,8 +34,7 @@ def test_a_service_becomes_what_the_hook_answers(case: Path) -> None:
         assert rendered.messages
         assert not rendered.objects
     else:
-        ingress = desired.get(cases.INGRESS)
-        assert rendered.objects == ([ingress] if ingress else []) + desired.get(cases.HTTPROUTE, [])
+        assert rendered.objects == (desired.get(cases.INGRESS) or []) + desired.get(cases.HTTPROUTE, [])
 
 
 def test_what_is_right_is_printed_and_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:

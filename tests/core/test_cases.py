@@ -2,7 +2,7 @@
 
 service.yaml           the Service; its first line is a comment that says why the case exists
 settings.yaml          the administrator's settings, if they aren't the defaults
-ingress.yaml           the Ingress it gets, whole; `null`: none
+ingress.yaml           the Ingress it gets, whole, and those of its other entrances; `null`: nothing
 httproute.yaml         the HTTPRoutes it gets, whole, if the settings ask for them: beside the Ingress, or in its place
 refusal.txt            if it is refused: the status and the refusal, in place of both
 settings-refused.txt   if the hook doesn't start with the settings: the sentence that says why, in place of all three
