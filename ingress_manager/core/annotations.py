@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,14 +12,13 @@ import msgspec
 from ingress_manager.core.errors import MOST_KEPT, Problem, Reason
 from ingress_manager.core.strict_yaml import load_text
 from ingress_manager.core.syntax import EVERY_HOST, check_absolute_path, check_host, check_name
-from ingress_manager.core.text import did_you_mean, quoted
+from ingress_manager.core.text import did_you_mean, listed, quoted
 
 PREFIX = "ingress/"
 PROFILE = "ingress/profile"
 """The annotation of a Service that asks for a profile, and the one of what we make that says which it has."""
 
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
-ENTRANCE_SUFFIX = ".ingress/http"
 MOST_ENTRANCES = 8
 LONGEST_ENTRANCE = 30
 """Characters. What follows the Service's name in that of an HTTPRoute for some hosts has 32."""
@@ -343,8 +342,16 @@ def read(annotations: Mapping[str, str]) -> Stated | None:
 
     Opting out wins over every mistake: without ingress/http, or with "false", nothing else is looked at.
     """
-    if annotations.get(HTTP.key, "false") == "false":
-        return None
+    return parse(annotations) if is_on(annotations) else None
+
+
+def is_on(annotations: Mapping[str, str]) -> bool:
+    """Return whether the annotations ask for an Ingress, or may do so with a mistake."""
+    return annotations.get(HTTP.key, "false") != "false"
+
+
+def parse(annotations: Mapping[str, str]) -> Stated:
+    """Return what the annotations say, with all that is wrong with them."""
     unknown = []
     found: dict[str, Any] = {}
     wrong: dict[str, Problem] = {}
@@ -369,46 +376,53 @@ def read(annotations: Mapping[str, str]) -> Stated | None:
 
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
     """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is ""."""
-    stated = read(annotations)
-    found = {} if stated is None else {"": stated}
+    found = {"": parse(annotations)} if is_on(annotations) else {}
     # Nearly no Service has another entrance, and to look at each key would take longer.
-    if ENTRANCE_SUFFIX not in "".join(annotations):
+    if f".{HTTP.key}" not in "".join(annotations):
         return found
-    for key in sorted(annotations):
-        if key.endswith(ENTRANCE_SUFFIX):
-            # They are described by the same words, each behind the entrance's name and a dot.
-            begin = key.removesuffix(HTTP.key)
-            own = {each.removeprefix(begin): annotations[each] for each in annotations if each.startswith(begin)}
-            if (stated := read(own)) is not None:
-                found[begin[:-1]] = stated
-    for name, stated in found.items():
-        if name and (problem := wrong_entrance(name, len(found) - ("" in found))):
-            found[name] = msgspec.structs.replace(stated, problems=(problem, *stated.problems))
+    described: dict[str, dict[str, str]] = {}
+    for key, value in annotations.items():
+        name, _, word = key.rpartition(f".{PREFIX}")
+        if name:
+            described.setdefault(name, {})[PREFIX + word] = value
+    names = sorted([name for name, own in described.items() if is_on(own)])
+    if len(names) > MOST_ENTRANCES:
+        # There can be thousands. What else is wrong with them is not looked for.
+        return found | dict.fromkeys(names, Stated(problems=(too_many_entrances(names),)))
+    for name in names:
+        stated = parse(described[name])
+        if not ENTRANCE.fullmatch(name) or name in RESERVED_ENTRANCES:
+            stated = msgspec.structs.replace(stated, problems=(wrong_name(name), *stated.problems))
+        found[name] = stated
     return found
 
 
-def wrong_entrance(name: str, count: int) -> Problem | None:
-    """Return what is wrong with the name of an entrance, or with the number of them; None when it is right."""
-    if not ENTRANCE.fullmatch(name) or name in RESERVED_ENTRANCES:
-        return Problem(
-            f"{HTTP.key}: {quoted(name)} can't be the name of an entrance; it must be at most {LONGEST_ENTRANCE} "
-            f"lower-case letters, digits and -, and not {' or '.join(RESERVED_ENTRANCES)}",
-            annotation=HTTP.key,
-        )
-    if count > MOST_ENTRANCES:
-        return Problem(f"{HTTP.key}: is one of {count} entrances; {MOST_ENTRANCES} is the most", annotation=HTTP.key)
-    return None
+def too_many_entrances(names: Sequence[str]) -> Problem:
+    """Return the problem of a Service that has more entrances than it may have."""
+    return Problem(
+        f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most",
+        annotation=HTTP.key,
+    )
+
+
+def wrong_name(name: str) -> Problem:
+    """Return the problem of an entrance with a name that none can have."""
+    return Problem(
+        f"{HTTP.key}: {quoted(name)} can't be the name of an entrance; it must be at most {LONGEST_ENTRANCE} "
+        f"lower-case letters, digits and -, and not {' or '.join(RESERVED_ENTRANCES)}",
+        annotation=HTTP.key,
+    )
 
 
 def of_entrance(problem: Problem, name: str) -> Problem:
     """Return a problem of an entrance: its annotations are told with the entrance's name before them."""
-    sentence = _OWN_KEY.sub(lambda found: f"{name}.{found[0]}" if found[1] else found[0], problem.sentence)
+    sentence = _OWN_KEY.sub(lambda found: f"{name}.{PREFIX}" if found[1] else found[0], problem.sentence)
     annotation = f"{name}.{problem.annotation}" if problem.annotation.startswith(PREFIX) else problem.annotation
     return Problem(sentence, problem.reason, annotation)
 
 
-_OWN_KEY = re.compile(r'"(?:\\.|[^"\\])*"|(?<![\w./-])(ingress/[a-z-]+)')
-"""A text in quotes, or the key of an annotation outside of one."""
+_OWN_KEY = re.compile(rf'"(?:\\.|[^"\\])*"|(?<!\S)({PREFIX})')
+"""A text in quotes, or how the key of an annotation begins outside of one."""
 
 
 def unknown_annotation(key: str) -> Problem:

@@ -7,7 +7,7 @@ from zlib import crc32
 import msgspec
 
 from ingress_manager.core import annotations, refusals
-from ingress_manager.core.annotations import LONGEST_ENTRANCE, RESERVED_ENTRANCES, Stated, of_entrance
+from ingress_manager.core.annotations import LONGEST_ENTRANCE, MOST_ENTRANCES, RESERVED_ENTRANCES, Stated, of_entrance
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
 from ingress_manager.core.exposure import Exposure, expose
@@ -132,6 +132,8 @@ def desired_objects(
             objects += objects_of(service, entrance, asked, observed, here)
         except Refused as error:
             refused[entrance] = without_frames(error)
+            if len(refused) > MOST_ENTRANCES:
+                break  # there are too many, which is all that is told of each
     if refused:
         raise refused_entrances(refused)
     return tuple(objects)
