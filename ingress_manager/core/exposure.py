@@ -160,10 +160,10 @@ def contradictions(stated: Stated) -> list[Problem]:
     """Return a problem for each annotation that would be ignored."""
     found = []
     if stated.tls is False and stated.tls_secret is not None:
-        found.append(refusals.tls_contradiction("ingress/tls-secret", quoted(stated.tls_secret)))
+        found.append(refusals.tls_contradiction(f"ingress/tls-secret: {quoted(stated.tls_secret)}"))
     if stated.certificates is not None:
         if stated.tls is False:
-            found.append(refusals.tls_contradiction("ingress/certificates", "which turn TLS on"))
+            found.append(refusals.tls_contradiction("ingress/certificates, which turn TLS on"))
         if stated.tls_secret is not None:
             found.append(refusals.two_certificates(stated.tls_secret))
     if stated.routes is not ONE_ROUTE:
@@ -237,13 +237,16 @@ def no_profile(name: str, policy: NamespacePolicy) -> Problem:
 def choose_class(stated: Stated, policy: NamespacePolicy, problems: Problems) -> str | None:
     """Return the IngressClass. Adds a problem when the policy doesn't allow it."""
     chosen = policy.ingress_class if stated.ingress_class is None else stated.ingress_class
-    if chosen is not None and OLD_CLASS in policy.annotations:
-        problems.add(refusals.class_by_annotation(chosen, policy.annotations[OLD_CLASS]))
-    elif not policy.allows_class(chosen or policy.default_class):
-        origin, annotation = "ingress/class:", "ingress/class"
+    twice = chosen is not None and OLD_CLASS in policy.annotations
+    effective = chosen or policy.default_class
+    if twice or not policy.allows_class(effective):
+        origin = "ingress/class:", "ingress/class"
         if stated.ingress_class is None:
-            origin, annotation = f"the class of the profile {policy.profile}", PROFILE
-        problems.add(refusals.class_not_allowed(origin, annotation, chosen, policy.namespace, policy.classes or ()))
+            origin = f"the class of the profile {policy.profile}", PROFILE
+        if twice:
+            problems.add(refusals.class_by_annotation(*origin, effective, policy.annotations[OLD_CLASS]))
+        else:
+            problems.add(refusals.class_not_allowed(*origin, effective, policy.namespace, policy.classes or ()))
     return chosen
 
 

@@ -16,10 +16,10 @@ def external_name() -> Problem:
     )
 
 
-def tls_contradiction(annotation: str, value: str) -> Problem:
+def tls_contradiction(certificate: str) -> Problem:
     """TLS is turned off, and a certificate for it is named."""
     return Problem(
-        f'ingress/tls: "false" contradicts {annotation}: {value}; remove one of them',
+        f'ingress/tls: "false" contradicts {certificate}; remove one of them',
         Reason.CONTRADICTION,
         "ingress/tls",
     )
@@ -116,13 +116,13 @@ def class_not_allowed(
     )
 
 
-def class_by_annotation(ingress_class: str, by_annotation: str) -> Problem:
+def class_by_annotation(origin: str, annotation: str, ingress_class: str | None, by_annotation: str) -> Problem:
     """The settings name the class in an annotation, which can't stand beside a class."""
     return Problem(
-        f"ingress/class: {quoted(ingress_class)} can't stand beside the annotation by which the settings name the "
+        f"{origin} {quoted(ingress_class or '')} can't stand beside the annotation by which the settings name the "
         f"class, {quoted(by_annotation)}; remove it, or choose another profile",
         Reason.CONTRADICTION,
-        "ingress/class",
+        annotation,
     )
 
 

@@ -185,6 +185,8 @@ def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) ->
             ("defaults", "class"),
             f": the default{of} {default} must be one of the classes that are allowed: {allowed}",
         )
+    if namespace and here.ingress_class is not None and OLD_CLASS in here.annotations:
+        yield ("defaults", "class"), _two_classes(here.ingress_class, here.annotations)
     yield from _find_contradictions_of_outputs(("defaults",), own)
 
 
@@ -204,6 +206,8 @@ def _find_contradictions_of_profile(at: Path, profile: Profile, general: Default
     """Yield what a profile says that its outputs can't do."""
     fields: list[Path] = [("filters",)] if profile.filters else []
     fields += [("timeouts",)] if profile.timeouts else []
+    if profile.ingress_class and profile.annotations is UNSET and OLD_CLASS in (general.annotations or {}):
+        yield (*at, "class"), _two_classes(profile.ingress_class, general.annotations or {})
     outputs = profile.outputs or ()
     if profile.tls and profile.tls.redirect and (not outputs or HTTPROUTE in outputs):
         fields.append(("tls", "redirect"))
@@ -238,6 +242,13 @@ def _find_contradictions_of_outputs(at: Path, defaults: Defaults) -> Found:
             (*at, "gateway", "http"),
             ": must name a listener of its own where tls.redirect is true: it answers with the redirect",
         )
+
+
+def _two_classes(ingress_class: str, annotations: Mapping[str, str]) -> str:
+    return (
+        f": {quoted(ingress_class)} can't stand beside the annotation that names the class "
+        f"{quoted(annotations[OLD_CLASS])} by default; state annotations here, which take the place of those"
+    )
 
 
 def _names(profiles: Iterable[str]) -> str:
