@@ -170,6 +170,43 @@ def test_what_may_stay_beside_what_is_forbidden_stays_if_it_is_known(record: str
     assert attachments(answered(service(ON | OOPS), settings, ingress, unknown)) == []
 
 
+INTERNAL = {"internal.ingress/http": "true"}
+TWO = {"ingress/routes": "[{host: a.example.com, path: /a}, {host: b.example.com}]", "ingress/tls": "true"}
+TWO_INTERNAL = {f"internal.{key}": value for key, value in TWO.items()}
+REDIRECTED: Object = {"defaults": WEB | {"tls": {"redirect": True}}}
+
+
+@pytest.mark.parametrize(
+    ("asks", "stays"),
+    [
+        pytest.param(ON | OOPS, False, id="the one with a name opts out"),
+        pytest.param(INTERNAL | {"internal.ingress/oops": ""}, True, id="the one without a name opts out"),
+        pytest.param(
+            INTERNAL | {"ingress/http": "false", "internal.ingress/port": "no"}, True, id="the same by a word"
+        ),
+        pytest.param({f"e{number}.ingress/http": "true" for number in range(9)} | INTERNAL, True, id="too many"),
+    ],
+)
+def test_an_entrance_that_opts_out_goes_while_another_one_is_refused(asks: dict[str, str], stays: bool) -> None:
+    """With all its HTTPRoutes: those for other hosts, and those that redirect."""
+    observed = made(TWO | INTERNAL | TWO_INTERNAL, REDIRECTED)
+    of_internal = [each for each in observed if each["metadata"]["name"].startswith("shop.internal")]
+    assert (len(observed), len(of_internal)) == (10, 5)
+    kept = of_internal if stays else [each for each in observed if each not in of_internal]
+    answer = answered(service(asks), REDIRECTED, *observed)
+    assert attachments(answer) == [json.loads(each["metadata"]["annotations"][LAST_APPLIED]) for each in kept]
+    assert answer.forbidden is None, "no removal is told of"
+    assert answered(service(asks), REDIRECTED, *kept).status == 422
+    assert answered(service(asks), REDIRECTED | {"paused": True}, *observed).status == 429
+
+
+def test_an_entrance_that_may_not_stay_goes_and_the_other_one_stays_as_it_is() -> None:
+    observed = made(INTERNAL | {"internal.ingress/host": "a.example.org"})
+    answer = answered(service(ON | INTERNAL | OOPS), {"limits": {"hosts": ["example.com"]}}, *observed)
+    assert [each["metadata"]["name"] for each in attachments(answer)] == ["shop"]
+    assert answer.forbidden is not None
+
+
 @pytest.mark.parametrize("observed", ["nginx", None])
 def test_an_ingress_keeps_its_class_when_none_is_stated_any_more(observed: str | None) -> None:
     """The API server gives the cluster's default only to a new Ingress."""
