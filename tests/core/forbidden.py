@@ -13,6 +13,13 @@ from devcluster.sync_requests import Object
 from ingress_manager.core.copying import KNOWN
 
 OURS = {"ingress/not-copied", "ingress/added-by-settings", "ingress/copied-labels", "ingress/profile"}
+PLAIN = {
+    "Prefix": re.compile("/[A-Za-z0-9/._~!&,=:@%-]*"),
+    "Exact": re.compile("/[A-Za-z0-9/._~!&,=:@%-]*"),
+    "ImplementationSpecific": re.compile("/[A-Za-z0-9/_!&,=:@%-]*"),
+}
+"""The paths of each type that are a pattern to no controller."""
+
 MANAGED_BY = {"app.kubernetes.io/managed-by": "ingress-manager"}
 
 
@@ -58,9 +65,12 @@ def forbidden(made: Object, settings: Object, parent: Object) -> Iterator[str]:
     if profile is not None and not is_allowed(profile, limits.get("profiles", "any")):
         yield f"profile {profile}"
     yield from forbidden_places(made, settings, limits)
-    for path_type in path_types_of(made):
+    for path_type, path in paths_of(made):
         if path_type not in limits.get("pathTypes", ["Prefix", "Exact"]):
             yield f"path type {path_type}"
+        patterns = path_type == "ImplementationSpecific" and limits.get("paths", "plain") == "any"
+        if not patterns and not PLAIN[path_type].fullmatch(path):
+            yield f"path {path}"
     defaults = defaults_in(settings, namespace, profile)
     added = {**defaults.get("annotations", {}), **defaults["tls"].get("annotations", {})}
     yield from forbidden_annotations(annotations, limits, added)
@@ -75,8 +85,10 @@ def forbidden_places(made: Object, settings: Object, limits: Object) -> Iterator
     for host in hosts_of(made):
         if hosts != "any" and not is_within(host, [pattern.replace("{namespace}", namespace) for pattern in hosts]):
             yield f"host {host}"
-    if made["kind"] == "Ingress" and not is_allowed(made["spec"].get("ingressClassName"), limits.get("classes", "any")):
-        yield f"class {made['spec'].get('ingressClassName')}"
+    by_annotation = made["metadata"].get("annotations", {}).get("kubernetes.io/ingress.class")
+    ingress_class = made["spec"].get("ingressClassName", by_annotation)
+    if made["kind"] == "Ingress" and not is_allowed(ingress_class, limits.get("classes", "any")):
+        yield f"class {ingress_class}"
     if made["kind"] == "HTTPRoute":
         gateways = list(gateways_in(settings, namespace))
         for ref in made["spec"]["parentRefs"]:
@@ -121,20 +133,22 @@ def unexplained(made: Object, settings: Object, parent: Object) -> Iterator[str]
 
 
 def hosts_of(made: Object) -> list[str]:
-    """Return the hosts of an Ingress or an HTTPRoute."""
+    """Return the hosts of an Ingress or an HTTPRoute; "*" stands for every host."""
     spec = made["spec"]
     if made["kind"] == "HTTPRoute":
-        return list(spec["hostnames"])
-    return [rule["host"] for rule in spec["rules"]] + [host for tls in spec.get("tls", []) for host in tls["hosts"]]
+        return list(spec.get("hostnames", ["*"]))
+    hosts = [rule.get("host", "*") for rule in spec.get("rules", [])] + ["*"] * ("defaultBackend" in spec)
+    return hosts + [host for tls in spec.get("tls", []) for host in tls.get("hosts", ["*"])]
 
 
-def path_types_of(made: Object) -> list[str]:
-    """Return the type of each path of an Ingress or an HTTPRoute, as an Ingress calls it."""
-    rules = made["spec"]["rules"]
+def paths_of(made: Object) -> list[tuple[str, str]]:
+    """Return the type of each path of an Ingress or an HTTPRoute, as an Ingress calls it, and the path."""
+    rules = made["spec"].get("rules", [])
     if made["kind"] == "HTTPRoute":
         words = {"PathPrefix": "Prefix", "Exact": "Exact"}
-        return [words[match["path"]["type"]] for rule in rules for match in rule["matches"]]
-    return [path["pathType"] for rule in rules for path in rule["http"]["paths"]]
+        paths = [match["path"] for rule in rules for match in rule["matches"]]
+        return [(words[path["type"]], path["value"]) for path in paths]
+    return [(path["pathType"], path["path"]) for rule in rules for path in rule["http"]["paths"]]
 
 
 def forbidden_annotations(annotations: dict[str, str], limits: Object, added: dict[str, str]) -> Iterator[str]:
@@ -164,6 +178,8 @@ def forbidden_labels(copied: dict[str, str], limits: Object, added: dict[str, st
 
 def is_within(host: str, patterns: list[str]) -> bool:
     """Return whether every host that `host` matches is one of `patterns`."""
+    if host == "*":
+        return host in patterns
     # For a wildcard: a host directly below its domain, and one further below.
     return (
         all(

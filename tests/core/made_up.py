@@ -1,13 +1,13 @@
 """Services and settings made up at random: valid ones, nearly valid ones, and nonsense."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, service
-from ingress_manager.core.copying import ANY, KNOWN, MANAGED_BY_LABEL
+from ingress_manager.core.copying import ANY, KNOWN, MANAGED_BY_LABEL, OLD_CLASS
 from ingress_manager.core.filters import Filter, Timeouts
 from ingress_manager.core.policy import (
     HTTPROUTE,
@@ -22,6 +22,7 @@ from ingress_manager.core.policy import (
 )
 from ingress_manager.core.settings import find_contradictions, find_problems
 
+T = TypeVar("T", Defaults, Profile)
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 NASTY = st.text(alphabet=st.sampled_from(list("aA0.-*/%:;{}$'\"\\\n\0 ü,[]&!?_@")), max_size=12)
 LABELS = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?", fullmatch=True)
@@ -37,6 +38,7 @@ PATHS = st.one_of(
         lambda path: not {".", ".."} & set(path.split("/"))
     ),
 )
+PATTERNS_OF_PATHS = st.sampled_from(["/*", "/api/*", "/a(/|$)(.*)", "/v[0-9]{1,3}\\.x$", "/a.*b?", "/%zz//.."])
 PATH_TYPE_NAMES = ["Prefix", "Exact", "ImplementationSpecific"]
 PATH_TYPES = st.sampled_from(PATH_TYPE_NAMES)
 CLASSES = st.sampled_from(["nginx", "internal"])
@@ -59,10 +61,35 @@ PORTS = st.fixed_dictionaries(
     },
 )
 PORTS_ASKED_FOR = st.one_of(PORT_NAMES, PORT_NUMBERS.map(str))
-ROUTES = st.lists(
-    st.fixed_dictionaries({}, optional={"host": HOSTS, "path": PATHS, "pathType": PATH_TYPES, "port": PORTS_ASKED_FOR}),
-    max_size=4,
-).map(lambda routes: msgspec.json.encode(routes).decode())
+EVERY_HOST = st.just("*")
+
+
+def written(values: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
+    """Return the values as JSON, which is YAML, too."""
+    return values.map(lambda value: msgspec.json.encode(value).decode())
+
+
+ROUTES = written(
+    st.lists(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "host": HOSTS | EVERY_HOST,
+                "path": PATHS | PATTERNS_OF_PATHS,
+                "pathType": PATH_TYPES,
+                "port": PORTS_ASKED_FOR,
+            },
+        ),
+        max_size=4,
+    )
+)
+CERTIFICATES = written(
+    st.lists(
+        st.fixed_dictionaries({}, optional={"hosts": st.lists(HOSTS, max_size=3), "secret": NAMES}),
+        min_size=1,
+        max_size=3,
+    )
+)
 CONTROLLER_KEYS = st.sampled_from(
     [
         *KNOWN,
@@ -71,6 +98,7 @@ CONTROLLER_KEYS = st.sampled_from(
         "traefik.ingress.kubernetes.io/router.middlewares",
         "haproxy.org/server-ssl",
         "prometheus.io/scrape",
+        "sticky-sessions",
     ]
 )
 
@@ -83,14 +111,16 @@ def mostly(valid: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 ANNOTATIONS = st.fixed_dictionaries(
     {"ingress/http": st.sampled_from(["true", "true", "true", "false", "yes"])},
     optional={
-        "ingress/host": mostly(st.lists(HOSTS, min_size=1, max_size=3).map(",".join)),
-        "ingress/path": mostly(PATHS),
+        "ingress/host": mostly(st.lists(HOSTS | EVERY_HOST, min_size=1, max_size=3).map(",".join)),
+        "ingress/path": mostly(PATHS | PATTERNS_OF_PATHS),
         "ingress/path-type": mostly(PATH_TYPES),
         "ingress/port": mostly(PORTS_ASKED_FOR),
         "ingress/class": mostly(NAMES | CLASSES),
         "ingress/tls": mostly(st.sampled_from(["true", "false"])),
         "ingress/tls-secret": mostly(NAMES),
+        "ingress/certificates": mostly(CERTIFICATES),
         "ingress/tls-redirect": mostly(st.sampled_from(["true", "false"])),
+        "ingress/default-backend": mostly(st.sampled_from(["true", "false"])),
         "ingress/profile": mostly(PROFILE_NAMES),
         "ingress/routes": mostly(ROUTES),
     },
@@ -105,20 +135,45 @@ UNKNOWN = st.dictionaries(st.from_regex(r"ingress/[a-z]{1,8}", fullmatch=True), 
 VALID_ANNOTATIONS = st.fixed_dictionaries(
     {"ingress/http": st.just("true")},
     optional={
-        "ingress/host": st.lists(HOSTS, min_size=1, max_size=3, unique=True).map(",".join),
+        "ingress/host": st.lists(HOSTS | EVERY_HOST, min_size=1, max_size=3, unique=True).map(",".join),
         "ingress/path": PATHS,
         "ingress/path-type": st.sampled_from(["Prefix", "Exact"]),
         "ingress/class": NAMES,
         "ingress/tls": st.just("true"),
         "ingress/tls-secret": NAMES,
+        "ingress/default-backend": st.just("true"),
     },
 )
+LITTLE_STATED = st.tuples(
+    st.sampled_from(["true", "true", "true", "true", "false"]).map(lambda http: {"ingress/http": http}),
+    st.one_of(
+        st.just({}),
+        st.fixed_dictionaries({"ingress/host": HOSTS | EVERY_HOST}),
+        st.fixed_dictionaries({"ingress/profile": PROFILE_NAMES}),
+        st.fixed_dictionaries({"ingress/certificates": CERTIFICATES}),
+        st.just({"ingress/default-backend": "true"}),
+        st.fixed_dictionaries(
+            {"ingress/path-type": st.just("ImplementationSpecific"), "ingress/path": PATTERNS_OF_PATHS}
+        ),
+    ),
+).map(lambda drawn: drawn[0] | drawn[1])
+ENTRANCE_NAMES = ["internal", "b-2", "a" * 30]
+WRONG_ENTRANCE_NAMES = ["redirect", "A", "a.b", "a" * 31, "internal.internal"]
+
+
+def of_entrances(names: list[str], annotations: st.SearchStrategy[dict[str, str]]) -> st.SearchStrategy[dict[str, str]]:
+    """Return the annotations of up to two entrances."""
+    entrances = st.dictionaries(st.sampled_from(names), annotations, max_size=2)
+    return entrances.map(
+        lambda drawn: {f"{name}.{key}": value for name, own in drawn.items() for key, value in own.items()}
+    )
 
 
 @st.composite
 def services(draw: st.DrawFn) -> Object:
     """Draw a Service; nothing keeps it from being wrong."""
     annotations = draw(ANNOTATIONS) | draw(OTHERS) | draw(UNKNOWN)
+    annotations |= draw(of_entrances(ENTRANCE_NAMES * 3 + WRONG_ENTRANCE_NAMES, ANNOTATIONS))
     kind = draw(st.sampled_from(["ClusterIP", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]))
     made = service(annotations, type=kind, ports=draw(st.lists(PORTS, max_size=4)))
     return placed(draw, made)
@@ -137,6 +192,13 @@ def services_with_a_profile(draw: st.DrawFn) -> Object:
     made = draw(valid_services())
     made["metadata"]["annotations"]["ingress/profile"] = draw(PROFILE_NAMES)
     return made
+
+
+@st.composite
+def services_with_entrances(draw: st.DrawFn) -> Object:
+    """Draw a Service with other entrances. Each states little, so that settings often allow them all."""
+    annotations = draw(LITTLE_STATED) | draw(of_entrances(ENTRANCE_NAMES, LITTLE_STATED))
+    return placed(draw, service(annotations, ports=[{"port": 80}]))
 
 
 def placed(draw: st.DrawFn, made: Object) -> Object:
@@ -189,7 +251,7 @@ def spoiled(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> Any:
 
 
 PATTERNS = st.one_of(
-    HOSTS, st.sampled_from(["*.example", "*.a.example", "*.{namespace}.example", "{namespace}.example"])
+    HOSTS, st.sampled_from(["*", "*.example", "*.a.example", "*.{namespace}.example", "{namespace}.example"])
 )
 
 
@@ -199,11 +261,12 @@ def limit(values: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
 
 
 TEMPLATES = st.sampled_from(
-    ["example.com", "{service}.example", "{service}.{namespace}.example", "*.{service}.example"]
+    ["example.com", "{service}.example", "{service}.{namespace}.example", "*.{service}.example", "*"]
 )
 COPIED_VALUES = RIGHT_VALUES | {
     "nginx.ingress.kubernetes.io/auth-url": st.text(max_size=5),
     "haproxy.org/server-ssl": st.sampled_from(["true", "false"]),
+    "sticky-sessions": st.sampled_from(["on", "off"]),
 }
 COPIED = st.fixed_dictionaries({}, optional={key: limit(values) for key, values in COPIED_VALUES.items()})
 SECRETS = st.none() | NAMES | st.sampled_from(["{service}-tls", "{namespace}.{service}"])
@@ -211,7 +274,7 @@ ADDED = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2)
 OUTPUTS = st.sampled_from([OUTPUT_NAMES[:1], OUTPUT_NAMES[:1], OUTPUT_NAMES[1:], OUTPUT_NAMES])
 LISTENERS = st.sampled_from(["http", "https", "web", None])
 GATEWAYS = st.builds(Gateway, name=NAMES, namespace=LABELS, http=LISTENERS, https=LISTENERS)
-PATH_TYPE_LISTS = st.sampled_from([("Prefix",), ("Prefix", "Exact"), tuple(PATH_TYPE_NAMES)])
+PATH_TYPE_LISTS = st.sampled_from([("Prefix",), ("Prefix", "Exact"), *[tuple(PATH_TYPE_NAMES)] * 3])
 
 
 def or_left_out(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -252,6 +315,14 @@ FILTERS = st.lists(
 TIMEOUTS = st.builds(Timeouts, request=st.sampled_from(["60s", "1h30m", "0s"]), backend_request=st.just("500ms"))
 
 
+def with_class_by_annotation(draw: st.DrawFn, made: T) -> T:
+    """Return the profile, or the defaults, perhaps with a class that an annotation names."""
+    if draw(st.integers(0, 3)):
+        return made
+    annotations = (made.annotations or {}) | {OLD_CLASS: draw(CLASSES)}
+    return msgspec.structs.replace(made, ingress_class=None, annotations=annotations)
+
+
 def or_profiles(values: st.SearchStrategy[Any], names: list[str]) -> st.SearchStrategy[Any]:
     """Return the values, and the names of the profiles."""
     return values | st.sampled_from(names) if names else values
@@ -264,7 +335,7 @@ def profiles(draw: st.DrawFn) -> Profile:
     if made.filters or made.timeouts or (made.tls and made.tls.redirect):
         outputs = draw(st.sampled_from([(HTTPROUTE,), OUTPUT_NAMES]))
         made = msgspec.structs.replace(made, outputs=outputs, annotations=made.annotations or {})
-    return made
+    return with_class_by_annotation(draw, made)
 
 
 @st.composite
@@ -273,7 +344,7 @@ def defaults(draw: st.DrawFn, names: list[str]) -> Defaults:
     made = draw(st.builds(Defaults, **STATED, profile=or_left_out(or_profiles(st.none(), names))))
     if made.tls and made.tls.redirect:
         made = msgspec.structs.replace(made, outputs=draw(st.sampled_from([(HTTPROUTE,), OUTPUT_NAMES])))
-    return made
+    return with_class_by_annotation(draw, made)
 
 
 def limits(names: list[str]) -> st.SearchStrategy[Limits]:
@@ -284,6 +355,7 @@ def limits(names: list[str]) -> st.SearchStrategy[Limits]:
         hosts=or_left_out(limit(PATTERNS)),
         classes=or_left_out(limit(CLASSES)),
         path_types=or_left_out(PATH_TYPE_LISTS),
+        paths=or_left_out(st.sampled_from(["plain", "any", "any"])),
         copy_annotations=or_left_out(COPIED),
         copy_labels=or_left_out(st.dictionaries(OWN_LABEL_KEYS, limit(LABEL_VALUES), max_size=3)),
         profiles=or_left_out(of_profiles),
@@ -313,7 +385,7 @@ def is_right(made: Policy) -> bool:
 
 @st.composite
 def tightened(draw: st.DrawFn, made: Policy) -> Policy:
-    """Draw the same settings with smaller limits of what is refused: hosts, classes, path types and profiles."""
+    """Draw the same settings with smaller limits of what is refused: hosts, classes, paths, path types and profiles."""
     values = {"hosts": PATTERNS, "classes": CLASSES}
     if made.profiles:
         values["profiles"] = st.sampled_from(list(made.profiles))
@@ -328,6 +400,8 @@ def tightened(draw: st.DrawFn, made: Policy) -> Policy:
         if stated.path_types is not msgspec.UNSET:
             kept = draw(st.sets(st.sampled_from(stated.path_types)))
             changes["path_types"] = tuple(each for each in stated.path_types if each in kept | {"Prefix"})
+        if stated.paths is not msgspec.UNSET and draw(st.booleans()):
+            changes["paths"] = "plain"
         return msgspec.structs.replace(stated, **changes)
 
     tight = msgspec.structs.replace(

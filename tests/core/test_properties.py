@@ -19,6 +19,7 @@ from tests.core.forbidden import forbidden, stated, unexplained
 from tests.core.kubernetes import MOST_ANNOTATION_BYTES, HTTPRoute, Ingress, rules_broken
 
 ANY_SERVICES = made_up.services() | made_up.valid_services() | made_up.services_with_a_profile()
+ANY_SERVICES |= made_up.services_with_entrances()
 
 
 def desired_for(parent: Object, policy: Policy) -> list[Object]:
@@ -51,9 +52,11 @@ def test_an_answer_is_200_or_422_and_always_the_same(parent: Object, policy: Pol
 
 @given(made_up.services(), made_up.policy())
 def test_without_the_annotation_or_with_false_there_is_no_ingress(parent: Object, policy: Policy) -> None:
-    parent["metadata"]["annotations"]["ingress/http"] = "false"
+    annotations = parent["metadata"]["annotations"]
+    annotations |= {key: "false" for key in annotations if key.endswith("ingress/http")}
     assert json.loads(answer(body(sync_request(parent)), policy).body) == {"attachments": []}
-    del parent["metadata"]["annotations"]["ingress/http"]
+    for key in [key for key in annotations if key.endswith("ingress/http")]:
+        del annotations[key]
     assert json.loads(answer(body(sync_request(parent)), policy).body) == {"attachments": []}
 
 
@@ -68,14 +71,25 @@ def test_what_is_made_is_taken_by_the_api_server_and_leads_to_its_own_service_al
     for each in made:
         assert each["metadata"]["namespace"] == parent["metadata"]["namespace"]
         assert each["metadata"]["name"].startswith(name)
-        assert list(rules_broken(typed(each))) == []  # raises an error if an Ingress has a defaultBackend
+        assert list(rules_broken(typed(each))) == []
         assert annotation_bytes(each) < MOST_ANNOTATION_BYTES - 1000
         places = list(places_of(each))
         assert len({place[:3] for place in places}) == len(places)
         assert {(service_name, port in tcp) for *_, service_name, port in places} <= {(name, True)}
         assert bool(places) != made_for_a_redirect(each)
-        for tls in each["spec"].get("tls", []):
-            assert tls["hosts"] == [rule["host"] for rule in each["spec"]["rules"]]
+        certificates = f"{entrance_of(each, parent)}ingress/certificates"
+        if "tls" in each["spec"] and certificates not in parent["metadata"]["annotations"]:
+            of_rules = [rule.get("host", "*") for rule in each["spec"].get("rules", [])] or ["*"]
+            of_tls = [host for tls in each["spec"]["tls"] for host in tls.get("hosts", ["*"])]
+            assert sorted(of_tls) == sorted(of_rules)
+
+
+def entrance_of(made: Object, parent: Object) -> str:
+    """Return how the keys of the annotations begin by which an object was made: "" or the entrance's name and a dot."""
+    begin, _, behind = made["metadata"]["name"].partition(".")
+    assert begin == parent["metadata"]["name"]
+    name = behind.partition(".")[0]
+    return f"{name}." if name in made_up.ENTRANCE_NAMES else ""
 
 
 def typed(made: Object) -> Ingress | HTTPRoute:
@@ -157,7 +171,7 @@ def test_a_redirect_answers_on_http_for_the_hosts_and_paths_that_its_httproute_a
     for name, spec in made.items():
         if not name.endswith(".redirect"):
             redirect = made[f"{name}.redirect"]
-            assert redirect["hostnames"] == spec["hostnames"]
+            assert redirect.get("hostnames") == spec.get("hostnames")
             assert matches_of(redirect) == matches_of(spec)
             [of_redirect], [parent_ref] = redirect["parentRefs"], spec["parentRefs"]
             assert {**of_redirect, "sectionName": ""} == {**parent_ref, "sectionName": ""}
@@ -169,15 +183,22 @@ def matches_of(spec: Object) -> list[str]:
 
 
 def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
-    """Yield where each path of an Ingress or an HTTPRoute leads: host, path, path type, Service, port."""
+    """Yield where each path of an Ingress or an HTTPRoute leads: host, path, path type, Service, port.
+
+    The host "*" is every host, and its path / that of a default backend, too.
+    """
     found = typed(made)
     if isinstance(found, Ingress):
         for rule in found.spec.rules:
             for path in rule.http.paths:
                 service = path.backend.service
-                yield rule.host, path.path, path.path_type, service.name, service.port.number
+                yield rule.host or "*", path.path, path.path_type, service.name, service.port.number
+        paths = [path for rule in found.spec.rules if rule.host is None for path in rule.http.paths]
+        if found.spec.default_backend and ("/", "Prefix") not in [(path.path, path.path_type) for path in paths]:
+            service = found.spec.default_backend.service
+            yield "*", "/", "Prefix", service.name, service.port.number
     else:
-        for host, route_rule in product(found.spec.hostnames, found.spec.rules):
+        for host, route_rule in product(found.spec.hostnames or ["*"], found.spec.rules):
             for match, backend in product(route_rule.matches, route_rule.backend_refs):
                 path_type = match.path.type.removeprefix("Path")
                 yield host, match.path.value, path_type, backend.name, backend.port
@@ -213,8 +234,12 @@ def test_what_the_policy_forbids_is_never_kept(parent: Object, earlier: Policy, 
             assert answered.status == 200
             # Not even changed in place: the update could be denied.
             assert key_of(made) not in map(key_of, attachments(answered))
-        elif answered.status == 200 and not attachments(answered):
-            assert parent["metadata"]["annotations"]["ingress/http"] == "false", "it is removed for no reason"
+        elif answered.status == 200:
+            http = parent["metadata"]["annotations"].get(f"{entrance_of(made, parent)}ingress/http", "false")
+            if http == "false":
+                assert key_of(made) not in map(key_of, attachments(answered)), "it has opted out"
+            elif not attachments(answered):
+                raise AssertionError("it is removed for no reason")
 
 
 def key_of(made: Object) -> tuple[str, str]:
