@@ -56,12 +56,8 @@ def own_ingress(name: str, item: Item, spec: IngressSpec, manifests: Manifests, 
         return Step(notes=[f"There is no Service {name} that could be annotated."])
     taken = [each.name for each in manifests.of_kind(INGRESSES) if each.namespace == item.namespace]
     asked = asked_beside(item, spec, service, taken, policy)
-    if asked.refused:
-        return Step(notes=[f"Service {name} can't have one: {asked.refused.line()}"])
-    if asked.ingress is None:
-        return Step(notes=[f"Service {name} has a profile by which it gets no Ingress: see outputs."])
-    if wrong := list(unseen(found, asked.annotations)):
-        return Step(notes=[f"Service {name} can't be annotated by a command: {wrong[0].sentence}"])
+    if reason := why_none(found, asked):
+        return Step(notes=[f"Service {name} {reason}"])
     left = left_behind(item.annotations, asked)
     notes = [f"Ingress {asked.name} lacks {listed(left)}"] if left else []
     notes += [f"Ingress {asked.name} differs: {change.field}: {change.sentence}" for change in asked.changes]
@@ -70,8 +66,20 @@ def own_ingress(name: str, item: Item, spec: IngressSpec, manifests: Manifests, 
         profile = f"{asked.name.removeprefix(f'{name}.')}.{PROFILE}"
         return Step(notes=[*notes, f"So it isn't made. A profile of the settings could say the rest: {profile}."])
     stands = wait(found, "create", asked.name)
-    # What it says already is not asked for again.
-    return annotating(found, asked.annotations, stands, notes=notes) if asked.annotations else Step(stands, notes=notes)
+    if not asked.annotations:
+        return Step(stands, notes=notes)
+    # What the Service has asked for since would be another Ingress with these annotations.
+    return annotating(found, asked.annotations, stands, version=True, notes=notes)
+
+
+def why_none(service: Item, asked: Annotated) -> str:
+    """Return why a Service can't be given an Ingress; empty when it can."""
+    if asked.refused:
+        return f"can't have one: {asked.refused.line()}"
+    if asked.ingress is None:
+        return "has a profile by which it gets no Ingress: see outputs."
+    wrong = next(unseen(service, asked.annotations), None)
+    return f"can't be annotated by a command: {wrong.sentence}" if wrong else ""
 
 
 def asked_beside(item: Item, spec: IngressSpec, service: Service, taken: Collection[str], policy: Policy) -> Annotated:
