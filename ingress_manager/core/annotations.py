@@ -391,10 +391,15 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
         return found | dict.fromkeys(names, Stated(problems=(too_many_entrances(names),)))
     for name in names:
         stated = parse(described[name])
-        if not ENTRANCE.fullmatch(name) or name in RESERVED_ENTRANCES:
+        if not is_entrance_name(name):
             stated = msgspec.structs.replace(stated, problems=(wrong_name(name), *stated.problems))
         found[name] = stated
     return found
+
+
+def is_entrance_name(name: str) -> bool:
+    """Return whether an entrance can have this name."""
+    return bool(ENTRANCE.fullmatch(name)) and name not in RESERVED_ENTRANCES
 
 
 def too_many_entrances(names: Sequence[str]) -> Problem:

@@ -24,7 +24,7 @@ from ingress_manager.commands.view.entrances import begin_of
 from ingress_manager.commands.view.ingresses import services_of
 from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, owners, patch_to_own
 from ingress_manager.commands.view.typed import as_service, as_spec
-from ingress_manager.core.annotations import PROFILE, wrong_entrance
+from ingress_manager.core.annotations import PROFILE, is_entrance_name
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
@@ -78,7 +78,7 @@ def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, s
     if found := services.get(item.label):
         return found, ""
     label, _, entrance = item.label.partition(".")
-    return (None, "") if wrong_entrance(entrance, 1) else (services.get(label), entrance)
+    return (services.get(label), entrance) if is_entrance_name(entrance) else (None, "")
 
 
 def adoption_of(  # noqa: PLR0913, PLR0917 - each has a say in it

@@ -16,7 +16,7 @@ from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.entrances import ingress_of
 from ingress_manager.commands.view.ingresses import covers, default_port_of, services_of
 from ingress_manager.commands.view.typed import as_service
-from ingress_manager.core.annotations import LONGEST_ENTRANCE, PROFILE, read_entrances, wrong_entrance
+from ingress_manager.core.annotations import LONGEST_ENTRANCE, PROFILE, is_entrance_name, read_entrances
 from ingress_manager.core.kubernetes import IngressSpec, Service
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
@@ -99,7 +99,7 @@ def asked_beside(item: Item, spec: IngressSpec, service: Service, taken: Collect
     free = (
         word
         for word in (word[:LONGEST_ENTRANCE].strip("-") for word in (*words, *map("also-{}".format, range(2, 99))))
-        if not wrong_entrance(word, 1) and word not in entrances and ingress_of(word, name) not in taken
+        if is_entrance_name(word) and word not in entrances and ingress_of(word, name) not in taken
     )
     return annotated_for(item, spec, service, policy, next(free))
 

@@ -9,7 +9,15 @@ from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.entrances import begin_of, keys_of
 from ingress_manager.commands.view.look import ObjectView, ServiceView
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE, read_entrances, wrong_entrance
+from ingress_manager.core.annotations import (
+    HTTP,
+    KEYS,
+    MOST_ENTRANCES,
+    PREFIX,
+    PROFILE,
+    is_entrance_name,
+    read_entrances,
+)
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason, Refused
 from ingress_manager.core.observed import DECORATOR
@@ -82,7 +90,8 @@ def correct(item: Item, refused: Refused) -> Command:
             return INSTALL_HTTPROUTES
         entrance = problem.annotation.partition(f".{PREFIX}")[0]
         entrance = entrance if entrance in entrances else ""
-        if entrance and wrong_entrance(entrance, len(entrances) - ("" in entrances)):
+        too_many = len(entrances) - ("" in entrances) > MOST_ENTRANCES
+        if entrance and (too_many or not is_entrance_name(entrance)):
             return steps.kubectl("edit", item)  # all its annotations need another name, or one of the others has to go
         if problem.annotation:
             begin = begin_of(entrance)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ingress_manager.core.annotations import ENTRANCE_SUFFIX, HTTP, PREFIX
+from ingress_manager.core.annotations import HTTP, PREFIX
 
 
 def begin_of(entrance: str) -> str:
@@ -20,7 +20,7 @@ def entrances_in(keys: Iterable[str]) -> Iterator[str]:
     found = list(keys)
     if any(key.startswith(PREFIX) for key in found):
         yield ""
-    yield from (key.removesuffix(ENTRANCE_SUFFIX) for key in found if key.endswith(ENTRANCE_SUFFIX))
+    yield from (key.removesuffix(f".{HTTP.key}") for key in found if key.endswith(f".{HTTP.key}"))
 
 
 def is_on(entrance: str, annotations: Mapping[str, str]) -> bool:
