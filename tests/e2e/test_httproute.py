@@ -146,7 +146,7 @@ def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, bot
     for name, (more, _, _) in QUIET.items():
         annotations = {**ON, "ingress/host": f"{name}.example.com", **more}
         both.create_service(name, {key: value for key, value in annotations.items() if value})
-    counts = [sum(each[index] for each in QUIET.values()) for index in (1, 2)]
+    counts = [sum(some) for some in zip(*((made, routes) for _, made, routes in QUIET.values()), strict=True)]
     both.until("all of them", lambda: [len(both.names(INGRESSES)), len(both.names(HTTPROUTES))] == counts)
     for label in ("a", "b"):
         # Each makes Metacontroller compare what is there with what is desired, before it sees what is created later.

@@ -57,7 +57,7 @@ ROWS = {
     "every-host": Row({"ingress/host": "*"}, refused='ingress/host: "*" may not be claimed'),
     "default-backend": Row(
         {"ingress/default-backend": "true", "ingress/host": ""},
-        refused='ingress/default-backend: "*" may not be claimed',
+        refused='ingress/default-backend answers every host: "*" may not be claimed',
     ),
     "certificates": Row(
         {"ingress/certificates": "[{hosts: [certificates.example.com]}]"},
