@@ -1,6 +1,8 @@
 """YAML without its traps: every key once, no tags, no anchors, no merge keys, nothing deep."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import yaml
@@ -9,6 +11,8 @@ from ingress_manager.core.errors import Problem
 
 DEEPEST = 8
 """Levels of nesting. Settings have eight; thousands would exhaust the stack of the code that reads them."""
+
+NO_KEY = "must not use a list or a mapping as a key"
 
 
 class YamlProblem(Problem):
@@ -36,24 +40,28 @@ _Typed.yaml_implicit_resolvers = {
 }
 
 
-class _Text(yaml.CBaseLoader):
-    """Every scalar stays the text that it is: 010 is not 8, 1:20 is not 80, and `no` is not False."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        return _unique(super().construct_mapping(node, deep), node)
-
-
 def load_typed(text: str) -> Any:
     """Return the value of a YAML document, or None for an empty one. Raises Problem."""
-    return _load(text, _Typed, None)
+    with _told():
+        deque(_events(text, None), maxlen=0)
+        return yaml.load(text, _Typed)  # noqa: S506 - it builds plain values only
 
 
 def load_text(text: str, most: int | None = None) -> Any:
-    """Return the value of a YAML document, with every scalar as text.
+    """Return the value of a YAML document, or None for an empty one. Every scalar stays the text that it is: 010 is not
+    8, 1:20 is not 80, and `no` is not False.
 
     Raises Problem, also when it has more than `most` keys, values, lists and mappings.
     """
-    return _load(text, _Text, most)
+    with _told():
+        events = _events(text, most)
+        found = None
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if found is not None:
+                    raise YamlProblem("is not YAML: but found another document", event.start_mark)
+                found = _value(next(events), events)
+        return found
 
 
 class Lines:
@@ -83,36 +91,63 @@ def _entry(node: Any, key: str) -> tuple[yaml.Node, yaml.Node] | None:
     return next((entry for entry in entries if entry[0].value == key), None)
 
 
-def _load(text: str, loader: type[_Typed | _Text], most: int | None) -> Any:
+@contextmanager
+def _told() -> Iterator[None]:
+    """Raise Problem for what PyYAML raises."""
     try:
-        _refuse_traps(text, most)
-        return yaml.load(text, loader)  # noqa: S506 - both build plain values only
+        yield
     except ValueError as error:
         raise YamlProblem("holds a number of more digits than can be read") from error
     except yaml.MarkedYAMLError as error:
         what = f"is not YAML: {error.problem}"
         if error.problem == "found unhashable key":  # as Python calls it
-            what = "must not use a list or a mapping as a key"
+            what = NO_KEY
         raise YamlProblem(what, error.problem_mark) from error
     except yaml.YAMLError as error:
         raise YamlProblem(f"is not YAML: {str(error).splitlines()[0]}") from error
 
 
-def _refuse_traps(text: str, most: int | None) -> None:
+def _events(text: str, most: int | None) -> Iterator[yaml.Event]:
+    """Yield the events of a text. Raises YamlProblem for a trap."""
     depth = nodes = 0
     for event in yaml.parse(text, yaml.CBaseLoader):
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise YamlProblem("must not use anchors (&) or aliases (*)", event.start_mark)
-        if getattr(event, "tag", None):
-            raise YamlProblem("must not use tags (!)", event.start_mark)
-        if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style:
-            raise YamlProblem("must not use merge keys (<<)", event.start_mark)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise YamlProblem("is nested too deeply", event.start_mark)
-        nodes += isinstance(event, yaml.NodeEvent)
-        if most is not None and nodes > most:
-            raise YamlProblem(f"holds more than {most} keys and values")
+        if isinstance(event, yaml.NodeEvent):
+            if event.anchor:  # of an alias, it is what it stands for
+                raise YamlProblem("must not use anchors (&) or aliases (*)", event.start_mark)
+            if getattr(event, "tag", None):
+                raise YamlProblem("must not use tags (!)", event.start_mark)
+            nodes += 1
+            if most is not None and nodes > most:
+                raise YamlProblem(f"holds more than {most} keys and values")
+            if isinstance(event, yaml.ScalarEvent):
+                if event.value == "<<" and not event.style:
+                    raise YamlProblem("must not use merge keys (<<)", event.start_mark)
+            else:
+                depth += 1
+                if depth > DEEPEST:
+                    raise YamlProblem("is nested too deeply", event.start_mark)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        yield event
+
+
+def _value(event: yaml.Event, events: Iterator[yaml.Event]) -> Any:
+    """Return the value that begins with an event, with every scalar as text."""
+    if isinstance(event, yaml.ScalarEvent):
+        return event.value
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = []
+        while not isinstance(item := next(events), yaml.SequenceEndEvent):
+            items.append(_value(item, events))
+        return items
+    mapping: dict[str, Any] = {}
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        if not isinstance(key, yaml.ScalarEvent):
+            raise YamlProblem(NO_KEY, key.start_mark)
+        if key.value in mapping:
+            raise YamlProblem(f"states {key.value} twice", key.start_mark)
+        mapping[key.value] = _value(next(events), events)
+    return mapping
 
 
 def _unique(mapping: dict[Any, Any], node: yaml.MappingNode) -> dict[Any, Any]:
