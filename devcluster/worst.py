@@ -34,7 +34,21 @@ PROFILES, NAMESPACES = 1000, 10_000
 
 HTTP = {"ingress/http": "true"}
 
-KEYS = ("http", "profile", "host", "path", "path-type", "port", "class", "tls", "tls-secret", "tls-redirect", "routes")
+KEYS = (
+    "http",
+    "profile",
+    "host",
+    "path",
+    "path-type",
+    "port",
+    "class",
+    "tls",
+    "tls-secret",
+    "certificates",
+    "tls-redirect",
+    "default-backend",
+    "routes",
+)
 
 FILLERS = {
     "a control character": "\x01",
@@ -93,6 +107,8 @@ def worst_services() -> Iterator[tuple[str, Object]]:
         yield name, service({**HTTP, **annotations})
     for name, text in routes():
         yield f"ingress/routes: {name}", service({**HTTP, "ingress/routes": text})
+    for name, annotations in many_entrances():
+        yield name, service(annotations)
     yield from many_ports()
     yield from unused_fields()
 
@@ -124,6 +140,35 @@ def many_hosts() -> Iterator[tuple[str, dict[str, str]]]:
     yield "100 routes of the longest path", {"ingress/path": longest_path, "ingress/routes": own_hosts}
     yield "50,000 different hosts", {"ingress/host": ",".join(itertools.islice(names(), 50_000))}
     yield "100 hosts, the last of them wrong", {"ingress/host": f"{hosts[:-6]},{'a' * 200_000}"}
+
+
+def many_entrances() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the annotations of Services with as many entrances as they may have, or as fit."""
+    routes = one_line_each(100, "{{host: h{0}.example.com, path: /{0}, pathType: Exact, port: '80'}}")
+    with_routes = HTTP | {"ingress/routes": routes}
+    yield "8 entrances with 100 routes each", of_each(with_routes)
+    hosts = "a{0}.example.com, b{0}.example.com, c{0}.example.com"
+    certificates = {"ingress/certificates": one_line_each(100, f"{{{{hosts: [{hosts}], secret: s{{0}}}}}}")}
+    yield "8 entrances with 100 routes and 100 certificates each", of_each(with_routes | certificates)
+    hosts = ",".join(f"h{number}.example.com" for number in range(100))
+    for what, form in ("different", "path: /{}"), ("the same", "path: /"):
+        paths = {"ingress/host": hosts, "ingress/routes": one_line_each(10, form)}
+        yield f"8 entrances with 1,000 paths each, {what}", of_each(HTTP | paths)
+    many_hosts = {"ingress/certificates": one_line_each(9, f"hosts: [{hosts}]")}
+    yield "8 entrances with 9 certificates of 100 hosts each", of_each(HTTP | many_hosts)
+    yield "100 certificates of 100 hosts", HTTP | {"ingress/certificates": one_line_each(100, f"hosts: [{hosts}]")}
+    unknown = {f"ingress/{'path-type-' * 5}{number}": "" for number in range(100)}
+    yield "8 entrances with 100 unknown annotations each", of_each(HTTP | unknown)
+    fit = ANNOTATION_BYTES // len("12345.ingress/httpfalse")
+    for http in ("true", "false"):
+        yield f'entrances with http "{http}"', {f"{number:05}.ingress/http": http for number in range(fit)}
+    without = {f"{number:05}.ingress/host": "a" for number in range(fit - 1)}
+    yield "entrances without http, but for one", without | {"a.ingress/http": "true"}
+
+
+def of_each(annotations: dict[str, str]) -> dict[str, str]:
+    """Return the annotations for the Service itself, and again for each of eight other entrances."""
+    return annotations | {f"e{number}.{key}": value for number in range(8) for key, value in annotations.items()}
 
 
 def many_annotations() -> Iterator[tuple[str, dict[str, str]]]:
@@ -166,6 +211,7 @@ def routes() -> Iterator[tuple[str, str]]:
     yield "a list as key", longest("- {[", "a,", "a]: b}")
     yield "a field of an unknown name", longest("- ", "pathType", ": a")
     yield "a long path", longest("- path: /", "a", "")
+    yield "100 long paths of nested repetition", one_line_each(100, f"path: /{'(a+)+' * 60}{{}}")
     yield "a long path of escapes", longest('- path: "/', "\\x01", '"')
     yield "a long path type", longest("- pathType: ", "Prefix", "")
     yield "a long port", longest("- port: '", "1", "'")

@@ -10,6 +10,7 @@ import pytest
 
 from devcluster.worst import COPIED, filled, largest_settings, worst_requests, worst_requests_for_profiles
 from hooks.sync import answer
+from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
 
@@ -20,6 +21,8 @@ MOST_BYTES = 16 * 1024 * 1024
 LIMITED = Policy(
     limits=Limits(
         hosts=tuple(f"*.s{number}.example.com" for number in range(1000)),
+        path_types=PATH_TYPES,
+        paths="any",
         copy_annotations=dict.fromkeys((COPIED, *filled("a.b/", 8000), *filled("", 8000)), "any"),
         copy_labels=dict.fromkeys(filled("", 8000), "any"),
     )
