@@ -399,3 +399,23 @@ def test_the_split_that_is_printed_gives_each_service_its_own_ingress(adopting: 
     paths = [path for ingress in (kept, new) for path in ingress["spec"]["rules"][0]["http"]["paths"]]
     assert paths == rule["http"]["paths"]
     assert kept["spec"]["tls"] == new["spec"]["tls"] == before["spec"]["tls"]
+
+
+def test_a_second_ingress_becomes_an_entrance_which_goes_and_comes_alone(adopting: DevCluster, stage: Stage) -> None:
+    create(stage, cases.ADOPTIONS / "entrance-of-an-exposed-service-refused")
+    first = stage.until_ingress("exposed-service", "the Ingress that the Service asks for", lambda _: True)
+    options = ("--settings", str(SETTINGS))
+    refused = run(adopting.control_plane, "adopt", f"{stage.namespace}/exposed-service-admin", *options)
+    assert follow(adopting, uncommented(refused.stdout)).returncode == 0, refused.stdout
+    assert stage.ingress("exposed-service-admin") is None
+    made = stage.ingress("exposed-service.admin")
+    assert made is not None
+    for command, *more in (("release",), ("adopt", *options)):
+        ended = run(adopting.control_plane, command, f"{stage.namespace}/exposed-service.admin", "--apply", *more)
+        assert ended.returncode == 0, ended.stderr
+        settle(stage)
+        now = stage.ingress("exposed-service.admin")
+        assert now is not None
+        assert (now["metadata"]["uid"], now["spec"]) == (made["metadata"]["uid"], made["spec"])
+        assert is_ours(now) is (command == "adopt")
+        assert stage.ingress("exposed-service") == first
