@@ -110,6 +110,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
 
     Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
     """
+    name = f"{service.metadata.name}.{entrance}" if entrance else service.metadata.name
     problems = Problems()
     if service.spec.type == "ExternalName":
         problems.add(refusals.external_name())
@@ -135,7 +136,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
         problems.add(refusals.redirect_of_ingress(policy.namespace))
     rules = choose_rules(service, stated, policy, problems)
     default_port = choose_default_port(service, stated, policy, problems) if stated.default_backend else None
-    certificates = choose_certificates(service, stated, policy, problems) if tls else ()
+    certificates = choose_certificates(name, stated, policy, problems) if tls else ()
     if problems.kept:
         if NOT_COPIED in annotations:
             # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
@@ -143,7 +144,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
             problems.add(refusals.annotation_not_copied(annotations[NOT_COPIED]))
         raise Refused(422, problems.kept, more=problems.more)
     return Exposure(
-        name=f"{service.metadata.name}.{entrance}" if entrance else service.metadata.name,
+        name=name,
         namespace=service.metadata.namespace,
         service=service.metadata.name,
         labels=labels,
@@ -204,11 +205,14 @@ def choose_default_port(service: Service, stated: Stated, policy: NamespacePolic
 
 
 def choose_certificates(
-    service: Service, stated: Stated, policy: NamespacePolicy, problems: Problems
+    name: str, stated: Stated, policy: NamespacePolicy, problems: Problems
 ) -> Sequence[Certificate]:
-    """Return the certificates. Adds a problem for hosts that may not be claimed: an issuer makes what is asked for."""
+    """Return the certificates. Adds a problem for hosts that may not be claimed: an issuer makes what is asked for.
+
+    `name` is that of the Ingress: each entrance has a Secret of its own, because an issuer's Secret has one owner.
+    """
     if stated.certificates is None:
-        return (Certificate(None, stated.tls_secret or policy.default_secret(service.metadata.name)),)
+        return (Certificate(None, stated.tls_secret or policy.default_secret(name)),)
     for certificate in stated.certificates:
         if certificate.hosts is not None:
             origin = (

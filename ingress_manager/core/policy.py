@@ -393,9 +393,12 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
         return fill_in(self.host, service, self.namespace)
 
-    def default_secret(self, service: str) -> str | None:
-        """Return the Secret with the certificate of a Service that names none; None: the controller's certificate."""
-        return None if self.tls_secret is None else fill_in(self.tls_secret, service, self.namespace)
+    def default_secret(self, ingress: str) -> str | None:
+        """Return the Secret of an Ingress whose Service names none; None: the controller's certificate.
+
+        An Ingress is called as its Service; that of another entrance has its name, too.
+        """
+        return None if self.tls_secret is None else fill_in(self.tls_secret, ingress, self.namespace)
 
     def allows_host(self, host: str) -> bool:
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""

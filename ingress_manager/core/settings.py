@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ingress_manager.core.annotations import parse_path_type
+from ingress_manager.core.annotations import LONGEST_ENTRANCE, parse_path_type
 from ingress_manager.core.copying import (
     ANY,
     OLD_CLASS,
@@ -314,7 +314,8 @@ def check_template(template: str) -> str:
 def check_secret(template: str) -> str:
     """Return a template that makes the name of a Secret for the longest names, too. Raises Problem."""
     longest = "a" * LONGEST_LABEL
-    return _check_filled_in(template, fill_in(template, longest, longest), PLACEHOLDERS, check_name)
+    ingress = f"{longest}.{'a' * LONGEST_ENTRANCE}"
+    return _check_filled_in(template, fill_in(template, ingress, longest), PLACEHOLDERS, check_name)
 
 
 def check_pattern(pattern: str) -> str:

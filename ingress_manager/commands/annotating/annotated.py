@@ -72,6 +72,7 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
         service,
         routes,
         here,
+        ingress=ingress_of(entrance, service.metadata.name),
         ingress_class=spec.ingress_class_name or item.annotations.get(OLD_CLASS),
         tls=tls,
         secret=secret,

@@ -23,6 +23,7 @@ def annotations_for(  # noqa: PLR0913 - each is one of the annotations
     routes: Sequence[Route],
     here: NamespacePolicy,
     *,
+    ingress: str = "",
     ingress_class: str | None = None,
     tls: bool = False,
     secret: str | None = None,
@@ -31,15 +32,16 @@ def annotations_for(  # noqa: PLR0913 - each is one of the annotations
 ) -> dict[str, str]:
     """Return the ingress/… annotations of `service` that ask for `routes`, each of which has a host and a path.
 
-    A class of None leaves the class to the settings. So does a secret of None, and a port of None to the Service.
-    `certificates` stand in the place of `secret`. `default_port` is that of the default backend; None: it is none.
+    `ingress` is the Ingress's name, where it isn't the Service's. A class of None leaves the class to the settings. So
+    does a secret of None, and a port of None to the Service. `certificates` stand in the place of `secret`.
+    `default_port` is that of the default backend; None: it is none.
     """
     found = {HTTP.key: "true", **of_routes(service, routes, here, default_port)}
     if ingress_class is not None and ingress_class != here.default_class:
         found["ingress/class"] = ingress_class
     if certificates:
         found["ingress/certificates"] = as_text([as_fields(each) for each in certificates])
-    elif tls and secret is not None and secret != here.default_secret(service.metadata.name):
+    elif tls and secret is not None and secret != here.default_secret(ingress or service.metadata.name):
         found["ingress/tls-secret"] = secret
     elif tls != here.tls:
         found["ingress/tls"] = "true" if tls else "false"
