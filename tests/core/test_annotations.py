@@ -81,3 +81,12 @@ def test_of_many_unknown_annotations_the_first_are_named_and_all_are_counted() -
     stated = read({"ingress/http": "true"} | {f"ingress/x{number}": "" for number in range(1000)})
     assert stated is not None
     assert (len(stated.problems), stated.more_problems) == (20, 980)
+
+
+@pytest.mark.parametrize("count", [999, 1000])
+def test_a_list_of_more_than_1000_keys_and_values_is_not_read(count: int) -> None:
+    stated = read({"ingress/http": "true", "ingress/certificates": f"[{'a, ' * count}]"})
+    assert stated is not None
+    [problem] = stated.problems
+    many = "lists 999 certificates; 100 is the most" if count == 999 else "holds more than 1000 keys and values"
+    assert problem.sentence == f"ingress/certificates: {many}"
