@@ -333,6 +333,7 @@ TABLE = (
         shows_value=False,
     ),
 )
+HTTP_OF_ENTRANCE = f".{HTTP.key}"
 ROWS = {annotation.key: annotation for annotation in TABLE}
 KEYS = tuple(ROWS)
 
@@ -378,7 +379,7 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
     """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is ""."""
     found = {"": parse(annotations)} if is_on(annotations) else {}
     # Nearly no Service has another entrance, and to look at each key would take longer.
-    if f".{HTTP.key}" not in "".join(annotations):
+    if HTTP_OF_ENTRANCE not in "".join(annotations):
         return found
     described: dict[str, dict[str, str]] = {}
     for key, value in annotations.items():

@@ -14,7 +14,7 @@ from ingress_manager.core.exposure import Exposure, expose
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.observed import check_observed, has_record, is_recorded_as, record_of
 from ingress_manager.core.outputs import OUTPUTS
-from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
+from ingress_manager.core.policy import Policy, in_namespace
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""
@@ -86,10 +86,9 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     stated = annotations.read_entrances(service.metadata.annotations or {})
     attachments = observed.all()
     namespace = service.metadata.namespace
-    paused = policy.paused_in(namespace)
-    if not stated and not (attachments and paused):
+    if not stated and not (attachments and policy.paused_in(namespace)):
         return Desired()
-    if paused:
+    if policy.paused_in(namespace):
         # A Service that has opted out, too, keeps what it has until the pause ends.
         return unchanged(service, attachments, policy, pause(service))
     try:
@@ -129,7 +128,11 @@ def desired_objects(
     for entrance, asked in stated.items():
         try:
             here = in_namespace(policy, service.metadata.namespace, asked.profile)
-            objects += objects_of(service, entrance, asked, observed, here)
+            if here.makes_httproutes and observed.httproutes is None:
+                raise Refused(422, [refusals.no_httproutes()])
+            exposure = with_class(expose(service, asked, here, entrance), observed)
+            for output in here.outputs:
+                objects += OUTPUTS[output](exposure)
         except Refused as error:
             refused[entrance] = without_frames(error)
             if len(refused) > MOST_ENTRANCES:
@@ -147,16 +150,6 @@ def refused_entrances(refused: Mapping[str, Refused]) -> Refused:
             [of_entrance(problem, entrance) if entrance else problem for problem in each.problems], each.more
         )
     return Refused(422, problems.kept, more=problems.more)
-
-
-def objects_of(
-    service: Service, entrance: str, stated: Stated, observed: Observed, policy: NamespacePolicy
-) -> list[Object]:
-    """Return the objects of one entrance. Raises Refused (422)."""
-    if policy.makes_httproutes and observed.httproutes is None:
-        raise Refused(422, [refusals.no_httproutes()])
-    exposure = with_class(expose(service, stated, policy, entrance), observed)
-    return [each for output in policy.outputs for each in OUTPUTS[output](exposure)]
 
 
 def with_class(exposure: Exposure, observed: Observed) -> Exposure:
