@@ -27,7 +27,8 @@ from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
-from ingress_manager.core.annotations import PREFIX, PROFILE, Route, read
+from ingress_manager.commands.view.entrances import entrances_in, keys_of
+from ingress_manager.core.annotations import PROFILE, Route, read
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import Policy, in_namespace
@@ -71,25 +72,26 @@ def test_an_adopted_ingress_keeps_its_spec_but_for_what_is_accepted(case: Path) 
 
 @pytest.mark.parametrize("case", cases.cases_in(cases.CASES), ids=lambda path: path.name)
 def test_what_ingress_manager_makes_it_can_adopt(case: Path) -> None:
-    """Each Ingress of tests/cases, as if a person had written it, for a Service that has at most a profile yet."""
-    made = cases.stated(case).get(cases.INGRESS)
-    if not made:
+    """Each Ingress of tests/cases, as if a person had written it, for a Service that has at most profiles yet."""
+    ingresses = cases.stated(case).get(cases.INGRESS)
+    if not ingresses:
         return
     shop = yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8"))
     stated = shop["metadata"].get("annotations") or {}
-    shop["metadata"]["annotations"] = {
-        key: value for key, value in stated.items() if key == PROFILE or not key.startswith(PREFIX)
-    }
-    del made["metadata"]["labels"][MANAGED_BY_LABEL]
+    asking = [key for entrance in entrances_in(stated) for key in keys_of(entrance, stated)]
+    yet = {key: value for key, value in stated.items() if key not in asking or key.endswith(PROFILE)}
     settings = case / "settings.yaml"
     policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
-    ingress = Item(made, Origin("", "default"))
-    [adoption] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
-    assert adoption.messages == ()
-    assert (adoption.spec, adoption.changes) == (made["spec"], [])
-    shop["metadata"]["annotations"] = stated
-    [again] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
-    assert (again.steps, again.spec) == ([], made["spec"]), "what the case says suffices"
+    for made in ingresses:
+        del made["metadata"]["labels"][MANAGED_BY_LABEL]
+        ingress = Item(made, Origin("", "default"))
+        shop["metadata"]["annotations"] = yet
+        [adoption] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
+        assert adoption.messages == ()
+        assert (adoption.spec, adoption.changes) == (made["spec"], [])
+        shop["metadata"]["annotations"] = stated
+        [again] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
+        assert (again.steps, again.spec) == ([], made["spec"]), "what the case says suffices"
 
 
 def test_what_annotations_ask_for_is_what_was_asked_for() -> None:
