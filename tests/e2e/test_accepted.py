@@ -58,13 +58,13 @@ def test_ingresses_and_httproutes_made_up_at_random_are_accepted(
     count, enough = 0, 100 if pytestconfig.getoption("--thorough") else 25
 
     @settings(
-        max_examples=enough,
+        max_examples=2 * enough,  # some are refused
         derandomize=True,
         database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(made_up.valid_services(), made_up.policy())
+    @given(made_up.valid_services() | made_up.services_with_entrances(), made_up.policy())
     def accept(parent: Object, policy: Policy) -> None:
         nonlocal count
         for made in desired_for(parent, policy) or desired_for(parent, Policy()):
