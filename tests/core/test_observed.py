@@ -171,7 +171,11 @@ def test_what_may_stay_beside_what_is_forbidden_stays_if_it_is_known(record: str
 
 
 INTERNAL = {"internal.ingress/http": "true"}
-TWO = {"ingress/routes": "[{host: a.example.com, path: /a}, {host: b.example.com}]", "ingress/tls": "true"}
+TWO = {
+    "ingress/host": "a.example.com",
+    "ingress/routes": "[{path: /a}, {host: b.example.com}]",
+    "ingress/tls": "true",
+}
 TWO_INTERNAL = {f"internal.{key}": value for key, value in TWO.items()}
 REDIRECTED: Object = {"defaults": WEB | {"tls": {"redirect": True}}}
 
@@ -214,6 +218,17 @@ def test_an_ingress_keeps_its_class_when_none_is_stated_any_more(observed: str |
     classed = patched(ingress, {"spec": {"ingressClassName": observed}})
     [desired] = attachments(answered(service(ON), {"defaults": {"class": None}}, classed))
     assert desired["spec"].get("ingressClassName") == observed
+
+
+def test_an_ingress_loses_its_class_when_an_annotation_names_one() -> None:
+    [desired] = attachments(
+        answered(
+            service(ON),
+            {"defaults": {"class": None, "annotations": {"kubernetes.io/ingress.class": "gce"}}},
+            *made({}),
+        )
+    )
+    assert "ingressClassName" not in desired["spec"]
 
 
 def test_a_record_without_a_class_leaves_that_of_the_cluster_to_be_judged() -> None:
