@@ -320,7 +320,7 @@ TABLE = (
         field="default_backend",
         parse=parse_boolean,
         meaning="Whether it answers, too, what no host and no path of its class matches.",
-        value='`"true"` or `"false"`; where every host is allowed',
+        value='`"true"` or `"false"`; `"true"` where `limits.hosts` allow `"*"`',
         default="off",
     ),
     Annotation(

@@ -181,6 +181,9 @@ def unchanged(
     if not forbidden and not gone:
         return Unchanged(refused)
     kept = [record_of(each) for key, each in attachments.items() if key not in forbidden and key not in gone]
+    if not forbidden and None in kept:
+        # One that works has no record that can be read: it is adopted, and not synced yet. It would go, too.
+        return Unchanged(refused)
     return Purged(tuple([each for each in kept if each is not None]), first(forbidden), refused)
 
 

@@ -82,8 +82,8 @@ class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ingress_class: Annotated[
         str | UnsetType | None,
         Meta(
-            description="The IngressClass; null: the cluster's default, for new Ingresses; others keep theirs. Or that "
-            "of the annotation kubernetes.io/ingress.class in `annotations`."
+            description="The IngressClass; null: none is stated, so a new Ingress gets the cluster's default, and an"
+            " old one keeps its own; or the annotation kubernetes.io/ingress.class in `annotations` names it."
         ),
     ] = msgspec.field(name="class", default=UNSET)
     tls: Annotated[
@@ -135,8 +135,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hosts: Annotated[
         Limit | UnsetType,
         Meta(
-            description="The hosts that may be claimed: exact, or *.suffix for any depth below it, in which "
-            "{namespace} is replaced, or *, a rule without a host; `any`: all of these.",
+            description="The hosts that may be claimed: exact names, *.suffix for any depth below it, and * for the"
+            " rule without a host alone; {namespace} is replaced; `any`: every host, and that rule.",
         ),
     ] = UNSET
     classes: Annotated[
@@ -150,8 +150,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     paths: Annotated[
         Literal["plain", "any"] | UnsetType,
         Meta(
-            description="Which paths may have the type ImplementationSpecific: `plain`, those of other types but for . "
-            "and ~; `any`: regular expressions, too."
+            description="Which paths may have the type ImplementationSpecific: `plain`: those without . and ~; `any`: "
+            "regular expressions, too."
         ),
     ] = UNSET
     copy_annotations: Annotated[
@@ -216,8 +216,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     paused: Annotated[
         bool,
         Meta(
-            description="While true, nothing changes: a Service that wants or has an Ingress is answered 429. "
-            "What these settings forbid is removed even then.",
+            description="While true, nothing changes: for a Service that wants or has an Ingress, Metacontroller is "
+            "answered 429. What these settings forbid is removed even then.",
         ),
     ] = False
 

@@ -204,6 +204,12 @@ def test_an_entrance_that_opts_out_goes_while_another_one_is_refused(asks: dict[
     assert answered(service(asks), REDIRECTED | {"paused": True}, *observed).status == 429
 
 
+def test_an_entrance_that_opts_out_waits_while_an_adopted_ingress_that_works_would_go_with_it() -> None:
+    main, internal = made(INTERNAL | {"internal.ingress/host": "a.example.org"})
+    adopted = patched(main, {"metadata": {"annotations": {LAST_APPLIED: None}}})
+    assert answered(service(ON | OOPS), {}, adopted, internal).status == 422
+
+
 def test_an_entrance_that_may_not_stay_goes_and_the_other_one_stays_as_it_is() -> None:
     observed = made(INTERNAL | {"internal.ingress/host": "a.example.org"})
     answer = answered(service(ON | INTERNAL | OOPS), {"limits": {"hosts": ["example.com"]}}, *observed)

@@ -16,7 +16,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import Answer, Gateway, lacking
 from devcluster.story import Stage, served_by
-from tests.e2e.objects import backend, by_hand, create
+from tests.e2e.objects import by_hand, create
 from tests.e2e.people import said, tenant_of
 
 PORT = 8085
@@ -167,17 +167,6 @@ def test_what_nobody_serves_is_the_404_pages(gateway: Gateway, host: str, shop: 
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert f"nobody.{host}/somewhere" in answer.body
     assert shop not in answer.body
-
-
-def test_a_default_backend_of_somebody_else_does_not_replace_the_404_page(
-    stage: Stage, gateway: Gateway, host: str, shop: str
-) -> None:
-    spec = {"ingressClassName": "ingress-manager", "defaultBackend": backend(shop, PORT)}
-    create(stage.api, INGRESSES, "everything", stage.namespace, spec=spec)
-    # What is created later is served, so this one has been read.
-    stage.api.patch(SERVICES, shop, {"metadata": {"annotations": {"ingress/path": "/cart"}}}, stage.namespace)
-    stage.until_answer(host, "the 404 page for /", is_page)
-    assert gateway.ask(f"nobody.{host}").is_the_404_page
 
 
 def test_with_the_component_https_redirect_http_is_sent_to_https(
