@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from devcluster import overlay
 from devcluster.api import HTTPROUTES, INGRESSES, SERVICES
 from devcluster.cluster import DevCluster
@@ -13,6 +15,8 @@ from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import create
 from tests.e2e.test_httproute import Routes
 from tests.e2e.traffic import ON
+
+pytestmark = pytest.mark.thorough
 
 TTL, TARGET = "external-dns.alpha.kubernetes.io/ttl", "external-dns.alpha.kubernetes.io/target"
 PROFILES = {"fast": {"annotations": {"example.com/lane": "1"}}, "slow": {"annotations": {"example.com/lane": "2"}}}
