@@ -7,6 +7,7 @@ ENGINE ?= auto
 PYTEST ?=
 THOROUGH ?=
 HISTORIES ?= 400
+RESOLUTION ?= lowest-direct
 SEED ?= 1
 VERSION ?=
 IMAGE ?=
@@ -19,24 +20,29 @@ INGRESSES ?= keep
 METACONTROLLER_CRDS ?=
 SOAK ?=
 bin := .venv/bin
+uv = VIRTUAL_ENV=.venv $(bin)/uv pip --quiet
 # Many tests wait for something. With more processes than these, a machine of two cores would serve visitors too late.
 all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup --cov --cov-report term \
 	$(THOROUGH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster test test-all test-fast histories lint format docs pages cases screenshot lock \
+.PHONY: help run not-found demo cluster test test-all test-fast test-range histories lint format docs pages cases screenshot lock \
 	bench soak \
 	image image-test install uninstall version dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(bin)/.complete: setup.cfg pyproject.toml
+# What is installed is locked, by hashes: a release of somebody else's must not change what a test says.
+$(bin)/.complete: setup.cfg pyproject.toml requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo 'Python 3.11 or later is needed; `make PYTHON=python3.13 …` names one.' >&2; exit 2; }
 	@echo 'Installing the Python packages into .venv/ …' >&2
 	@$(PYTHON) -m venv .venv
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		"$$(sed -n 's/^\(uv==[0-9.]*\).*/\1/p' requirements-dev.txt)"
+	@$(uv) sync --require-hashes requirements-dev.txt
+	@$(uv) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTINGS=file.yaml change that
@@ -68,17 +74,25 @@ demo: $(bin)/.complete  ## the whole story on a real control plane, told step by
 cluster: $(bin)/.complete  ## a real control plane with ingress-manager to play with; Ctrl-C ends it
 	@exec $(bin)/python -m devcluster up --engine $(ENGINE)
 
-test: $(bin)/.complete  ## every test, or those of PYTEST=…; what can't be tested here is said at the end
+test: $(bin)/.complete  ## what a change has to pass, three minutes; or, wholly, the tests of PYTEST=…
 	@$(bin)/python -m devcluster build --if-possible
-	@$(if $(PYTEST),$(bin)/python -m pytest $(PYTEST),$(all_tests))
+	@$(if $(PYTEST),$(bin)/python -m pytest --thorough $(PYTEST),$(all_tests))
 
 test-all: $(bin)/.complete  ## every test, and trying more in each; first gets what they need into .build/: nginx, Helm …
 	@$(bin)/python -m tools.debian --if-possible
 	@$(bin)/python -m tools.golang --if-possible
-	@$(MAKE) --no-print-directory test THOROUGH=--thorough
+	@$(MAKE) --no-print-directory test-range
+	@$(MAKE) --no-print-directory test THOROUGH='--thorough --durations 25'
 
-test-fast: $(bin)/.complete  ## only the tests that need no cluster
-	@$(if $(PYTEST),$(bin)/python -m pytest -m 'not e2e' $(PYTEST),$(all_tests) -m 'not e2e')
+test-fast: $(bin)/.complete  ## of `make test`, what needs no cluster
+	@$(all_tests) -m 'not e2e'
+
+test-range: $(bin)/.complete  ## the program with the lowest versions that setup.cfg allows, or RESOLUTION=highest
+	@$(bin)/uv venv --quiet --clear --python $(bin)/python .build/range
+	@VIRTUAL_ENV=.build/range $(bin)/uv pip sync --quiet --require-hashes requirements-dev.txt
+	@VIRTUAL_ENV=.build/range $(bin)/uv pip install --quiet --upgrade --resolution $(RESOLUTION) --no-build-isolation \
+		--editable '.[hook]'
+	@.build/range/bin/python -m pytest --numprocesses 2 -m 'not e2e' tests/core tests/hooks tests/commands tests/not_found
 
 histories: $(bin)/.complete  ## play HISTORIES=400 random histories with faults on a real control plane, from SEED=1
 	@$(bin)/python -m devcluster build
@@ -109,9 +123,11 @@ screenshot: $(bin)/.complete  ## take the pictures in the docs, of the 404 page 
 	@$(bin)/python -m tools.debian
 	@$(bin)/python -m pytest --quiet tests/not_found/test_browser.py tests/commands/test_play_in_a_browser.py -k picture --thorough --screenshot
 
-lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt
-	@$(bin)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
+lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt, and what is installed here, in requirements-dev.txt
+	@$(uv) compile --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
 		--custom-compile-command 'make lock' --output-file requirements.txt --extra hook setup.cfg
+	@$(uv) compile --upgrade --generate-hashes --python-version 3.11 --universal \
+		--custom-compile-command 'make lock' --output-file requirements-dev.txt --extra dev setup.cfg
 
 bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may run meanwhile
 	@exec $(bin)/python -m bench

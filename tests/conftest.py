@@ -1,10 +1,13 @@
-"""How hypothesis runs here, and how it is said what could not be tested."""
+"""How hypothesis runs here, and how it is said what could not be tested, or passed only when it was tried again."""
 
 import os
 from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+MOST_FLAKY = 5
+"""So many tests on a cluster may pass only when they are tried again."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,6 +38,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("thorough") and not config.getoption("--thorough"):
             item.add_marker(pytest.mark.skip(reason="They take long; `make test-all` runs them."))
+        if item.get_closest_marker("e2e") and config.getoption("--thorough"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
         if item.get_closest_marker("e2e") or is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker(pytest.mark.no_cover)
 
@@ -50,10 +55,34 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("NOT TESTED", sep="!", yellow=True, bold=True)
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} tests were left out. {reason}")
+    show_flaky(terminalreporter)
     if terminalreporter.config.getoption("--thorough"):
         # What became of the requests that tests have sent at a steady rate, and what was measured of the image.
         show(terminalreporter, "requests")
         show(terminalreporter, "figures")
+
+
+def flaky(terminalreporter: pytest.TerminalReporter) -> dict[str, pytest.TestReport]:
+    """Return the first failure of each test that failed, and passed when it was tried again."""
+    passed = {report.nodeid for report in terminalreporter.getreports("passed")}
+    return {report.nodeid: report for report in terminalreporter.getreports("rerun") if report.nodeid in passed}
+
+
+def show_flaky(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that passed only when they were tried again, with the first error of each."""
+    if found := flaky(terminalreporter):
+        terminalreporter.section("FLAKY", sep="!", yellow=True, bold=True)
+    for nodeid, report in found.items():
+        error = str(report.longrepr).strip().splitlines()[-1]
+        terminalreporter.write_line(f"FLAKY {nodeid} failed once, and passed when it was tried again: {error}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in which more tests than a few passed only when they were tried again."""
+    terminalreporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminalreporter and len(flaky(terminalreporter)) > MOST_FLAKY:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def show(terminalreporter: pytest.TerminalReporter, kind: str) -> None:

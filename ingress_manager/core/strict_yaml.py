@@ -13,6 +13,12 @@ DEEPEST = 8
 """Levels of nesting. Settings have eight; thousands would exhaust the stack of the code that reads them."""
 
 NO_KEY = "must not use a list or a mapping as a key"
+TOO_DEEP = "is nested too deeply"
+
+TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
+"""What libyaml calls it, since PyYAML 6.0.4. It reads ahead, so it can say so before any level was counted here."""
+
+_PLAIN = {"found unhashable key": NO_KEY, TOO_DEEP_FOR_LIBYAML: TOO_DEEP}
 
 
 class YamlProblem(Problem):
@@ -99,9 +105,7 @@ def _told() -> Iterator[None]:
     except ValueError as error:
         raise YamlProblem("holds a number of more digits than can be read") from error
     except yaml.MarkedYAMLError as error:
-        what = f"is not YAML: {error.problem}"
-        if error.problem == "found unhashable key":  # as Python calls it
-            what = NO_KEY
+        what = _PLAIN.get(str(error.problem), f"is not YAML: {error.problem}")
         raise YamlProblem(what, error.problem_mark) from error
     except yaml.YAMLError as error:
         raise YamlProblem(f"is not YAML: {str(error).splitlines()[0]}") from error
@@ -125,7 +129,7 @@ def _events(text: str, most: int | None) -> Iterator[yaml.Event]:
             else:
                 depth += 1
                 if depth > DEEPEST:
-                    raise YamlProblem("is nested too deeply", event.start_mark)
+                    raise YamlProblem(TOO_DEEP, event.start_mark)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         yield event

@@ -103,9 +103,7 @@ def test_flow_style_yaml_begins_with_a_brace_like_json() -> None:
     assert objects(read("{a: [b], c: 'd'}\n", "f")) == [{"a": ["b"], "c": "d"}]
 
 
-MERGED = "a: &a {b: 1, c: 2}\n" + "".join(
-    f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 10)}]}}\n" for before, name in pairwise("abcdefghi")
-)
+MERGED = f"a: &a {{{', '.join(f'k{n}: 1' for n in range(500))}}}\n" + "".join(f"b{n}: {{<<: *a}}\n" for n in range(300))
 ALIASED = "a: &a [x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefgh")
 )
@@ -125,9 +123,10 @@ ALIASED = "a: &a [x]\n" + "".join(
         ("a list as a key", "a: 1\n? [b]\n: c\n", 2, "is not YAML: found unhashable key"),
         ("a number that is none", "a: 0b_\n", 1, "holds a value that can't be read"),
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
+        ("lists, each on a line of its own", "[\n" * 600, 1, "is nested too deeply"),
         ("dashes that would end the process", "- " * 100_000, 1, "is nested too deeply"),
         ("half of a character", '{"a": 1}\n{"b": "\\ud83d"}', 2, "holds half of a character"),
-        ("mappings that make each other endless", MERGED, 5, "puts too many fields in by merge keys"),
+        ("fields that merge keys repeat without end", MERGED, 1, "puts too many fields in by merge keys"),
         ("lists that make each other endless", ALIASED, 1, "puts too many values in by aliases"),
         ("a mapping in itself", "a: &a {b: *a}\n", 1, "holds a value that holds itself"),
         ("a number that no computer needs", f'{{"a": {"1" * 5000}}}', 1, "holds a value that can't be read"),

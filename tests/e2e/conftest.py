@@ -29,13 +29,15 @@ SHARED = ("serving", "resyncing", "cluster", "empty_cluster")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all that is in this folder, so that `-m 'not e2e'` leaves it out.
+    """Mark all that is in this folder, so that `-m 'not e2e'` leaves it out, and `make test` what isn't for the gate.
 
     When tests run in several processes, those that share a cluster stay in one of them.
     """
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+            if not item.get_closest_marker("gate"):
+                item.add_marker(pytest.mark.thorough)
             fixtures = getattr(item, "fixturenames", ())
             shared = next((name for name in SHARED if name in fixtures), item.path.name)
             item.add_marker(pytest.mark.xdist_group(shared))

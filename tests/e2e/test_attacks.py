@@ -39,9 +39,17 @@ from devcluster.story import Stage
 from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create, new
 from tests.e2e.people import said, tenant_of
 
-pytestmark = pytest.mark.thorough
-
 ATTACKS = sorted(path.parent for path in (REPOSITORY / "tests" / "attacks").glob("*/steps.yaml"))
+OF_EACH_KIND = {
+    "external-name",
+    "host-kept-by-a-pause",
+    "label-pinned-by-a-mistake",
+    "metacontrollers-finalizer",
+    "orphaning-delete",
+    "records-forged-on-the-ingress",
+}
+"""One of each kind: these are in `make test`."""
+
 NAME = "shop"
 ADMISSION = "admissionregistration.k8s.io/v1"
 
@@ -200,7 +208,10 @@ def attack(resyncing: DevCluster, request: pytest.FixtureRequest) -> Iterator[At
         wait_for_policies(resyncing.api)
 
 
-@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.name, marks=[pytest.mark.gate] * (path.name in OF_EACH_KIND)) for path in ATTACKS],
+)
 def test_the_attack_comes_to_nothing(attack: Attack, path: Path) -> None:
     for step in yaml.safe_load((path / "steps.yaml").read_text(encoding="utf-8")):
         attack.play(step)

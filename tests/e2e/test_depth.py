@@ -81,6 +81,7 @@ def deepen(api: Api, resource: Resource, levels: int, subresource: str = "") -> 
     return api.request("PATCH", path_of(resource, NAMESPACE, "shop") + subresource, body=patch)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("resource", SPECS, ids=lambda resource: resource.plural)
 def test_nothing_that_is_listed_can_be_nested_so_deeply_that_a_list_of_it_cannot_be_read(
     tenant: Api, resource: Resource

@@ -62,6 +62,7 @@ def hostnames(route: Object) -> Any:
     return route["spec"]["hostnames"]
 
 
+@pytest.mark.gate
 def test_a_service_is_given_an_httproute_that_is_restored_repaired_changed_and_removed(routes: Routes) -> None:
     routes.create_service("shop", ON)
     made = routes.until_route("shop", "the HTTPRoute", lambda _: True)
@@ -109,6 +110,7 @@ def test_hosts_with_other_paths_have_an_httproute_that_comes_and_goes_without_to
     assert (now["metadata"]["uid"], now["metadata"]["generation"]) == (first["metadata"]["uid"], 1)
 
 
+@pytest.mark.gate
 def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(routes: Routes) -> None:
     stranger = create(routes.api, HTTPROUTES, "blog", routes.namespace, spec={"hostnames": ["blog.example.com"]})
     routes.create_service("blog", ON)

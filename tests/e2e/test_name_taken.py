@@ -13,6 +13,8 @@ from devcluster.story import Stage
 from tests.e2e.audit import until_create_met_an_existing_ingress
 from tests.e2e.objects import CONFIG_MAPS, by_hand, create
 
+pytestmark = pytest.mark.gate
+
 LABEL = {"app.kubernetes.io/managed-by": "ingress-manager"}
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
 OURS = {DECORATOR: "ingress-manager"}

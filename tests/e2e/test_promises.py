@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import pytest
+
 from devcluster.api import INGRESSES, SERVICES
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.audit import READS, done_by_the_engine, write_requests, writes
 from tests.e2e.objects import by_hand
+
+pytestmark = pytest.mark.gate
 
 
 def until_seen(stage: Stage, name: str) -> None:

@@ -86,6 +86,7 @@ def wrongly_judged(cluster: DevCluster, user: str, rights: dict[bool, list[str]]
     return wrong
 
 
+@pytest.mark.gate
 def test_the_api_servers_authorizer_says_what_metacontroller_may_do(cluster: DevCluster) -> None:
     assert wrongly_judged(cluster, cluster.engine_user, ENGINE) == []
 
@@ -106,6 +107,7 @@ def tried(cluster: DevCluster, user: str) -> set[tuple[str, str, str]]:
     return set(asked)
 
 
+@pytest.mark.gate
 def test_the_engine_never_tries_what_it_may_not_do(cluster: DevCluster, stage: Stage) -> None:
     stage.create_service("shop", {"ingress/http": "true"})
     stage.until_ingress("shop", "the Ingress", lambda _: True)

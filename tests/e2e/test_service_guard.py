@@ -16,6 +16,8 @@ from devcluster.control_plane import ControlPlane
 from tests.e2e.objects import create, new
 from tests.e2e.people import said, tenant_of
 
+pytestmark = pytest.mark.gate
+
 NAMESPACE = "guarded"
 METACONTROLLERS = "metacontroller.io/decoratorcontroller-ingress-manager"
 ON = {"ingress/http": "true"}

@@ -1,4 +1,4 @@
-"""What a Service's owner and other people can do beside the story, which test_readme.py has `make demo` play."""
+"""The story, and what a Service's owner and other people can do beside it."""
 
 import time
 from functools import partial
@@ -7,8 +7,15 @@ import pytest
 
 from devcluster.api import INGRESSES, SERVICES, Object
 from devcluster.cluster import DevCluster
-from devcluster.story import Stage, routes
+from devcluster.story import Stage, routes, steps_for
 from tests.e2e.audit import until_create_met_an_existing_ingress
+
+pytestmark = pytest.mark.gate
+
+
+def test_the_story(stage: Stage) -> None:
+    for step in steps_for(stage):
+        step.play(stage)
 
 
 def test_a_service_deleted_and_made_again_at_once_has_an_ingress_of_its_own(stage: Stage) -> None:

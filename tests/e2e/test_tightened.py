@@ -16,7 +16,7 @@ from tests.e2e.objects import create
 from tests.e2e.test_httproute import Routes
 from tests.e2e.traffic import ON
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.gate
 
 TTL, TARGET = "external-dns.alpha.kubernetes.io/ttl", "external-dns.alpha.kubernetes.io/target"
 PROFILES = {"fast": {"annotations": {"example.com/lane": "1"}}, "slow": {"annotations": {"example.com/lane": "2"}}}

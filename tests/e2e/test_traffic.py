@@ -14,6 +14,7 @@ from tests.e2e.objects import GATEWAY_CLASSES, GATEWAYS, INGRESS_CLASSES, by_han
 from tests.e2e.traffic import ON, Place, asking, backend
 
 
+@pytest.mark.gate
 def test_a_service_is_served_once_it_is_annotated(place: Place) -> None:
     host = place.host("annotated")
     with place.service("annotated", {}) as service, Backend(service):
@@ -56,6 +57,7 @@ def backend_port(answer: Answer) -> int | None:
     return backend(answer)[1] if answer.status == 200 else None
 
 
+@pytest.mark.gate
 def test_the_404_page_answers_once_the_service_opts_out(place: Place) -> None:
     host = place.host("opts-out")
     with place.service("opts-out") as service, Backend(service):

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 import yaml
 
 from devcluster.api import SERVICES, Object
@@ -83,6 +84,7 @@ def test_the_ingress_follows_a_ports_number_and_name(stage: Stage) -> None:
     stage.until_ingress("shop", "its new name", lambda found: routes(found)[0][4] == 9091)
 
 
+@pytest.mark.gate
 def test_opting_out_works_whatever_else_is_wrong(stage: Stage) -> None:
     published(stage)
     before = stage.ingress("shop")

@@ -17,15 +17,12 @@ class Writes:
     """Reads on in the audit log, and judges what is new."""
 
     def __init__(self, cluster: DevCluster) -> None:
-        self.to_ingresses: dict[tuple[str, str], list[str]] = {}
-        """What was done to each Ingress, by namespace and name, in this order."""
         self._cluster = cluster
         self._read = 0
 
     def begin(self) -> None:
         """Leave out what was done until now."""
         self.check([])
-        self.to_ingresses.clear()
 
     def check(self, places: Sequence[Place]) -> dict[int, str]:
         """Return what is wrong with the writes since the last time, by the number of the place; -1 is for none.
@@ -52,7 +49,6 @@ class Writes:
                 continue
             if resource == "ingresses":
                 namespace, name = about["namespace"], about["name"]
-                self.to_ingresses.setdefault((namespace, name), []).append(event["verb"])
                 number = numbers.get(namespace)
                 if number is not None and (why := misdeed(event, places[number], places[number].models[name])):
                     wrong[number] = f"the engine has done a {event['verb']} to Ingress {namespace}/{name}: {why}"

@@ -16,9 +16,10 @@ from typing import Any
 import yaml
 
 from ingress_manager.commands.reading.documents import Document, NotReadable, Path, refuse_levels
+from ingress_manager.core.strict_yaml import TOO_DEEP, TOO_DEEP_FOR_LIBYAML
 
-DEEPEST_YAML = 1000
-"""Levels that libyaml is given to read. It would take more, and exhaust the stack of the process with some 50,000."""
+DEEPEST_YAML = 500
+"""Levels that libyaml is given to read. Since PyYAML 6.0.4 it takes 1,000; before, 50,000 exhaust the stack."""
 
 MOST_MERGED = 100_000
 """Fields that merge keys put in, in all of a document; and values that aliases put in."""
@@ -139,7 +140,8 @@ def _load(document: str) -> Any:
     except yaml.MarkedYAMLError as error:
         # At the end of a document, libyaml points behind it.
         line = min(error.problem_mark.line if error.problem_mark else 0, document.rstrip().count("\n"))
-        raise NotReadable(f"is not YAML: {error.problem}", line) from error
+        too_deep = error.problem == TOO_DEEP_FOR_LIBYAML
+        raise NotReadable(TOO_DEEP if too_deep else f"is not YAML: {error.problem}", line) from error
     except yaml.reader.ReaderError as error:
         line = document.count("\n", 0, error.position)
         raise NotReadable("is not YAML: it holds a character that is not allowed", line) from error
@@ -186,6 +188,6 @@ def _refuse_depth(document: str) -> None:
         for event in yaml.parse(document, yaml.CSafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST_YAML:
-                raise NotReadable("is nested too deeply")
+                raise NotReadable(TOO_DEEP)
     except yaml.YAMLError:
         return  # reading it says what is wrong
