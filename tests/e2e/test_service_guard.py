@@ -161,6 +161,7 @@ def test_an_external_name_that_is_one_already_can_be_annotated_and_edited(tenant
     tenant.delete(SERVICES, "outside", NAMESPACE)
 
 
+@pytest.mark.thorough
 def test_a_service_with_as_many_annotations_as_there_can_be_is_changed_or_refused_with_a_sentence(tenant: Api) -> None:
     letters = string.ascii_letters + string.digits
     keys = map("".join, itertools.chain(*(itertools.product(letters, repeat=length) for length in (1, 2, 3))))
