@@ -59,6 +59,8 @@ def test_each_job_may_do_what_it_needs_and_no_more() -> None:
     sign = {"id-token": "write", "attestations": "write"}
     assert granted == {
         ("ci", "test"): {"contents": "read"},
+        ("nightly", "test-all"): {"contents": "read"},
+        ("nightly", "newest"): {"contents": "read"},
         ("release", "test"): {"contents": "read"},
         ("release", "image"): {"contents": "read", "packages": "write"} | sign,
         ("release", "files"): {"contents": "write"} | sign,
