@@ -17,16 +17,23 @@ BUILDER ?=
 BUILD_OPTIONS ?=
 CONTEXT ?=
 INGRESSES ?= keep
+YES ?=
 METACONTROLLER_CRDS ?=
 SOAK ?=
+VERSIONS ?=
+METACONTROLLERS ?=
 bin := .venv/bin
 uv = VIRTUAL_ENV=.venv $(bin)/uv pip --quiet
 # Many tests wait for something. With more processes than these, a machine of two cores would serve visitors too late.
 all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup --cov --cov-report term \
 	$(THOROUGH)
 
+# Else each of the hundreds of programs that tests start would compile all of ingress-manager anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster test test-all test-fast test-range histories lint format docs pages cases screenshot lock \
+.PHONY: help run not-found demo cluster node test test-all test-fast test-range test-node test-versions histories lint format \
+	docs pages cases screenshot lock \
 	bench soak \
 	image image-test install uninstall version dist clean
 
@@ -58,21 +65,24 @@ image: $(bin)/.complete  ## the image IMAGE=…, by docker, podman or buildah; P
 		--options '$(BUILD_OPTIONS)' -- '$(IMAGE)'
 
 image-test: $(bin)/.complete  ## build the image, run it as the manifests say, and print what is in it (CycloneDX); BASE=…
-	@BASE='$(BASE)' BUILD_OPTIONS='$(BUILD_OPTIONS)' \
+	@base='$(BASE)'; base="$${base:-$$($(bin)/python -m tools.base)}" && BASE="$$base" BUILD_OPTIONS='$(BUILD_OPTIONS)' \
 		$(bin)/python -m pytest --thorough tests/tools/test_image.py tests/e2e/test_image.py >&2
 	@exec $(bin)/python -m tools.image sbom localhost/ingress-manager:tested
 
 install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…; each command is shown
-	@exec $(bin)/python -m tools.install install --context '$(CONTEXT)' --crds '$(METACONTROLLER_CRDS)' -- '$(IMAGE)'
+	@exec $(bin)/python -m tools.install install --context '$(CONTEXT)' --crds '$(METACONTROLLER_CRDS)' $(if $(YES),--yes) -- '$(IMAGE)'
 
-uninstall: $(bin)/.complete  ## remove it from the cluster of CONTEXT=…; every Ingress stays, or with INGRESSES=remove none
-	@exec $(bin)/python -m tools.install uninstall --context '$(CONTEXT)' --ingresses '$(INGRESSES)'
+uninstall: $(bin)/.complete  ## remove it from the cluster of CONTEXT=…; it asks, or not with YES=1; every Ingress stays, or with INGRESSES=remove none
+	@exec $(bin)/python -m tools.install uninstall --context '$(CONTEXT)' --ingresses '$(INGRESSES)' $(if $(YES),--yes)
 
 demo: $(bin)/.complete  ## the whole story on a real control plane, told step by step; ENGINE=standin|metacontroller
 	@exec $(bin)/python -m devcluster demo --engine $(ENGINE)
 
 cluster: $(bin)/.complete  ## a real control plane with ingress-manager to play with; Ctrl-C ends it
 	@exec $(bin)/python -m devcluster up --engine $(ENGINE)
+
+node: $(bin)/.complete  ## a whole Kubernetes node to play with, on which Pods run; as root on Linux; Ctrl-C ends it
+	@exec $(bin)/python -m tools.node
 
 test: $(bin)/.complete  ## what a change has to pass, three minutes; or, wholly, the tests of PYTEST=…
 	@$(bin)/python -m devcluster build --if-possible
@@ -93,6 +103,14 @@ test-range: $(bin)/.complete  ## the program with the lowest versions that setup
 	@VIRTUAL_ENV=.build/range $(bin)/uv pip install --quiet --upgrade --resolution $(RESOLUTION) --no-build-isolation \
 		--editable '.[hook]'
 	@.build/range/bin/python -m pytest --numprocesses 2 -m 'not e2e' tests/core tests/hooks tests/commands tests/not_found
+
+test-node: $(bin)/.complete  ## every test on a whole node, on which Pods run, or those of PYTEST=…; as root on Linux
+	@$(bin)/python -m devcluster build
+	@$(bin)/python -m pytest $(or $(PYTEST),tests/node)
+
+test-versions: $(bin)/.complete  ## try other versions of Kubernetes and more, or VERSIONS='kubernetes-1.30.14 …'; some ten minutes each, once
+	@$(bin)/python -m devcluster build
+	@exec $(bin)/python -m tests.versions --metacontrollers '$(METACONTROLLERS)' $(VERSIONS)
 
 histories: $(bin)/.complete  ## play HISTORIES=400 random histories with faults on a real control plane, from SEED=1
 	@$(bin)/python -m devcluster build
@@ -118,6 +136,7 @@ pages: $(bin)/.complete  ## the same for the pages whose commands need a cluster
 
 cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, the 404 page, and the examples of `play`; show what changes
 	@$(bin)/python -m tools.cases
+	@$(bin)/python -m tests.moving.plans
 
 screenshot: $(bin)/.complete  ## take the pictures in the docs, of the 404 page and of `play`, in Chromium
 	@$(bin)/python -m tools.debian

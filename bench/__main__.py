@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 
+from bench.admission import admission_section
 from bench.cluster import cluster_sections
 from bench.commands import commands_section
 from bench.core import core_section
@@ -16,7 +17,7 @@ from devcluster.build import Progress
 from devcluster.console import Command, end_on_signals, engine_option
 from devcluster.worst import worst_requests
 
-PARTS = ("core", "commands", "hook", "gateway", "cluster", "throughput")
+PARTS = ("core", "commands", "hook", "gateway", "cluster", "admission", "throughput")
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
@@ -31,9 +32,9 @@ PARTS = ("core", "commands", "hook", "gateway", "cluster", "throughput")
 @engine_option
 @click.option("--short", is_flag=True, help="Leave out the changes during resyncs, which take five minutes.")
 def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
-    """Measure what users experience: the PARTS core, commands, hook, gateway, cluster and throughput.
+    """Measure what users experience: the PARTS core, commands, hook, gateway, cluster, admission and throughput.
 
-    Nothing else may run on the machine meanwhile. All parts take about nine minutes. A figure that doesn't reach its
+    Nothing else may run on the machine meanwhile. All parts take about ten minutes. A figure that doesn't reach its
     aim is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is
     missing; else 1. The throughput needs wrk and nginx: Debian's are unpacked into .build/, unless they are installed.
 
@@ -52,6 +53,7 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
             "hook": lambda: [hook_section(report)],
             "gateway": lambda: [gateway_section(engine, report)],
             "cluster": lambda: cluster_sections(engine, services, resyncs=not short, progress=report),
+            "admission": lambda: [admission_section(engine, report)],
             "throughput": lambda: [throughput_section(engine, report)],
         }
         for part in PARTS:

@@ -74,7 +74,8 @@ class Seen:
         """Take up an Event."""
         about = event["involvedObject"]
         if event["type"] == "Warning":
-            self.warnings[about.get("namespace", ""), about["name"]] = event["message"]
+            # The API server's Events about its ServiceCIDR name nothing.
+            self.warnings[about.get("namespace", ""), about.get("name", "")] = event["message"]
         self.mistakes.update(MISTAKE.findall(event.get("message") or ""))
 
 

@@ -19,7 +19,7 @@ from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.render.rendering import render
 from ingress_manager.core.policy import Policy
 
-COMMANDS = ("render", "audit")
+COMMANDS = ("render", "audit", "status")
 
 SECONDS = 2.0
 """What a command may take beyond reading the same JSON with json.load."""
@@ -107,7 +107,8 @@ def best(name: str, file: Path) -> Run:
 
 def run(name: str, file: Path) -> Run:
     """Return what one run of a command took. Raises CalledProcessError when it fails."""
-    command = [str(Path(sys.executable).with_name("ingress-manager")), name, "-f", str(file)]
+    settings = f"--{'current-' if name == 'audit' else ''}settings={os.devnull}"
+    command = [str(Path(sys.executable).with_name("ingress-manager")), name, "-f", str(file), settings]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -12,9 +12,18 @@ from devcluster import gateway_api
 from devcluster.cluster import DevCluster
 from devcluster.console import Commands, end_on_signals, engine_option, progress
 from devcluster.demo import tell
+from devcluster.deployments import look
 from devcluster.errors import MissingProgram
 from devcluster.gateway import Gateway, lacking
 from devcluster.programs import STEADYLOAD, find_metacontroller, find_own, find_programs, find_traefik
+
+HOST = "web.apps.localhost"
+"""The host of the example: the gateway's certificate is for it, and a browser finds it without a DNS."""
+
+
+MISTAKE = """\
+  kubectl annotate service web ingress/tls=5  # a warning says at once what is wrong
+"""
 
 
 def console() -> Console:
@@ -61,13 +70,18 @@ def up(engine: str, resync: int | None, keep: bool) -> None:
         with progress() as report:
             gateways = 0 if lacking() else 1
             cluster = exits.enter_context(
-                DevCluster(engine, resync=resync, gateway=gateways, keep=keep, progress=report)
+                DevCluster(engine, resync=resync, gateway=gateways, admission=not lacking(), keep=keep, progress=report)
             )
+            if cluster.gateway:
+                cluster.gateway.certify()
+            workloads = cluster.workloads()
+            look(cluster.api, workloads)
         click.echo(welcome(cluster, time.monotonic() - started))
         with contextlib.suppress(KeyboardInterrupt):
             while True:
                 time.sleep(0.5)
-                cluster.processes.check_alive()
+                cluster.control_plane.check_alive()
+                look(cluster.api, workloads)
         click.echo("\nStopping.", err=True)
     click.echo(f"The folder is {cluster.folder}." if keep else "Its folder is removed.", err=True)
 
@@ -75,39 +89,51 @@ def up(engine: str, resync: int | None, keep: bool) -> None:
 def welcome(cluster: DevCluster, seconds: float) -> str:
     """Return what a person needs to know to use the cluster."""
     programs = cluster.control_plane.programs
-    exports = [f"export KUBECONFIG={cluster.kubeconfig}"]
+    exported = {"KUBECONFIG": str(cluster.kubeconfig)}
     if shutil.which("kubectl") != str(programs.kubectl.path):
-        exports.append(
-            f'export PATH="{programs.kubectl.path.parent}:$PATH"   # for its kubectl {programs.kubectl.version}'
-        )
+        exported["PATH"] = f'"{programs.kubectl.path.parent}:$PATH"'
     if cluster.gateway:
-        exports.append(f"export GATEWAY={cluster.gateway.url}")
-    commands = "\n  ".join(exports)
+        exported["GATEWAY"] = cluster.gateway.url
     return f"""
 Up after {seconds:.1f} s: Kubernetes {programs.kube_apiserver.version}, driven by {cluster.engine_name}.
 Logs and data are in {cluster.folder}.
 
 In another terminal:
-  {commands}
+  export {" ".join(f"{name}={value}" for name, value in exported.items())}
 
 For example:
   kubectl create service clusterip web --tcp=8083
-  kubectl annotate service web ingress/http=true
+  kubectl annotate service web ingress/http=true ingress/host={HOST}
   kubectl get ingress web --output=yaml
-{requests(cluster.gateway)}  kubectl describe service web               # Events say why something is refused
-  kubectl delete service web                 # and its Ingress goes with it
+{requests(cluster.gateway) if cluster.gateway else ""}\
+{MISTAKE if cluster.admission else ""}\
+  kubectl describe service web                # Events say why something is refused
+  kubectl delete service web                  # and its Ingress goes with it
 
+Other settings, which each Service follows some minutes later:
+  kubectl edit configmap --namespace ingress-manager
+  kubectl rollout restart deployment --namespace ingress-manager
+  kubectl rollout status deployment --namespace ingress-manager
+{browser(cluster.gateway) if cluster.gateway else ""}
 Ctrl-C ends it."""
 
 
-def requests(gateway: Gateway | None) -> str:
+def requests(gateway: Gateway) -> str:
     """Return the commands that send a request to the Service of the example. There are no Pods: one is a server."""
-    if gateway is None:
-        return ""
     return f"""\
   python3 -m http.server 8083 --bind "$(kubectl get service web --output=jsonpath={{.spec.clusterIP}})" &
-  curl --header 'Host: example.com' {gateway.url}/
+  curl http://{HOST}:{gateway.http_port}/
+  curl --cacert {gateway.authority} https://{HOST}:{gateway.https_port}/
   curl {gateway.url}/            # nothing serves this host: the 404 page
+"""
+
+
+def browser(gateway: Gateway) -> str:
+    """Return what a browser needs to know."""
+    return f"""
+In a browser, the same by http, and by https once it trusts the authority {gateway.authority}:
+  http://{HOST}:{gateway.http_port}/
+  https://{HOST}:{gateway.https_port}/
 """
 
 

@@ -1,5 +1,6 @@
 """A small client for an API server: objects are plain dicts, errors are ApiError."""
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -41,6 +42,12 @@ LEASES = Resource("coordination.k8s.io/v1", "leases", "Lease")
 INGRESSES = Resource("networking.k8s.io/v1", "ingresses", "Ingress")
 HTTPROUTES = Resource("gateway.networking.k8s.io/v1", "httproutes", "HTTPRoute")
 CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
+WEBHOOKS = Resource(
+    "admissionregistration.k8s.io/v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    namespaced=False,
+)
 
 
 class ApiError(DevClusterError):
@@ -157,6 +164,13 @@ class Api:
         with _reaching(), self._send(method, path, params or {}, body=body) as response:
             return msgspec.json.decode(response.content, type=Object)
 
+    def warnings(
+        self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: Object | None = None
+    ) -> tuple[str, ...]:
+        """Send a request and return what the answer warns of: what kubectl would print."""
+        with _reaching(), self._send(method, path, params or {}, body=body) as response:
+            return warnings_of(response.headers.get("Warning", ""))
+
     def ready(self) -> bool:
         """Return whether the API server answers that it is ready."""
         try:
@@ -185,6 +199,18 @@ class Api:
     def close(self) -> None:
         """Close the connections."""
         self._session.close()
+
+
+def warnings_of(header: str) -> tuple[str, ...]:
+    """Return the texts of the header Warning, each of which is a quoted string (RFC 7234, section 5.5)."""
+    texts = re.findall(r'299 \S+ "((?:[^"\\]|\\.)*)"', header.encode("latin-1").decode())
+    return tuple(re.sub(r"\\(.)", r"\1", text) for text in texts)
+
+
+def is_true(found: Object | None, condition: str) -> bool:
+    """Return whether an object is there and has this condition."""
+    conditions = (found or {}).get("status", {}).get("conditions") or ()  # null at first
+    return any(each["type"] == condition and each["status"] == "True" for each in conditions)
 
 
 def path_of(resource: Resource, namespace: str | None = None, name: str | None = None) -> str:

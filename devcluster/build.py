@@ -29,28 +29,62 @@ PACKAGES = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "kubelet": "k8s.io/kubernetes/cmd/kubelet",
+    "kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy",
+    "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
+    "containerd": "github.com/containerd/containerd/v2/cmd/containerd",
+    "containerd-shim-runc-v2": "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
+    "ctr": "github.com/containerd/containerd/v2/cmd/ctr",
+    "coredns": "github.com/coredns/coredns",
     "loadgen": "./cmd/loadgen",
     "steadyload": "./cmd/steadyload",
+    "pause": "./cmd/pause",
     "actionlint": "github.com/rhysd/actionlint/cmd/actionlint",
     "helm": "helm.sh/helm/v4/cmd/helm",
+    "helm3": "helm.sh/helm/v3/cmd/helm",
     "prometheus": "github.com/prometheus/prometheus/cmd/prometheus",
     "promtool": "github.com/prometheus/prometheus/cmd/promtool",
+    "externaldns": "./externaldns",
+    "certificates": "./certificates",
+    "health": "./health",
 }
-"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and two of our own."""
+"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and those of our own."""
 
-TAGS = {"prometheus": "remove_all_sd", "promtool": "remove_all_sd"}
-"""Build tags. The tests list what is scraped: to find it out, Prometheus would need a thousand packages more."""
+NO_DISKS = "no_btrfs no_devmapper no_zfs"
+
+TAGS = {
+    # The tests list what is scraped: to find it out, Prometheus would need a thousand packages more.
+    "prometheus": "remove_all_sd",
+    "promtool": "remove_all_sd",
+    # What btrfs and the device mapper need is written in C.
+    "containerd": NO_DISKS,
+    "containerd-shim-runc-v2": NO_DISKS,
+    "ctr": NO_DISKS,
+}
+"""Build tags."""
 
 GOLANG = REPOSITORY / "tools" / "golang"
+NODE = REPOSITORY / "devcluster" / "node"
 
 TOOLS = {
+    "kubelet": NODE / "kubernetes",
+    "kube-proxy": NODE / "kubernetes",
+    "kube-scheduler": NODE / "kubernetes",
+    "containerd": NODE / "containerd",
+    "containerd-shim-runc-v2": NODE / "containerd",
+    "ctr": NODE / "containerd",
+    "coredns": NODE / "coredns",
     "actionlint": GOLANG / "actionlint",
     "helm": GOLANG / "helm",
+    "helm3": GOLANG / "helm3",
     "prometheus": GOLANG / "prometheus",
     "promtool": GOLANG / "prometheus",
+    "externaldns": GOLANG / "neighbours",
+    "certificates": GOLANG / "neighbours",
+    "health": GOLANG / "neighbours",
 }
-"""The programs that only tests use, and the folder with the go.mod of each. They need other versions of modules that
-the control plane needs, too."""
+"""The programs that aren't the control plane's, and the folder with the go.mod of each. They need other versions of
+modules that the control plane needs, too; and who wants no node has less to download."""
 
 Progress = Callable[[str], None]
 """A function that shows a waiting person a line about what is being done."""
@@ -113,32 +147,51 @@ def build(names: Sequence[str], progress: Progress) -> None:
 
 
 def build_one(go: str, name: str, progress: Progress) -> None:
-    """Build one program in a temporary folder and move it to its own; raises BuildFailed."""
+    """Build one program into its folder; raises BuildFailed."""
+    # -mod: what is built is what go.mod says.
+    options = ("-mod=readonly", "-tags", TAGS.get(name, ""))
+    compile_package(go, PACKAGES[name], module_of(name), folder(name) / name, progress, *options)
+
+
+def compile_package(go: str, package: str, module: Path, target: Path, progress: Progress, *options: str) -> None:
+    """Build a package, by the go.mod in `module`, in a temporary folder, and move it to `target`; raises BuildFailed.
+
+    Who calls it holds the lock.
+    """
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
-        result = Path(temporary) / name
-        # -v: names each package as it is compiled. -mod and GOWORK: what is built is what go.mod says.
-        flags = linker_flags() if module_of(name) == MODULE else "-s -w"
-        command = [go, "build", "-v", "-mod=readonly", "-trimpath", "-ldflags", flags, "-tags", TAGS.get(name, "")]
-        environment = os.environ | {"CGO_ENABLED": "0", "GOWORK": "off"}
+        result = Path(temporary) / target.name
+        # -v: names each package as it is compiled.
+        command = [
+            go,
+            "build",
+            "-v",
+            "-trimpath",
+            "-ldflags",
+            linker_flags(module),
+            *options,
+            "-o",
+            str(result),
+            package,
+        ]
         process = subprocess.Popen(
-            [*command, "-o", str(result), PACKAGES[name]],
-            cwd=module_of(name),
-            env=environment,
+            command,
+            cwd=module,
+            env=os.environ | {"CGO_ENABLED": "0", "GOWORK": "off"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
         try:
-            output = follow(process, name, progress)
+            output = follow(process, target.name, progress)
         finally:
             if process.poll() is None:  # Interrupted: end Go's compilers, too.
                 os.killpg(process.pid, signal.SIGTERM)
             process.wait()
         if process.returncode:
-            raise BuildFailed(f"go could not build {name}:\n" + "\n".join(f"  {line}" for line in output[-15:]))
-        folder(name).mkdir(exist_ok=True)
-        result.rename(folder(name) / name)
+            raise BuildFailed(f"go could not build {target.name}:\n" + "\n".join(f"  {line}" for line in output[-15:]))
+        target.parent.mkdir(exist_ok=True)
+        result.rename(target)
 
 
 def download(go_module: str, module: Path, purpose: str) -> Path:
@@ -146,23 +199,37 @@ def download(go_module: str, module: Path, purpose: str) -> Path:
 
     Raises MissingProgram, which says the purpose, when Go is missing or too old, and BuildFailed.
     """
+    return Path(downloaded(go_module, purpose, module)["Dir"])
+
+
+def downloaded(what: str, purpose: str, module: Path | None = None) -> dict[str, str]:
+    """Return what Go says of a module that it has downloaded: its folder is `Dir`, its go.mod `GoMod`.
+
+    `what` is its name, where the go.mod in `module` says the version; without one, NAME@VERSION.
+
+    Raises MissingProgram, which says the purpose, when Go is missing or too old, and BuildFailed.
+    """
     answer = subprocess.run(
-        [find_go(purpose, module=module), "mod", "download", "-json", go_module],
-        cwd=module,
+        [find_go(purpose, module=module), "mod", "download", "-json", what],
+        cwd=module or "/",
         env=os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"},
         capture_output=True,
         text=True,
         check=False,
     )
     if answer.returncode:
-        version = pinned_version(go_module, module)
-        raise BuildFailed(f"go could not download {go_module} {version}:\n{answer.stdout}{answer.stderr}")
-    return Path(json.loads(answer.stdout)["Dir"])
+        called = f"{what} {pinned_version(what, module)}" if module else what.replace("@", " ")
+        raise BuildFailed(f"go could not download {called}:\n{answer.stdout}{answer.stderr}")
+    said: dict[str, str] = json.loads(answer.stdout)
+    return said
 
 
-def linker_flags() -> str:
-    """Return the linker flags that leave out debug information and set the version, which kubectl asks for."""
-    version = pinned_version("k8s.io/kubernetes")
+def linker_flags(module: Path) -> str:
+    """Return the linker flags that leave out debug information, and set Kubernetes' version, which kubectl asks for."""
+    try:
+        version = pinned_version("k8s.io/kubernetes", module)
+    except ValueError:
+        return "-s -w"
     major, minor = version.removeprefix("v").split(".")[:2]
     stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())

@@ -14,33 +14,48 @@ It starts in this order. Each step needs those before it. What takes long begins
 | controllers begin           | the CRDs: the garbage collector looks for later ones only every 30 seconds             |
 | the manifests are applied   | the CRDs                                                                               |
 | the gateway begins          | the manifests: its ServiceAccount's token, and the address of the 404 page's Service   |
+| the admission hook begins   | the manifests: the address of its Service                                              |
 | the hook is ready           | before the engine, whose first requests would fail                                     |
 | the engine begins           | the manifests: its ServiceAccount's token, and the DecoratorController                 |
-| all of it is ready          | the engine has taken up the DecoratorController, the policies deny, the gateway serves |
+| all of it is ready          | the engine has taken up the DecoratorController, the policies deny, the others answer  |
 """
 
 import contextlib
+import dataclasses
 import functools
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import requests
 import yaml
 
 from devcluster import engines, gateway_api, overlay
-from devcluster.api import CRDS, EVENTS, LEASES, Api, Object, wait_for
+from devcluster import gateway as gateways
+from devcluster.admission import Admission
+from devcluster.api import CRDS, EVENTS, LEASES, Api, Object, is_true, wait_for
 from devcluster.build import REPOSITORY, Progress
 from devcluster.control_plane import ControlPlane
+from devcluster.deployments import Workload
+from devcluster.errors import DevClusterError
 from devcluster.gateway import Gateway, answers
 from devcluster.policies import wait_for_policies
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, find_traefik
+from devcluster.starting import Starting
 from hooks.settings_file import load
+from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import in_namespace
+from ingress_manager.core.settings import parse
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")
+
+METACONTROLLER = "metacontroller"
+"""The name of Metacontroller's namespace and Deployment."""
 
 
 def hook_command(port: int, _settings: Path | None = None) -> list[str]:
@@ -58,7 +73,7 @@ def silent(_line: str) -> None:
     """Report nothing."""
 
 
-class DevCluster:
+class DevCluster(Starting):
     """A control plane, the manifests of this repository applied to it, the hook under gunicorn, and an engine.
 
     Use it as a context manager; inside, the engine has taken up the DecoratorController, and the API server enforces
@@ -66,7 +81,8 @@ class DevCluster:
     resyncPeriodSeconds; `keep` leaves the folder with the logs.
 
     `gateway` is how many instances of Traefik serve its Ingresses; with any, the class of the settings is the gateway's
-    unless `settings` are given. `httproute` adds what serves HTTPRoutes.
+    unless `settings` are given. `httproute` adds what serves HTTPRoutes; `admission`, what answers at
+    `kubectl apply`.
 
     `hook` returns another command that serves the hook on a port of loopback with a settings file, such as one that
     runs its image.
@@ -88,6 +104,8 @@ class DevCluster:
     hook_url: str
     gateway: Gateway | None = None
     """None when none was asked for."""
+    admission: Admission | None = None
+    """None when it wasn't asked for."""
     ingress_class: str | None
     """The class of an Ingress whose Service names none."""
 
@@ -99,6 +117,7 @@ class DevCluster:
         resync: int | None = None,
         gateway: int = 0,
         httproute: bool = False,
+        admission: bool = False,
         hook: Callable[[int, Path], Sequence[str]] | None = None,
         keep: bool = False,
         progress: Progress = silent,
@@ -112,19 +131,10 @@ class DevCluster:
         self._resync = resync
         self._gateways = gateway
         self._httproute = httproute
+        self._admission = admission
         self._hook_command = hook
         self._keep = keep
         self._progress = progress
-        self._exits = contextlib.ExitStack()
-
-    def __enter__(self) -> "DevCluster":
-        with contextlib.ExitStack() as exits:
-            self._start(exits)
-            self._exits = exits.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._exits.close()
 
     def _start(self, exits: contextlib.ExitStack) -> None:
         """Start all parts, in the order that this module opens with."""
@@ -140,10 +150,13 @@ class DevCluster:
         if traefik:
             self.gateway = exits.enter_context(contextlib.closing(Gateway(self._gateways, traefik, self.processes)))
 
+        if self._admission:
+            self.admission = exits.enter_context(contextlib.closing(Admission(self.processes)))
+
         self._progress("starting etcd and the API server")
         plane.start()
         manifests = self._render()
-        engine = engines.find_engine(self._choice, manifests.find("Deployment", "metacontroller"))
+        engine = engines.find_engine(self._choice, manifests.find("Deployment", METACONTROLLER))
         settings = manifests.settings() if self._settings is None else yaml.safe_dump(self._settings)
         self.settings_file.write_text(settings)
         self.ingress_class = in_namespace(load(self.settings_file).policy, "default").ingress_class
@@ -157,15 +170,21 @@ class DevCluster:
         if self.gateway:
             self._progress("starting the gateway")
             self.gateway.start(plane, manifests)
+        if self.admission:
+            self.admission.start(self.api, manifests, self._settings)
         self.hook.wait_ready(self.hook_ready)
 
         self._progress(f"starting {engine.name('')}")
-        self.engine = self._engine(engine)
+        self._engine = engine
+        self.engine = self._engine_process()
+        self.take_engine(manifests)
         self.engine.start()
         self.engine.wait_ready(self._controller_started)
         wait_for_policies(self.api)
         if self.gateway:
             self.gateway.wait_ready()
+        if self.admission:
+            self.admission.wait_ready(self.api)
         self.engine_name = engine.name(self.engine.log_path.read_text())
         self.engine_user = engine.user
 
@@ -184,7 +203,8 @@ class DevCluster:
     def _render(self) -> overlay.Rendered:
         gateway = self.gateway
         serving = overlay.Serving(gateway.http_port, gateway.page_port, self._httproute) if gateway else None
-        return overlay.render(self.folder / "overlay", self.hook_url, self._resync, serving)
+        webhook = self.admission.webhook() if self.admission else None
+        return overlay.render(self.folder / "overlay", self.hook_url, self._resync, serving, webhook)
 
     @property
     def parts(self) -> dict[str, Process]:
@@ -202,19 +222,70 @@ class DevCluster:
         """Return whether the hook answers that it is ready."""
         return answers(int(self.hook_url.rpartition(":")[2]), "/readyz")
 
-    def _engine(self, engine: engines.Engine) -> Process:
-        kubeconfig = self.folder / "engine.kubeconfig"
-        token = self.api.service_account_token(engine.namespace, engine.service_account)
-        self.control_plane.write_kubeconfig(kubeconfig, engine.service_account, token)
-        process = self.processes.add("engine", engine.command(kubeconfig), cwd=REPOSITORY)
+    def _engine_process(self) -> Process:
+        # The manifests name the hook by its Service, which no DNS knows here: it is reached by a proxy, and is its own.
+        # What is on loopback is asked for directly.
+        proxy = {"HTTP_PROXY": self.hook_url, "NO_PROXY": "127.0.0.1"}
+        process = self.processes.add("engine", [], env=proxy, cwd=REPOSITORY)
 
         def give_up_lead() -> None:
             # Metacontroller keeps its lease when it ends, and its successor would wait for 15 s.
-            for lease in self.api.list(LEASES, engine.namespace):
-                self.api.delete(LEASES, lease["metadata"]["name"], engine.namespace)
+            for lease in self.api.list(LEASES, self._engine.namespace):
+                self.api.delete(LEASES, lease["metadata"]["name"], self._engine.namespace)
 
         process.before_start = give_up_lead
         return process
+
+    def take_engine(self, manifests: overlay.Rendered) -> None:
+        """Let the engine start, from now on, as its Deployment says, and log in. Raises DevClusterError."""
+        engine = dataclasses.replace(self._engine, deployment=manifests.find("Deployment", METACONTROLLER))
+        kubeconfig = self.folder / "engine.kubeconfig"
+        token = self.api.service_account_token(engine.namespace, engine.service_account)
+        self.control_plane.write_kubeconfig(kubeconfig, engine.service_account, token)
+        self.engine.command = engine.command(kubeconfig)
+
+    def take_settings(self, manifests: overlay.Rendered) -> None:
+        """Let the hook start, from now on, with the settings that its Deployment mounts; raises DevClusterError."""
+        settings = manifests.settings()
+        try:
+            parse(settings)
+        except SettingsError as error:
+            raise DevClusterError(str(error)) from error
+        self.settings_file.write_text(settings)
+
+    def reload_hook(self) -> None:
+        """Let the hook go by its settings file while it answers: gunicorn starts a worker before the old one ends."""
+        os.kill(self.hook.pid, signal.SIGHUP)
+
+    def settings_served(self) -> bool:
+        """Return whether the hook goes by the settings file as it is now: its metrics tell the hash."""
+        try:
+            told = requests.get(f"{self.hook_url}/metrics", timeout=5).text
+        except requests.RequestException:
+            return False
+        return load(self.settings_file).sha256 in told
+
+    def workloads(self) -> list[Workload]:
+        """Return what runs for each Deployment of the manifests."""
+        hook, engine = overlay.CONTROLLER, METACONTROLLER
+        found = [
+            Workload(hook, hook, [self.hook], self.take_settings, self.settings_served, self.reload_hook),
+            Workload(engine, engine, [self.engine], self.take_engine, lambda: self.engine.running),
+        ]
+        if served := self.gateway:
+            take_page, take = (functools.partial(take, self.control_plane) for take in (served.take_page, served.take))
+            found += [
+                Workload(gateways.NAME, gateways.PAGE, [served.page], take_page, served.page_ready),
+                Workload(gateways.NAME, gateways.NAME, served.traefiks, take, served.ready, end=Process.kill),
+            ]
+        if asked := self.admission:
+            take_admission = functools.partial(asked.take, self.api)
+            process, name = [asked.process], overlay.ADMISSION
+            found.append(Workload(hook, name, process, take_admission, asked.settings_served, asked.reload))
+        for workload in found:
+            deployment = workload.deployment(self.api)
+            workload.template = deployment and deployment["spec"]["template"]
+        return found
 
     def _controller_started(self) -> bool:
         # Both engines record an Event. If an object has no namespace, its Events are in the namespace default.
@@ -250,9 +321,7 @@ def install_crds(api: Api, crds: list[Object]) -> None:
 
 def is_established(api: Api, name: str) -> bool:
     """Return whether the API server serves a CustomResourceDefinition."""
-    crd = api.get(CRDS, name) or {}
-    conditions = crd.get("status", {}).get("conditions") or []  # null at first
-    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
+    return is_true(api.get(CRDS, name), "Established")
 
 
 def tells_of_the_start(event: dict[str, Any]) -> bool:

@@ -1,11 +1,14 @@
-"""The control plane: etcd, kube-apiserver, and those controllers of kube-controller-manager that delete objects.
+"""The control plane: etcd, kube-apiserver, and kube-controller-manager.
 
-There is no scheduler, no kubelet and no controller for Deployments: a Deployment or a Pod is stored, but nothing runs.
+By itself it is for a cluster without nodes (`ALONE`). A few controllers delete objects, and fill in the ClusterRoles
+`view`, `edit` and `admin`. There is no scheduler, no kubelet and no controller for Deployments: a Deployment or a Pod
+is stored, but nothing runs. deployments.py does what is needed here. A node (node/) says otherwise.
 """
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,43 @@ from devcluster.programs import Programs
 
 AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 
+CONTROLLERS = ("clusterrole-aggregation-controller", "garbage-collector-controller", "namespace-controller")
+"""Those of kube-controller-manager that run where there are no nodes."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """For what a control plane is: where it listens, and how its programs differ."""
+
+    address: str
+    apiserver: tuple[str, ...]
+    """More options of kube-apiserver."""
+
+    controller_manager: tuple[str, ...]
+    """More options of kube-controller-manager."""
+
+    port: int | None = None
+    """None: a free one."""
+
+    inside: Callable[..., list[str]] = lambda *command: list(command)
+    """Returns the command that runs another one where the control plane is to be."""
+
+
+ALONE = Site(
+    "127.0.0.1",
+    (
+        "--permit-port-sharing",  # see ReservedPort
+        "--endpoint-reconciler-type=none",  # it would fail: an Endpoints object must not hold a loopback address
+        "--authorization-mode=RBAC",
+        # The plugin needs a ServiceAccount named default in each namespace, and here no controller makes it.
+        "--disable-admission-plugins=ServiceAccount",
+        # Each ClusterIP is a loopback address: a backend can listen on that of its own Service.
+        "--service-cluster-ip-range=127.10.0.0/16",
+    ),
+    (f"--controllers={','.join(CONTROLLERS)}",),
+)
+"""A cluster without nodes."""
+
 
 class ControlPlane:
     """A control plane whose files and processes are in `processes`, which also end it.
@@ -26,16 +66,19 @@ class ControlPlane:
     `wait_ready` NotReady.
     """
 
-    def __init__(self, programs: Programs, processes: Processes) -> None:
+    def __init__(self, programs: Programs, processes: Processes, site: Site = ALONE) -> None:
         self.programs = programs
         self.processes = processes
         self.folder = processes.folder
-        self.port = ReservedPort()
-        self.url = f"https://127.0.0.1:{self.port.number}"
+        self._site = site
+        self._reserved = None if site.port else ReservedPort()
+        self._port = self._reserved.number if self._reserved else site.port
+        self.url = f"https://{site.address}:{self._port}"
         self.ca_file = self.folder / "certificates" / "apiserver.crt"
         self.kubeconfig = self.folder / "admin.kubeconfig"
         self.audit_log = self.folder / "audit.log"
         self.admin_token, self._manager_token = credentials.new_token(), credentials.new_token()
+        self.node_token = credentials.new_token()
         self.api = Api(self.url, self.admin_token, self.ca_file)
         self.etcd = self._etcd()
         self.apiserver = self._apiserver()
@@ -87,6 +130,11 @@ class ControlPlane:
             raise CommandFailed(f"kubectl {' '.join(arguments)}: {answer.stderr.strip()}")
         return answer.stdout
 
+    def check_alive(self) -> None:
+        """Raise ProcessDied when one of its processes has ended."""
+        for process in (self.etcd, self.apiserver, self.controller_manager):
+            process.check_alive()
+
     def audit_events(self) -> Iterator[dict[str, Any]]:
         """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
         if self.audit_log.exists():
@@ -97,7 +145,8 @@ class ControlPlane:
     def close(self) -> None:
         """Close the connections and give the port back; the processes end with their folder."""
         self.api.close()
-        self.port.close()
+        if self._reserved:
+            self._reserved.close()
 
     def _etcd(self) -> Process:
         # It listens on Unix sockets in our folder, which no other user can open. Their paths are relative, because the
@@ -122,26 +171,20 @@ class ControlPlane:
         credentials.write_private(
             self.folder / "tokens.csv",
             f'{self.admin_token},admin,admin,"system:masters"\n'
-            f'{self._manager_token},system:kube-controller-manager,controller-manager,"system:masters"\n',
+            f'{self._manager_token},system:kube-controller-manager,controller-manager,"system:masters"\n'
+            f'{self.node_token},system:node:node,node,"system:nodes"\n',
         )
         return self._process(
             self.programs.kube_apiserver.path,
             "--etcd-servers=unix://etcd.sock",
-            "--bind-address=127.0.0.1",
-            "--advertise-address=127.0.0.1",
-            "--endpoint-reconciler-type=none",  # it would fail: an Endpoints object must not hold a loopback address
-            f"--secure-port={self.port.number}",
-            "--permit-port-sharing",  # see ReservedPort
+            f"--bind-address={self._site.address}",
+            f"--advertise-address={self._site.address}",
+            f"--secure-port={self._port}",
             "--cert-dir=certificates",  # the API server makes its certificate there, and the CA's
             "--token-auth-file=tokens.csv",
-            "--authorization-mode=RBAC",
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-account-key-file=service-account.key",
             "--service-account-signing-key-file=service-account.key",
-            # The plugin needs a ServiceAccount named default in each namespace, and here no controller makes it.
-            "--disable-admission-plugins=ServiceAccount",
-            # Each ClusterIP is a loopback address: a backend can listen on that of its own Service.
-            "--service-cluster-ip-range=127.10.0.0/16",
             f"--audit-policy-file={AUDIT_POLICY}",
             f"--audit-log-path={self.audit_log}",
             "--audit-log-maxsize=0",  # one file, however large
@@ -149,13 +192,14 @@ class ControlPlane:
             "--enable-priority-and-fairness=false",
             "--max-requests-inflight=0",
             "--max-mutating-requests-inflight=0",
+            *self._site.apiserver,
         )
 
     def _controller_manager(self) -> Process:
         return self._process(
             self.programs.kube_controller_manager.path,
             "--kubeconfig=controller-manager.kubeconfig",
-            "--controllers=garbage-collector-controller,namespace-controller",
+            *self._site.controller_manager,
             "--secure-port=0",  # no port: nothing checks its health
             "--leader-elect=false",
             # With the default limits it deletes 14 to 20 objects a second.
@@ -164,4 +208,4 @@ class ControlPlane:
         )
 
     def _process(self, path: Path, *arguments: str) -> Process:
-        return self.processes.add(path.name, [str(path), *arguments])
+        return self.processes.add(path.name, self._site.inside(str(path), *arguments))

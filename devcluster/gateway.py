@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import trustme
 import yaml
 
-from devcluster.api import SERVICES
+from devcluster import credentials
+from devcluster.api import SERVICES, Api
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import DevClusterError
@@ -35,6 +37,11 @@ USER = f"system:serviceaccount:{NAME}:{NAME}"
 """The user that the API server takes Traefik for."""
 
 LOOPBACK = "127.0.0.1"
+
+CERTIFIED = ("localhost", "*.apps.localhost", LOOPBACK)
+"""What a visitor may ask for by https, once the gateway has a certificate. Browsers take every name below localhost for
+this machine. They, and curl, take no certificate for *.localhost: a wildcard has to leave two labels.
+"""
 
 
 def lacking() -> str | None:
@@ -75,34 +82,60 @@ class Gateway:
         """Where each instance answers /ping and /metrics."""
         self.traefiks: list[Process] = []
         self.page: Process
+        self.authority: Path
+        """The file with the authority that visitors by https are to trust, once there is a certificate by it."""
 
     @property
     def url(self) -> str:
         """Where visitors reach it."""
         return f"http://{LOOPBACK}:{self.http_port}"
 
+    def certify(self) -> None:
+        """Show a certificate for CERTIFIED to visitors by https, from the next moments on.
+
+        Its authority is new, and the authority's key is kept nowhere: it certifies nothing else.
+        """
+        authority = trustme.CA(organization_name="ingress-manager's development cluster")
+        certificate = authority.issue_cert(*CERTIFIED)
+        self.authority = self._processes.folder / "gateway-ca.crt"
+        authority.cert_pem.write_to_path(self.authority)
+        chain, key = (self._processes.folder / f"gateway.{end}" for end in ("crt", "key"))
+        certificate.cert_chain_pems[0].write_to_path(chain)
+        credentials.write_private(key, certificate.private_key_pem.bytes().decode())
+        shown = {"defaultCertificate": {"certFile": str(chain), "keyFile": str(key)}}
+        for process in self.traefiks:
+            # Traefik watches the folder.
+            own = self._processes.folder / process.name / "own"
+            (own / "certificate.yaml").write_text(yaml.safe_dump({"tls": {"stores": {"default": shown}}}))
+
     def _reserved(self) -> int:
         return self._exits.enter_context(contextlib.closing(ReservedPort())).number
 
     def start(self, plane: ControlPlane, rendered: Rendered) -> None:
         """Start the page and Traefik, with what the manifests mount into their containers."""
-        service = plane.api.get(SERVICES, PAGE, NAME)
-        if service is None:
-            raise DevClusterError(f"the manifests hold no Service {NAME}/{PAGE}")
-        self.page = self._page(service["spec"]["clusterIP"], rendered)
+        self.page = self._processes.add(PAGE, [], cwd=REPOSITORY)
+        self.take_page(plane, rendered)
         self.page.start()
-        kubeconfig = plane.folder / "gateway.kubeconfig"
-        plane.write_kubeconfig(kubeconfig, NAME, plane.api.service_account_token(NAME, NAME))
-        page_url = f"http://{service['spec']['clusterIP']}:{self.page_port}"
-        for number, internal_port in enumerate(self.internal_ports, start=1):
+        for number in range(1, len(self.internal_ports) + 1):
             folder = plane.folder / f"traefik-{number}"
-            command = [
-                str(self._program.path),
-                f"--configFile={self._configure(folder, rendered, page_url, internal_port)}",
-            ]
-            process = self._processes.add(folder.name, command, env={"KUBECONFIG": str(kubeconfig)})
-            self.traefiks.append(process)
+            command = [str(self._program.path), f"--configFile={folder / 'traefik.yaml'}"]
+            environment = {"KUBECONFIG": str(plane.folder / "gateway.kubeconfig")}
+            self.traefiks.append(self._processes.add(folder.name, command, env=environment))
+        self.take(plane, rendered)
+        for process in self.traefiks:
             process.start()
+
+    def take_page(self, plane: ControlPlane, rendered: Rendered) -> None:
+        """Let the page start, from now on, as the manifests say. Raises DevClusterError."""
+        self.page.command = self._page(page_address(plane.api), rendered)
+
+    def take(self, plane: ControlPlane, rendered: Rendered) -> None:
+        """Let Traefik start, from now on, as the manifests say, and log in. Raises DevClusterError."""
+        page_url = f"http://{page_address(plane.api)}:{self.page_port}"
+        for process, internal_port in zip(self.traefiks, self.internal_ports, strict=True):
+            self._configure(plane.folder / process.name, rendered, page_url, internal_port)
+        token = plane.api.service_account_token(NAME, NAME)
+        plane.write_kubeconfig(plane.folder / "gateway.kubeconfig", NAME, token)
 
     def beside(self, address: str, change: Callable[[dict[str, Any]], None] = lambda _static: None) -> Process:
         """Return one more Traefik, to be started, with an address of loopback for itself and the same ports.
@@ -120,19 +153,18 @@ class Gateway:
         self._exits.callback(process.kill)
         return process
 
-    def _page(self, address: str, rendered: Rendered) -> Process:
+    def _page(self, address: str, rendered: Rendered) -> list[str]:
         # The committed command, but for the addresses that it listens on.
         program, *arguments, application = rendered.container(PAGE)["command"]
         application = application.replace("()", f"({self._probes_port})")
         binds = [f"{address}:{self.page_port}", f"{LOOPBACK}:{self._probes_port}"]
         options = [word for bind in binds for word in ("--bind", bind)]
-        command = [sys.executable, "-m", program, *arguments, *options, "--reuse-port", application]
-        return self._processes.add(PAGE, command, cwd=REPOSITORY)
+        return [sys.executable, "-m", program, *arguments, *options, "--reuse-port", application]
 
-    def _configure(self, folder: Path, rendered: Rendered, page_url: str, internal_port: int) -> Path:
-        """Write the files of one instance into a new folder, and return the static one's path."""
+    def _configure(self, folder: Path, rendered: Rendered, page_url: str, internal_port: int) -> None:
+        """Write the files of one instance into a folder."""
         own = folder / "own"
-        own.mkdir(parents=True)
+        own.mkdir(parents=True, exist_ok=True)
         [static] = [
             word.partition("=")[2] for word in rendered.container(NAME)["args"] if word.startswith("--configFile=")
         ]
@@ -151,13 +183,19 @@ class Gateway:
             for balancer in content["http"].get("services", {}).values():
                 balancer["loadBalancer"]["servers"] = [{"url": page_url}]
             (own / Path(path).name).write_text(yaml.safe_dump(content))
-        path_of_static = folder / "traefik.yaml"
-        path_of_static.write_text(yaml.safe_dump(static_content))
-        return path_of_static
+        (folder / "traefik.yaml").write_text(yaml.safe_dump(static_content))
+
+    def page_ready(self) -> bool:
+        """Return whether the page answers."""
+        return answers(self._probes_port, "/healthz")
+
+    def ready(self) -> bool:
+        """Return whether each instance of Traefik answers."""
+        return all(answers(port, "/ping") for port in self.internal_ports)
 
     def wait_ready(self) -> None:
         """Return when the page answers, and each instance of Traefik."""
-        self.page.wait_ready(lambda: answers(self._probes_port, "/healthz"))
+        self.page.wait_ready(self.page_ready)
         for process, port in zip(self.traefiks, self.internal_ports, strict=True):
             process.wait_ready(lambda port=port: answers(port, "/ping"))  # type: ignore[misc]
         self.traefiks[0].wait_ready(lambda: self.ask("nobody.example").is_the_404_page)
@@ -189,6 +227,14 @@ class Gateway:
         for process in self.traefiks:
             process.kill()
         self._exits.close()
+
+
+def page_address(api: Api) -> str:
+    """Return the ClusterIP of the 404 page's Service; raises DevClusterError when there is none."""
+    service = api.get(SERVICES, PAGE, NAME)
+    if service is None:
+        raise DevClusterError(f"there is no Service {NAME}/{PAGE}")
+    return str(service["spec"]["clusterIP"])
 
 
 def adapted(static: dict[str, Any], addresses: dict[str, str], own: Path) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """The CRDs of the Gateway API, from its published Go module, as devcluster/gatewayapi/go.mod pins it.
 
-They are kept in .build/, so Go is needed once, and the network with it.
+They are kept in .build/, so Go is needed once, and the network with it. GATEWAY_API_CRDS may name another folder with
+them, of another version.
 """
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -41,8 +43,8 @@ def version() -> str:
 
 
 def folder() -> Path:
-    """Return where the files are kept: another place for another version."""
-    return build.BUILD / f"gateway-api-{version()}"
+    """Return where the files are kept: another place for another version, or where somebody chose."""
+    return Path(os.environ.get("GATEWAY_API_CRDS") or build.BUILD / f"gateway-api-{version()}")
 
 
 def get(progress: build.Progress) -> None:

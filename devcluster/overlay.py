@@ -1,5 +1,6 @@
 """The overlay: the committed manifests, patched for a machine without Pods, and what is read from the result."""
 
+import base64
 import os
 import re
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import yaml
 
 from devcluster import manifests
 from devcluster.build import REPOSITORY
+from devcluster.credentials import write_private
 from devcluster.errors import DevClusterError
 
 BASES = ("manifests", "metacontroller")
@@ -23,6 +25,9 @@ HTTPROUTE_COMPONENTS = ("gateway/gateway-api",)
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController."""
+
+ADMISSION = "ingress-manager-admission"
+"""The name of the admission hook's Deployment, Service and, with -tls, Secret."""
 
 CLASS = "ingress-manager"
 """The name of the gateway's IngressClass, and of its Gateway."""
@@ -54,9 +59,12 @@ class Rendered:
         """
         pod = self.find("Deployment", deployment)["spec"]["template"]["spec"]
         try:
-            volumes = {volume["name"]: volume["configMap"]["name"] for volume in pod["volumes"]}
+            secret = {volume["name"] for volume in pod["volumes"] if "secret" in volume}
+            volumes = {each["name"]: each["configMap"]["name"] for each in pod["volumes"] if each["name"] not in secret}
             files = {}
             for mount in self.container(deployment)["volumeMounts"]:
+                if mount["name"] in secret:
+                    continue
                 data = self.find("ConfigMap", volumes[mount["name"]])["data"]
                 if "subPath" in mount:
                     files[mount["mountPath"]] = data[mount["subPath"]]
@@ -66,13 +74,13 @@ class Rendered:
             raise DevClusterError(f"the Deployment {deployment} mounts what isn't there: {error}") from error
         return files
 
-    def settings(self) -> str:
-        """Return the settings file that the hook's Deployment mounts; raises DevClusterError when there is none."""
-        environment = self.container("ingress-manager").get("env", [])
+    def settings(self, deployment: str = CONTROLLER) -> str:
+        """Return the settings file that a hook's Deployment mounts; raises DevClusterError when there is none."""
+        environment = self.container(deployment).get("env", [])
         paths = [env["value"] for env in environment if env["name"] == "INGRESS_MANAGER_SETTINGS"]
-        found = [content for path, content in self.mounted("ingress-manager").items() if path in paths]
+        found = [content for path, content in self.mounted(deployment).items() if path in paths]
         if not found:
-            raise DevClusterError("the hook's Deployment leads to no settings file")
+            raise DevClusterError(f"the Deployment {deployment} leads to no settings file")
         return found[0]
 
 
@@ -86,7 +94,21 @@ class Serving:
     """Whether HTTPRoutes are served, and made, too."""
 
 
-def render(folder: Path, hook_url: str, resync: int | None, serving: Serving | None) -> Rendered:
+@dataclass(frozen=True)
+class Webhook:
+    """What is particular to this machine in the admission hook's objects."""
+
+    port: int
+    """Of the Service. Not everybody may listen on 443."""
+    secret: dict[str, str]
+    """The certificate and its key."""
+    authority: bytes
+    """By which the API server knows the certificate."""
+
+
+def render(
+    folder: Path, hook_url: str, resync: int | None, serving: Serving | None, webhook: Webhook | None
+) -> Rendered:
     """Write the overlay into a new folder and return what kustomize makes of it.
 
     With a gateway, its class is that of the settings: the one line that gateway/README.md asks for.
@@ -95,7 +117,7 @@ def render(folder: Path, hook_url: str, resync: int | None, serving: Serving | N
     """
     folder.mkdir()
     httproute = serving is not None and serving.httproute
-    bases, components = list(HTTPROUTE_BASES if httproute else BASES), list[str]()
+    bases, components, own = list(HTTPROUTE_BASES if httproute else BASES), list[str](), list[str]()
     patches = [patch("DecoratorController", CONTROLLER, operations(hook_url, resync))]
     if serving:
         bases.append("gateway")
@@ -104,15 +126,40 @@ def render(folder: Path, hook_url: str, resync: int | None, serving: Serving | N
         # Traefik finds the entry point of a listener by its port.
         components += HTTPROUTE_COMPONENTS
         patches.append(patch("Gateway", CLASS, [port("/spec/listeners/0/port", serving.http_port)]))
+    if webhook:
+        components.append("manifests/admission")
+        own.append(write_secret(folder, webhook))
+        patches += patches_of(webhook)
     kustomization = {
         # kustomize takes no absolute path for a base.
-        "resources": [os.path.relpath(REPOSITORY / base, folder) for base in bases],
+        "resources": [os.path.relpath(REPOSITORY / base, folder) for base in bases] + own,
         "components": [os.path.relpath(REPOSITORY / component, folder) for component in components],
         "patches": patches,
     }
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     text = manifests.kustomize(folder)
     return Rendered(re.sub(r"^( +class:) nginx$", rf"\1 {CLASS}", text, flags=re.MULTILINE) if serving else text)
+
+
+def write_secret(folder: Path, webhook: Webhook) -> str:
+    """Write the Secret with the certificate, and return the file's name."""
+    secret = {"name": f"{ADMISSION}-tls", "namespace": CONTROLLER}
+    content = {"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": webhook.secret}
+    write_private(folder / "secret.yaml", yaml.safe_dump(content | {"type": "kubernetes.io/tls"}))
+    return "secret.yaml"
+
+
+def patches_of(webhook: Webhook) -> list[dict[str, Any]]:
+    """Return the entries of a kustomization by which the API server finds the admission hook, and knows it."""
+    client = "/webhooks/0/clientConfig"
+    found_by: list[dict[str, Any]] = [
+        {"op": "add", "path": f"{client}/service/port", "value": webhook.port},
+        {"op": "add", "path": f"{client}/caBundle", "value": base64.b64encode(webhook.authority).decode()},
+    ]
+    return [
+        patch("Service", ADMISSION, [port("/spec/ports/0/port", webhook.port)]),
+        patch("ValidatingWebhookConfiguration", CONTROLLER, found_by),
+    ]
 
 
 def patch(kind: str, name: str, patched: list[dict[str, Any]]) -> dict[str, Any]:

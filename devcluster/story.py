@@ -17,7 +17,7 @@ from devcluster.backend import Backend
 from devcluster.errors import DevClusterError
 from devcluster.gateway import Answer, Gateway
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds that a step may take. Most take a tenth of a second; a retry takes longer, and so does a busy machine."""
 
 

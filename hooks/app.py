@@ -9,12 +9,9 @@
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from http import HTTPStatus
-from threading import BoundedSemaphore
 from time import monotonic, perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from flask import Flask, Response, request
@@ -28,47 +25,30 @@ from hooks.settings_file import SettingsFile, from_environment
 from hooks.sync import Answer
 from hooks.sync import answer as answer_to
 from hooks.sync import changed as changed_at
+from hooks.wsgi import (
+    BUG,
+    JSON,
+    LARGEST_BODY,
+    TEXT,
+    UNREADABLE_BODY,
+    Reply,
+    Room,
+    Wsgi,
+    log_no_request,
+    named,
+    read,
+    send,
+    without_answer,
+)
 from ingress_manager import __version__
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.errors import LONGEST_REFUSAL, Problem, Refused
+from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Service
-from ingress_manager.core.text import one_line
-
-LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes. etcd takes objects of up to 1.5 MiB, and a request holds a Service and what was made for it. But Go writes a <
-as six bytes: whoever may edit a Service can make 9.5 MiB of it, and a Service that is never answered keeps its Ingress.
-"""
-
-ORDINARY_BODY = 64 * 1024
-MOST_LARGE_BODIES = 4
-"""A larger body than the ordinary one is only read while fewer than four others are: together they must not take more
-memory than the container has. 1,200 connections with an ordinary body each take 75 MiB."""
-
-LONGEST_LOGGED = 200
-"""How many characters are logged of a request's path, or of a Service's name and namespace, which have 63 at most. But
-whoever reaches the hook's port can send others.
-"""
-
-UNREADABLE_BODY = "the body can't be read"
 
 UNLIMITED_HOSTS = (
     "limits.hosts is any: every namespace may claim every host, another team's too; "
     "where teams share the cluster, limit the hosts in the settings"
 )
-
-JSON = "application/json"
-TEXT = "text/plain; charset=utf-8"
-
-Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-"""A WSGI application (PEP 3333)."""
-
-
-class Reply(NamedTuple):
-    """An HTTP response."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
 
 
 class Sync:
@@ -79,11 +59,7 @@ class Sync:
         self.log = logs.make_logger()
         self.metrics = Metrics(__version__, settings_file.sha256, paused=bool(settings_file.policy.pauses))
         self.attempts = Attempts()
-        self._large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
-
-    def room_for(self, length: int) -> AbstractContextManager[Any]:
-        """Return the context in which a body of so many bytes is read and answered; it waits if there are too many."""
-        return self._large_bodies if length > ORDINARY_BODY else nullcontext()
+        self.room = Room()
 
     def reply(self, body: bytes) -> Reply:
         """Return the reply to one request."""
@@ -136,21 +112,20 @@ class Sync:
             "removed",
             **named(service),
             reasons=[forbidden.reason],
-            sentence=one_line(forbidden.sentence[:LONGEST_REFUSAL]),
+            sentence=forbidden.told(),
         )
 
     def not_a_request(self, method: str, path: str, status: int, sentence: str) -> Reply:
         """Log and count an HTTP request that isn't one for the hook; return the reply that says why."""
         if path == "/sync":
             self.metrics.count_answer(status)
-        shown = one_line(path[:LONGEST_LOGGED])
-        self.log.warning("not a request", method=one_line(method), path=shown, status=status)
-        return Reply(status, {"Content-Type": TEXT}, f"{status} {HTTPStatus(status).phrase}: {sentence}\n".encode())
+        log_no_request(self.log, method, path, status)
+        return without_answer(status, sentence)
 
     def bug(self, error: Exception) -> Reply:
         """Log a bug; return a reply without details."""
         self.log.error("bug", status=500, exc_info=error)
-        return Reply(500, {"Content-Type": TEXT}, b"ingress-manager has a bug: its log says more\n")
+        return Reply(500, {"Content-Type": TEXT}, BUG)
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
@@ -166,7 +141,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
     @app.post("/sync")
     def answer_sync() -> Response:
-        with sync.room_for(LARGEST_BODY):
+        with sync.room.of(LARGEST_BODY):
             return response(sync.reply(read_body()))
 
     @app.get("/metrics")
@@ -211,28 +186,12 @@ def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
         length = int(stated) if stated.isdecimal() else LARGEST_BODY + 1
         if environ["PATH_INFO"] != "/sync" or environ["REQUEST_METHOD"] != "POST" or length > LARGEST_BODY:
             return otherwise(environ, start_response)
-        with sync.room_for(length):
-            try:
-                body = environ["wsgi.input"].read(length)
-            except Exception:  # noqa: BLE001 - a client can break off in many ways
-                body = b""
-            if len(body) < length:
-                reply = sync.not_a_request("POST", "/sync", 400, UNREADABLE_BODY)
-            else:
-                reply = sync.reply(body)
-        headers = [*reply.headers.items(), ("Content-Length", str(len(reply.body)))]
-        start_response(f"{reply.status} {HTTPStatus(reply.status).phrase}", headers)
-        return [reply.body]
+        with sync.room.of(length):
+            body = read(environ, length)
+            reply = sync.not_a_request("POST", "/sync", 400, UNREADABLE_BODY) if body is None else sync.reply(body)
+        return send(reply, start_response)
 
     return application
-
-
-def named(service: Service | None) -> dict[str, str | None]:
-    """Return the fields of a line of the log that say which Service it is about."""
-    if service is None:
-        return {"namespace": None, "service": None}
-    metadata = service.metadata
-    return {"namespace": metadata.namespace[:LONGEST_LOGGED], "service": metadata.name[:LONGEST_LOGGED]}
 
 
 def response(reply: Reply) -> Response:

@@ -14,9 +14,13 @@ from prometheus_client import (
     generate_latest,
 )
 
+from hooks.admission import ANSWERS
 from ingress_manager.core.errors import Reason, Refused
 
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+ADMISSION_SECONDS = tuple(each for each in SECONDS if each <= 1)
+"""The API server waits for a second."""
+
 STATUSES = (200, 400, 413, 422, 429, 500)
 
 
@@ -83,6 +87,36 @@ class Metrics:
     def count_removal(self, reason: Reason) -> None:
         """Count one answer that removes an Ingress or HTTPRoutes which the settings forbid."""
         self._removals_by_reason[reason].inc()
+
+    def text(self) -> bytes:
+        """Return all metrics in Prometheus' text format, version 0.0.4."""
+        return generate_latest(self._registry)
+
+
+class AdmissionMetrics:
+    """The metrics of one process that serves the API server."""
+
+    def __init__(self, version: str, settings_sha256: str) -> None:
+        self._registry = registry_of(version)
+        # Not ingress_manager_settings: where there is none, no hook answers Metacontroller.
+        Info("ingress_manager_admission_settings", "The SHA-256 of the settings file.", registry=self._registry).info(
+            {"sha256": settings_sha256}
+        )
+        self._answers = Counter(
+            "ingress_manager_admissions", "Answers to the API server, by answer.", ["answer"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "ingress_manager_admission_seconds",
+            "Seconds from a request of the API server that has been read to its answer.",
+            registry=self._registry,
+            buckets=ADMISSION_SECONDS,
+        )
+        self._by_answer = {answer: self._answers.labels(answer) for answer in ANSWERS}
+
+    def count(self, answer: str, seconds: float) -> None:
+        """Count one answer, and how long it took."""
+        self._by_answer[answer].inc()
+        self._seconds.observe(seconds)
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format, version 0.0.4."""

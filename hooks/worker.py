@@ -1,13 +1,15 @@
 """gunicorn's gevent worker, which also closes idle connections when it stops, and lets no client hold up the others.
 
-It overrides two methods that gunicorn doesn't document, `timeout_ctx` and `handle_request`. gunicorn could do all of it
-for everybody, and then this module would go:
+It overrides methods that gunicorn doesn't document: `timeout_ctx`, `handle` and `handle_request`. gunicorn could do all
+of it for everybody, and then this module would go:
 
 - `timeout_ctx`: when a worker stops, end the wait for another request. gunicorn's gevent worker waits for it until
   `graceful_timeout` is over; its threaded worker does not.
+- `handle`: the handshake of TLS, with a limit of its time.
 - `handle_request`: a limit of the time that one request may take, and of what is read of a body that the application
   has left unread.
 - `linger`: read on for a moment before a connection is closed (RFC 9112, section 9.6).
+- `OneWrite`: the head and the body of an answer in one write.
 - `gevent.sleep(0)` after each request: one connection that always has something to read shall not be served alone.
 
 tests/hooks/test_server.py notices where another version of gunicorn calls them in another way.
@@ -17,12 +19,14 @@ import gc
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from time import monotonic
 from typing import Any
 
 import gevent
 from gunicorn.workers.ggevent import GeventWorker
 
 from hooks import logs
+from hooks.certificate import shakes_hands
 
 REQUEST_SECONDS = 30
 """How long a client may take to send one request and to take the answer. Metacontroller itself gives a request up after
@@ -31,6 +35,9 @@ five seconds."""
 MOST_UNREAD = 1024 * 1024
 """Bytes of a body that nobody asked for, which are read so that the connection can serve another request."""
 
+IDLE_SECONDS = 1.0
+"""How long a client has sent nothing whose connection is closed when the worker stops."""
+
 LINGER_SECONDS = 2
 """How long a client that is still sending may take to read its answer before the connection is closed."""
 
@@ -38,18 +45,40 @@ PIECE = 64 * 1024
 """Bytes that are read at once of what is thrown away. Every connection may hold as many."""
 
 
+class OneWrite:
+    """A connection to which an answer is written at once.
+
+    gunicorn writes its head and its body apart. With TLS, one write takes longer than all that the hook does.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._kept: list[bytes] = []
+
+    def sendall(self, data: bytes) -> None:
+        """Keep what is to be written until `flush`."""
+        self._kept.append(data)
+
+    def flush(self) -> None:
+        """Write what was kept."""
+        self._connection.sendall(b"".join(self._kept))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
 class Worker(GeventWorker):  # type: ignore[misc]
     """Answers each connection in a greenlet of its own."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._waiting: dict[Any, gevent.Timeout] = {}
+        self._waiting: dict[Any, tuple[gevent.Timeout, float]] = {}
 
     @contextmanager
     def timeout_ctx(self) -> Iterator[None]:
         """Wait for the next request of a connection, for `keepalive` seconds, or until the worker stops."""
         greenlet, timeout = gevent.getcurrent(), super().timeout_ctx()
-        self._waiting[greenlet] = timeout
+        self._waiting[greenlet] = timeout, monotonic()
         try:
             with timeout:
                 yield
@@ -64,8 +93,19 @@ class Worker(GeventWorker):  # type: ignore[misc]
         while True:
             gevent.sleep(0.1)
             gevent.sleep(0)  # greenlets whose request has arrived begin to read it, and no longer wait
-            for greenlet, timeout in [] if self.alive else list(self._waiting.items()):
-                greenlet.kill(timeout, block=False)  # the greenlet's own `with timeout` catches it
+            now = monotonic()
+            for greenlet, (timeout, since) in [] if self.alive else list(self._waiting.items()):
+                if now - since > IDLE_SECONDS:
+                    greenlet.kill(timeout, block=False)  # the greenlet's own `with timeout` catches it
+
+    def handle(self, _listener: Any, client: Any, addr: Any) -> None:
+        """Serve a connection, after its handshake.
+
+        When the worker stops meanwhile, the listener is closed. gevent's server, which would take the handshake, could
+        not hand the connection over any more. And gunicorn asks the listener for its name, which the client knows, too.
+        """
+        if shakes_hands(client):
+            super().handle(client, client, addr)
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> Any:
         """Answer one request, then let the other connections have their turn.
@@ -74,10 +114,12 @@ class Worker(GeventWorker):  # type: ignore[misc]
         gunicorn's does.
         """
         answered = keeps_open = goes_on = False
+        answer = OneWrite(sock)
         with gevent.Timeout(REQUEST_SECONDS, False):  # type: ignore[arg-type]
             with suppress(StopIteration):
-                super().handle_request(listener_name, req, sock, addr)
+                super().handle_request(listener_name, req, answer, addr)
                 keeps_open = True
+            answer.flush()
             answered = True
             # gunicorn would read the rest before the next request, however much it is.
             goes_on = keeps_open and throw_away(req.body)

@@ -1,7 +1,9 @@
 """How hypothesis runs here, and how it is said what could not be tested, or passed only when it was tried again."""
 
 import os
+import sys
 from collections import Counter
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -44,6 +46,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.no_cover)
 
 
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Let nothing be measured where nothing is to be: in xdist's processes, pytest-cov leaves a second tracer there."""
+    tracer = sys.gettrace()
+    if tracer is None or not item.get_closest_marker("no_cover"):
+        return (yield)
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracer)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say, once for each reason, what was left out: a check that does not run must not look like one that passed."""
     reasons = Counter(
@@ -57,9 +72,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{count} tests were left out. {reason}")
     show_flaky(terminalreporter)
     if terminalreporter.config.getoption("--thorough"):
-        # What became of the requests that tests have sent at a steady rate, and what was measured of the image.
+        # What became of the requests that tests have sent at a steady rate.
         show(terminalreporter, "requests")
-        show(terminalreporter, "figures")
+    # What was measured of the image, and on a node.
+    show(terminalreporter, "figures")
 
 
 def flaky(terminalreporter: pytest.TerminalReporter) -> dict[str, pytest.TestReport]:

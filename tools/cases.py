@@ -23,13 +23,19 @@ from ingress_manager.commands.adopt.adoption import adopt, lines
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import effects, findings
+from ingress_manager.commands.audit.why import with_reasons
 from ingress_manager.commands.migrate.migration import migrate
 from ingress_manager.commands.plans.plan import script
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.commands.release.releases import release
+from ingress_manager.commands.status.printing import printed
+from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall_plan.plan import lines as lines_of_uninstall
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
+from ingress_manager.commands.view.events import reports_in
+from ingress_manager.commands.view.look import look
+from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
@@ -44,6 +50,7 @@ ADOPTIONS = TESTS / "commands/adopt"
 RELEASES = TESTS / "commands/release"
 UNINSTALLS = TESTS / "commands/uninstall_plan"
 AUDITS = TESTS / "commands/audit"
+STATUSES = TESTS / "commands/status"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
 INGRESS, HTTPROUTE, REFUSAL, SETTINGS_REFUSED = OUTCOMES = (
@@ -189,7 +196,8 @@ def uninstalled(case: Path) -> dict[str, str]:
 def audited(case: Path) -> dict[str, str]:
     """Return the files that hold what is found in a case of `audit`, and what other settings would change."""
     manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
-    audited = audit(manifests.items, settings_in(case / "settings.yaml"))
+    audited = audit(manifests.items, settings_in(case / "settings.yaml"), around=surroundings_in(manifests))
+    audited.findings = list(with_reasons(audited.findings, reports_in(manifests.items)))
     found = [*findings(audited, "table"), *(f"{finding}\n" for finding in audited.invalid)]
     if not (case / "new.yaml").exists():
         return {"audit.txt": "".join(found)}
@@ -197,7 +205,26 @@ def audited(case: Path) -> dict[str, str]:
     return {"audit.txt": "".join(found), "changes.txt": "".join(effects(changed, "table"))}
 
 
-COMMANDS = {MIGRATIONS: migrated, ADOPTIONS: adopted, RELEASES: released, UNINSTALLS: uninstalled, AUDITS: audited}
+def status_of(case: Path) -> dict[str, str]:
+    """Return the files that hold what `status` prints in a case, as a table and as JSON."""
+    manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
+    policy, around = settings_in(case / "settings.yaml"), surroundings_in(manifests)
+    view = look(manifests.items, policy.without_pause())
+    found = list(Judge(view, policy, around, reports_in(manifests.items)).rows(view.services.values()))
+    return {
+        file: "".join(printed(found, {}, around.now, form))
+        for file, form in (("status.txt", "table"), ("status.json", "json"))
+    }
+
+
+COMMANDS = {
+    MIGRATIONS: migrated,
+    ADOPTIONS: adopted,
+    RELEASES: released,
+    UNINSTALLS: uninstalled,
+    AUDITS: audited,
+    STATUSES: status_of,
+}
 """The folders with cases of commands, and what says which files each of their cases has."""
 
 

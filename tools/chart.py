@@ -1,8 +1,8 @@
 """The Helm chart's values, and the files of the chart that are made: `make docs` writes them.
 
 `Values` is the one source of the chart's values.yaml, of its values.schema.json and of the table in its README. Its
-defaults are what manifests/deployment.yaml states. What Metacontroller and Prometheus need is copied from the kustomize
-folders into the chart's folder files/.
+defaults are what manifests/deployment.yaml and manifests/admission/deployment.yaml state. What Metacontroller, the API
+server and Prometheus need is copied from the kustomize folders into the chart's folder files/.
 """
 
 import json
@@ -26,6 +26,8 @@ CHART = REPOSITORY / "charts/ingress-manager"
 DEPLOYMENT = yaml.safe_load((REPOSITORY / "manifests/deployment.yaml").read_text(encoding="utf-8"))["spec"]
 POD = DEPLOYMENT["template"]["spec"]
 [HOOK] = POD["containers"]
+ADMISSION = yaml.safe_load((REPOSITORY / "manifests/admission/deployment.yaml").read_text(encoding="utf-8"))["spec"]
+[ANSWERING] = ADMISSION["template"]["spec"]["containers"]
 
 Labels = dict[Annotated[str, Meta(max_length=253 + 1 + 63)], str]
 """Of labels or annotations. Where a key has more than 1,024 characters, Helm leaves out all of them, in silence."""
@@ -91,8 +93,8 @@ class PodMonitor(Section, frozen=True):
     enabled: Annotated[
         bool,
         Meta(
-            description="Whether the Prometheus Operator is told to scrape the hook and Metacontroller, and the "
-            "NetworkPolicy lets Prometheus in. The cluster needs the operator's CRDs first."
+            description="Whether the Prometheus Operator is told what to scrape, and the NetworkPolicy lets "
+            "Prometheus in. The cluster needs the operator's CRDs first."
         ),
     ] = False
     labels: Annotated[Labels, Meta(description="The labels by which Prometheus finds the PodMonitors.")] = {}
@@ -170,6 +172,49 @@ class AdmissionPolicies(Section, frozen=True):
             "Ingress behind, and from keeping Metacontroller off."
         ),
     ] = True
+
+
+class CertManager(Section, frozen=True):
+    """Who makes the webhook's certificate."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="Whether cert-manager makes the certificate, and renews it. The cluster needs cert-manager "
+            "first. If false, `secretName` and `caBundle` name yours."
+        ),
+    ] = True
+
+
+class AdmissionWebhook(Section, frozen=True):
+    """The answer at `kubectl apply`, before a Service is written."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="Whether the API server asks before it writes a Service, so that a mistake is told at once. "
+            "`settings` say whether it is denied, too."
+        ),
+    ] = False
+    replica_count: Annotated[int, Meta(ge=0, description="How many pods answer it.")] = ADMISSION["replicas"]
+    resources: Annotated[Free, Meta(description="What their container requests, and its limits.")] = msgspec.field(
+        default_factory=lambda: ANSWERING["resources"]
+    )
+    cert_manager: Annotated[CertManager, Meta(description="Who makes the certificate.")] = CertManager()
+    secret_name: Annotated[
+        str,
+        Meta(
+            description="The Secret with the certificate (tls.crt) and its key (tls.key); empty, with cert-manager: "
+            "FULLNAME-admission-tls."
+        ),
+    ] = ""
+    ca_bundle: Annotated[
+        str,
+        Meta(
+            pattern="^(-----BEGIN CERTIFICATE-----|$)",
+            description="The authority of your certificate, as PEM: `--set-file admission.caBundle=ca.crt`.",
+        ),
+    ] = ""
 
 
 class Metacontroller(Section, frozen=True):
@@ -252,6 +297,9 @@ class Values(Section, frozen=True):
     admission_policies: Annotated[
         AdmissionPolicies, Meta(description="The ValidatingAdmissionPolicies, each with its binding.")
     ] = AdmissionPolicies()
+    admission: Annotated[
+        AdmissionWebhook, Meta(description="The answer at `kubectl apply`, before a Service is written.")
+    ] = AdmissionWebhook()
     pod_monitor: Annotated[PodMonitor, Meta(description="What Prometheus scrapes.")] = PodMonitor()
     prometheus_rule: Annotated[PrometheusRule, Meta(description="The alerts.")] = PrometheusRule()
     dashboard: Annotated[Dashboard, Meta(description="The dashboard for Grafana.")] = Dashboard()
@@ -342,11 +390,20 @@ def objects_of(folder: str) -> str:
     return f"# Made by `make docs` from {folder}/: change it there.\n{built}"
 
 
+def copy_of(path: str) -> str:
+    """Return a file of the repository, and where it is from."""
+    return f"# Made by `make docs` from {path}: change it there.\n{(REPOSITORY / path).read_text(encoding='utf-8')}"
+
+
 FILES: dict[Path, Callable[[], str]] = {
     CHART / "values.yaml": values_yaml,
     CHART / "values.schema.json": values_schema,
     CHART / "files/controller.yaml": lambda: objects_of("metacontroller/controller"),
     CHART / "files/httproute.yaml": lambda: objects_of("metacontroller/httproute"),
+    CHART / "files/admission.yaml": lambda: (
+        f"{objects_of('manifests/admission')}---\n{objects_of('manifests/admission/cert-manager')}"
+    ),
     CHART / "files/monitoring.yaml": lambda: objects_of("monitoring"),
+    CHART / "files/viewer.yaml": lambda: copy_of("manifests/viewer.yaml"),
 }
 """The files of the chart that are made, and what makes each."""

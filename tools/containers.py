@@ -24,10 +24,12 @@ def runner() -> str:
     return image.find(image.RUNNERS)
 
 
-def docker(*arguments: str, stdin: str = "", check: bool = True) -> "subprocess.CompletedProcess[str]":
+def docker(
+    *arguments: str, stdin: str = "", check: bool = True, timeout: float = 120
+) -> "subprocess.CompletedProcess[str]":
     """Return what docker or podman did. Raises CommandFailed when it failed and `check` is set, and MissingProgram."""
     command = [runner(), *arguments]
-    ended = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
     if ended.returncode and check:
         raise CommandFailed(f"{shlex.join(command)}: {ended.stdout}{ended.stderr}")
     return ended

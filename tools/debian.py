@@ -1,14 +1,15 @@
-"""Debian's nginx, Chromium, wrk and BusyBox without root: `python -m tools.debian` unpacks them into .build/.
+"""Debian's nginx, Chromium, wrk, BusyBox and ShellCheck without root: `python -m tools.debian` unpacks them.
 
-apt-get finds and verifies the packages, from wherever this machine gets its own, with state and cache of their own.
-Nothing is installed, and nothing outside .build/ is written.
+With `--node`, it unpacks what a node needs, and what its image is built with: runc, CNI's plugins, nft, buildah and
+mmdebstrap. They come into .build/. apt-get finds and verifies the packages, from wherever this machine gets its own,
+with state and cache of their own. Nothing is installed, and nothing outside .build/ is written.
 """
 
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,12 +22,15 @@ from devcluster.errors import CommandFailed, MissingProgram
 SUPERUSERS = "/usr/sbin"
 """Where Debian's packages have programs of the superuser: a folder that is not on everybody's PATH."""
 
+PERL = ("usr/lib/*/perl*/*", "usr/share/perl/*", "usr/share/perl5")
+"""Where Debian's packages have Perl's modules. A small machine has few of them."""
+
 
 class Package(NamedTuple):
     """A program that the tests or the benchmark use, and how Debian's packages bring it."""
 
     name: str
-    """The name of the program on PATH, and of the first package."""
+    """The name of the program on PATH, and of the first package if none is stated."""
 
     path: str
     """Where the package has the program; newer releases have it below usr/. It may differ from what is on PATH: a
@@ -38,8 +42,8 @@ class Package(NamedTuple):
     use: str
     """What can't be tested without it."""
 
-    more: tuple[str, ...] = ()
-    """Other packages that are wanted, too."""
+    packages: tuple[str, ...] = ()
+    """The packages, where it isn't the one of the program's name alone."""
 
     status: int = 0
     """The exit status with which it prints its version."""
@@ -52,11 +56,21 @@ CHROMIUM = Package(
     "--version",
     "how the 404 page looks, and the page of `ingress-manager play`",
     # The driver speaks WebDriver; the font has Chinese characters, in less than 3 MB.
-    ("chromium-driver", "fonts-droid-fallback"),
+    ("chromium", "chromium-driver", "fonts-droid-fallback"),
 )
 WRK = Package("wrk", "usr/bin/wrk", "-v", "the gateway's throughput", status=1)
 BUSYBOX = Package("busybox", "bin/busybox", "--help", "what its shell makes of the commands that are printed")
-PACKAGES = (NGINX, CHROMIUM, WRK, BUSYBOX)
+SHELLCHECK = Package("shellcheck", "usr/bin/shellcheck", "--version", "whether printed scripts are POSIX shell")
+PACKAGES = (NGINX, CHROMIUM, WRK, BUSYBOX, SHELLCHECK)
+
+RUNC = Package("runc", "usr/sbin/runc", "--version", "what runs as Pods")
+PLUGINS = Package("containernetworking-plugins", "usr/lib/cni/bridge", "--version", "what runs as Pods")
+"""They are no programs for people: the folder of this one has all of them."""
+
+NFT = Package("nft", "usr/sbin/nft", "--version", "how Services lead to Pods", ("nftables",))
+BUILDAH = Package("buildah", "usr/bin/buildah", "--version", "the image as a node runs it")
+MMDEBSTRAP = Package("mmdebstrap", "usr/bin/mmdebstrap", "--version", "the image, where no registry has its base")
+NODE = (RUNC, PLUGINS, NFT, BUILDAH, MMDEBSTRAP)
 
 NGINX_FOLDERS = " ".join(f"{name}_temp_path {name};" for name in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi"))
 """What nginx.conf has to hold. nginx would create these folders, even in a test, where it was built to have them."""
@@ -73,7 +87,9 @@ class Program(NamedTuple):
         if self.root is None:
             return {}
         libraries = sorted({str(library.parent) for library in self.root.rglob("lib*.so*")})
-        return {"LD_LIBRARY_PATH": os.pathsep.join(libraries), "XDG_DATA_HOME": str(self.root / "usr/share")}
+        perl = [str(path) for pattern in PERL for path in sorted(self.root.glob(pattern))]
+        found = {"LD_LIBRARY_PATH": libraries, "PERL5LIB": perl, "XDG_DATA_HOME": [str(self.root / "usr/share")]}
+        return {name: os.pathsep.join(paths) for name, paths in found.items()}
 
     def run(self, *arguments: str, folder: Path | None = None) -> "subprocess.CompletedProcess[str]":
         """Return what the program did with these arguments in a folder, whether it failed or not."""
@@ -87,6 +103,8 @@ def find(package: Package) -> Program | None:
     """Return the program on PATH, else the one that was unpacked; None where there is neither."""
     if path := shutil.which(package.name, path=os.pathsep.join((os.environ["PATH"], SUPERUSERS))):
         return Program(Path(path))
+    if (installed := Path("/", package.path)).exists():
+        return Program(installed)
     unpacked = program_in(root_of(package), package)
     return unpacked if unpacked.path.exists() else None
 
@@ -107,8 +125,9 @@ def version_of(program: Program, package: Package) -> str:
     ended = program.run(package.version) if program.path.exists() else None
     if ended is None or ended.returncode != package.status:
         raise CommandFailed(f"Debian's package {package.name} has brought no {package.name} that runs here")
+    said = (ended.stdout or ended.stderr).replace(" - shell script analysis tool\nversion:", "")
     # wrk and BusyBox go on with their usage.
-    return (ended.stdout or ended.stderr).partition("\n")[0].strip().removeprefix("nginx version: ")
+    return said.partition("\n")[0].strip().removeprefix("nginx version: ")
 
 
 def get(package: Package, report: build.Progress) -> Program:
@@ -130,7 +149,7 @@ def get(package: Package, report: build.Progress) -> Program:
         if found := find(package):  # by now another process has unpacked it
             return found
         root = Path(new) / "root"
-        unpack((package.name, *package.more), Path(new), report)
+        unpack(package.packages or (package.name,), Path(new), report)
         version_of(program_in(root, package), package)
         return program_in(root.rename(root_of(package)), package)
 
@@ -150,18 +169,28 @@ def unpack(packages: Sequence[str], folder: Path, report: build.Progress) -> Non
         run("dpkg-deb", "--extract", str(archive), str(folder / "root"))
 
 
-def run(*command: str) -> None:
-    """Run a command. Raises CommandFailed with what it said."""
-    ended = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+def run(*command: str, environment: Mapping[str, str] | None = None, folder: Path | None = None) -> str:
+    """Return what a command prints; the environment is added to this one's. Raises CommandFailed with what it said."""
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | dict(environment or {}),
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
     if ended.returncode:
         raise CommandFailed(f"{' '.join(command)}\n{(ended.stderr or ended.stdout).strip()}")
+    return ended.stdout
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, where Debian's tools are missing.")
-def main(if_possible: bool) -> None:
-    """Find nginx, Chromium, wrk and BusyBox, or unpack Debian's into .build/, and say which they are."""
-    for package in PACKAGES:
+@click.option("--node", is_flag=True, help="Instead, what a node needs, and what its image is built with.")
+def main(if_possible: bool, node: bool) -> None:
+    """Find nginx, Chromium, wrk, BusyBox and ShellCheck, or unpack Debian's into .build/, and say which they are."""
+    for package in NODE if node else PACKAGES:
         try:
             with progress() as report:
                 program = get(package, report)

@@ -7,17 +7,26 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
+from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.check.command import paint
+from ingress_manager.commands.check.lines import SIGNS
+from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.explain import entries as explain
+from ingress_manager.commands.main import commands
 from ingress_manager.commands.migrate import exposecontroller, xposer
 from ingress_manager.commands.migrate.exposed import Row
+from ingress_manager.commands.reading.rights import RIGHTS
+from ingress_manager.commands.status.states import STATES
+from ingress_manager.commands.view.surroundings import PLURAL, RESOURCES
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.errors import REASONS, Reason
@@ -30,18 +39,24 @@ from ingress_manager.core.policy import (
     Profile,
 )
 from ingress_manager.core.settings import FILE_VARIABLE
-from tools import chart, routing
-from tools.markdown import played, table
+from tools import chart, picture, routing
+from tools.markdown import fences, played, table
 
 DOCS = REPOSITORY / "docs"
 SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
 TRAFFIC = DOCS.parent / "tests/e2e/traffic.yaml"
 OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
+VERSIONS = DOCS.parent / "tests/versions/results.yaml"
+HAPPENINGS = DOCS.parent / "tests/node/happenings.yaml"
 ALERTS = DOCS.parent / "monitoring/alerts.yaml"
+CHECK_PAGE, CHECK_PICTURE = DOCS / "commands/check.md", DOCS / "check.svg"
+EXPECTED = DOCS.parent / "ingress_manager/commands/check/expected.json"
+GUARDS = ("name-collisions.yaml", "gateway-api/depth.yaml")
+"""The admission policies of gateway/."""
 PROMETHEUSRULE = DOCS.parent / "monitoring/prometheusrule.yaml"
 
-SHOWN_INSIDE = {"Tls", "Gateway", "Timeouts"}
+SHOWN_INSIDE = {"Admission", "Tls", "Gateway", "Timeouts"}
 """The settings' types whose fields stand in the table of the type that has them."""
 
 
@@ -123,16 +138,38 @@ def refusal(reason: Reason) -> str:
 def compatibility() -> str:
     """Return the table of what the tests run with, from the files that pin it."""
     rows = (
-        ("Kubernetes", pinned("devcluster/controlplane/go.mod", r"k8s\.io/kubernetes v([\d.]+)"), "1.30"),
-        ("Metacontroller", pinned("metacontroller/install/deployment.yaml", r"metacontroller:v([\d.]+)"), "4.15"),
+        ("Kubernetes", ", ".join(KUBERNETES.tested), KUBERNETES.least),
+        ("Metacontroller", ", ".join(METACONTROLLER.tested), METACONTROLLER.least),
         ("Traefik, by Ingress and by HTTPRoute", pinned("gateway/deployment.yaml", r"traefik:v([\d.]+)"), ""),
-        (
-            "CRDs of the Gateway API",
-            pinned("devcluster/gatewayapi/go.mod", r"sigs\.k8s\.io/gateway-api v([\d.]+)"),
-            "1.0",
-        ),
+        ("CRDs of the Gateway API", ", ".join(GATEWAY_API.tested), GATEWAY_API.least),
     )
     return table(("what", "tested with", "needed at least"), rows)
+
+
+TRIED = {
+    "kubernetes": {"story": "the story", "tests": "tests", "helm": "Helm 4", "helm3": "Helm 3", "crds": "Gateway API"},
+    "metacontroller": {"story": "the story", "tests": "tests"},
+}
+"""What was tried on other versions, as tests/versions/results.yaml names it, and the columns that show it."""
+
+
+def tried(what: str, name: str) -> str:
+    """Return the table of what `make test-versions` has tried on the versions of a program: how much of it passed."""
+    shown = ((row[what], *(cell(row, key) for key in TRIED[what]), str(row["tried"])) for row in tried_on(what))
+    return table((name, *TRIED[what].values(), "tried on"), shown)
+
+
+def tried_on(what: str) -> list[dict[str, Any]]:
+    """Return the results of `make test-versions` for the versions of a program."""
+    rows: list[dict[str, Any]] = yaml.safe_load(VERSIONS.read_text(encoding="utf-8"))
+    return [row for row in rows if next(iter(row)) == what]
+
+
+def cell(row: dict[str, Any], key: str) -> str:
+    """Return what a row of the results says of one thing."""
+    if key != "crds":
+        return str(row[key])
+    return "; ".join(f"{version}: not {', '.join(kinds)}" for version, kinds in row["refused"].items()) or "all"
 
 
 def pinned(path: str, pattern: str) -> str:
@@ -145,6 +182,39 @@ def kinds() -> str:
     """Return the table of the kinds of findings."""
     rows = ((f"`{kind}`", row.severity, row.meaning, row.remedy) for kind, row in KINDS.items())
     return table(("kind", "severity", "what it means", "what to do"), rows)
+
+
+def states() -> str:
+    """Return the table of the states of what is exposed."""
+    return table(("state", "what it means"), ((f"`{state}`", meaning) for state, meaning in STATES.items()))
+
+
+def needs() -> str:
+    """Return the table of what each kind of findings rests on."""
+    parts = {"Service": "Services", "Ingress": "Ingresses", "HTTPRoute": "HTTPRoutes", "settings": "the settings"}
+    rows = (
+        (
+            f"`{kind}`",
+            *("yes" if part in row.needs else "" for part in parts),
+            ", ".join(PLURAL[part] for part in row.needs if part in RESOURCES),
+        )
+        for kind, row in KINDS.items()
+    )
+    return table(("kind", *parts.values(), "and"), rows)
+
+
+def rights(command: str) -> str:
+    """Return the table of the rights that a command needs on a cluster."""
+    rows = (
+        (
+            f"`{each.resource}`: {each.verbs.replace(' ', ', ')}",
+            each.where,
+            each.reason,
+            each.without or "the command fails",
+        )
+        for each in RIGHTS[command]
+    )
+    return table(("right", "in", "for", "without it"), rows)
 
 
 def migrated(rows: Iterable[Row]) -> str:
@@ -177,6 +247,24 @@ def outages() -> str:
     return table(
         ("what is down", *columns.values()),
         ((f"{row['part']}: {' or '.join(row['ways'])}", *(row[column] for column in columns)) for row in rows),
+    )
+
+
+def happenings() -> str:
+    """Return the table of what happens on a node while Services change, with the figures that one run has written."""
+    head = ("what happens", "changes", "arrived", "the slowest took", "Events", "requests", "lost")
+    rows = yaml.safe_load(HAPPENINGS.read_text(encoding="utf-8"))
+    return table(
+        head,
+        (
+            (
+                what,
+                *(f"{seen[key]:,}" for key in ("changes", "arrived")),
+                f"{seen['worst'] / 1000:.1f} s",
+                *(f"{seen[key]:,}" for key in ("events", "requests", "lost")),
+            )
+            for what, seen in rows.items()
+        ),
     )
 
 
@@ -224,22 +312,72 @@ PARTS: dict[str, Callable[[], str]] = {
     "reasons": reasons,
     "refusals": refusals,
     "compatibility": compatibility,
+    "versions_kubernetes": partial(tried, "kubernetes", "Kubernetes"),
+    "versions_metacontroller": partial(tried, "metacontroller", "Metacontroller"),
     "kinds": kinds,
+    "needs": needs,
+    "states": states,
     "exposecontroller_annotations": lambda: migrated(exposecontroller.ANNOTATIONS),
     "exposecontroller_settings": lambda: migrated(exposecontroller.SETTINGS),
     "xposer_annotations": lambda: migrated(xposer.ANNOTATIONS),
     "xposer_settings": lambda: migrated(xposer.SETTINGS),
+    **{f"rights_{name.replace('-', '_')}": partial(rights, name) for name in RIGHTS if RIGHTS[name]},
     "paths": routing.shown,
     "paths_reasons": routing.shown_reasons,
     "traffic": traffic,
     "outages": outages,
+    "happenings": happenings,
     "alerts": alerts,
     "chart_values": chart.values_table,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
 
-FILES: dict[Path, Callable[[], str]] = {SCHEMA: schema, PROMETHEUSRULE: prometheusrule, **chart.FILES}
+def expected() -> str:
+    """Return what `ingress-manager check` compares a cluster with, by the folder that it is from, as JSON."""
+    texts = {name: chart.objects_of(f"metacontroller/{name}") for name in ("controller", "httproute")}
+    texts["admission"] = (DOCS.parent / "manifests/admission/webhook.yaml").read_text(encoding="utf-8")
+    texts["gateway"] = "---\n".join((DOCS.parent / "gateway" / file).read_text(encoding="utf-8") for file in GUARDS)
+    kept = {
+        folder: [
+            {"kind": each["kind"], "metadata": {"name": each["metadata"]["name"]}}
+            | {key: each[key] for key in ("spec", "rules", "webhooks") if key in each}
+            for each in yaml.safe_load_all(text)
+            if each["kind"] != "ClusterRoleBinding"
+        ]
+        for folder, text in texts.items()
+    }
+    return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+
+
+def check_picture() -> str:
+    """Return the picture of what `ingress-manager check` prints on its page, in the colours of a terminal."""
+    [shown] = [each.text for each in fences(CHECK_PAGE.read_text(encoding="utf-8")) if each.info == "text"]
+    prompt, *lines = shown.splitlines()
+    states = {sign: state for state, sign in SIGNS.items()}
+    *checks, summary = lines
+    painted = [
+        f"{paint(line[0], states[line[0]])}{line[1:]}" if line[:1] in states else paint(line, "head") for line in checks
+    ]
+    return picture.draw("\n".join([*painted, summary]), prompt, "check")
+
+
+def status_picture() -> str:
+    """Return the picture of what `status` prints of the examples on a terminal, as SVG."""
+    shown = ("status", "-f", "exposed.yaml", "--settings", "settings.yaml")
+    arguments = [str(EXAMPLES / word) if word.endswith(".yaml") else word for word in shown]
+    printed = CliRunner().invoke(commands, arguments, color=True).stdout
+    return picture.draw(printed, f"$ ingress-manager {' '.join(shown)}", "status")
+
+
+FILES: dict[Path, Callable[[], str]] = {
+    DOCS / "status.svg": status_picture,
+    SCHEMA: schema,
+    PROMETHEUSRULE: prometheusrule,
+    EXPECTED: expected,
+    CHECK_PICTURE: check_picture,
+    **chart.FILES,
+}
 """The files that are made from others, each as a whole, and after those that it is made from."""
 
 

@@ -1,4 +1,4 @@
-"""Helm, Prometheus and actionlint for the tests: `python -m tools.golang` builds them from their published Go modules.
+"""Programs for the tests, such as Helm: `python -m tools.golang` builds them from their published Go modules.
 
 What tools/golang/*/go.mod pins is built into .build/, and nothing is installed.
 """
@@ -26,8 +26,12 @@ class Tool(NamedTuple):
 TOOLS = {
     "actionlint": Tool("github.com/rhysd/actionlint", "the GitHub workflows"),
     "helm": Tool("helm.sh/helm/v4", "the chart"),
+    "helm3": Tool("helm.sh/helm/v3", "what Helm 3 does after `adopt`"),
     "prometheus": Tool("github.com/prometheus/prometheus", "what Prometheus scrapes"),
     "promtool": Tool("github.com/prometheus/prometheus", "the alerts"),
+    "externaldns": Tool("sigs.k8s.io/external-dns", "the DNS names that external-dns makes"),
+    "certificates": Tool("github.com/cert-manager/cert-manager", "the Certificates that cert-manager makes"),
+    "health": Tool("github.com/argoproj/argo-cd/v3", "what Argo CD and Flux call healthy"),
 }
 
 
@@ -56,7 +60,7 @@ def version(name: str) -> str:
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, where there is no Go.")
 def main(if_possible: bool) -> None:
-    """Build actionlint, Helm, Prometheus and promtool into .build/, and say which they are."""
+    """Build the programs that tests use into .build/, such as Helm and Prometheus, and say which they are."""
     for name in TOOLS:
         try:
             with progress() as report:

@@ -23,6 +23,7 @@ from tools.markdown import Typed, played
 
 PAGES = {
     REPOSITORY / "docs/tutorial.md": None,
+    REPOSITORY / "docs/admission.md": None,
     REPOSITORY / "docs/troubleshooting.md": REPOSITORY / "docs/commands/examples/troubles.yaml",
 }
 """The pages, and the objects that are there when the commands of one are run."""
@@ -40,6 +41,8 @@ SETTLED = 3.0
 """Seconds after which it is written to the page what a command sees."""
 
 VARIES = (
+    # The API server tells of the address of a Service that it hasn't yet noted, and not each time.
+    (re.compile(r"^.* ClusterIPNotAllocated .*\n", re.MULTILINE), ""),
     (re.compile(r"127\.\d+\.\d+\.\d+"), "ADDRESS"),
     (re.compile(r"(?<=ADDRESS:)\d+"), "PORT"),
     (re.compile(r"\b(?:\d+(?:h|m|s|ms))+(?: \(x\d+ over (?:\d+(?:h|m|s))+\))?(?!\w)"), "TIME"),
@@ -60,8 +63,12 @@ def masked(text: str) -> str:
 class Shell:
     """A bash in which commands are run one after the other, as somebody types them."""
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, patience: float, welcome: str, cluster: int) -> None:
         self._patience = patience
+        self.welcome = welcome
+        """What the command that keeps the cluster has printed."""
+        self.cluster = cluster
+        """Its process id."""
         self._bash = subprocess.Popen(
             ["bash", "--norc"],
             cwd=REPOSITORY,
@@ -104,11 +111,16 @@ class Shell:
         return printed
 
 
+def cluster_shell(engine: str, patience: float = PATIENCE) -> contextlib.AbstractContextManager[Shell]:
+    """Return a context with a shell in which is typed what `make cluster` tells to; the cluster ends afterwards."""
+    return shell_beside("make", "cluster", f"ENGINE={engine}", patience=patience)
+
+
 @contextlib.contextmanager
-def cluster_shell(engine: str, patience: float = PATIENCE) -> Iterator[Shell]:
-    """Yield a shell in which the commands have been typed that `make cluster` tells to; end the cluster afterwards."""
+def shell_beside(*command: str, patience: float = PATIENCE) -> Iterator[Shell]:
+    """Yield a shell in which is typed what a command that keeps a cluster tells to; end the cluster afterwards."""
     cluster = subprocess.Popen(
-        ["make", "cluster", f"ENGINE={engine}"],
+        command,
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         text=True,
@@ -119,9 +131,9 @@ def cluster_shell(engine: str, patience: float = PATIENCE) -> Iterator[Shell]:
         while "Ctrl-C ends it." not in welcome:
             line = screen.readline()
             if not line:
-                raise DevClusterError(f"`make cluster` has ended, and printed: {welcome}")
+                raise DevClusterError(f"`{' '.join(command)}` has ended, and printed: {welcome}")
             welcome += line
-        with Shell(patience) as shell:
+        with Shell(patience, welcome, cluster.pid) as shell:
             for export in re.findall(r"^ +(export .*)$", welcome, re.MULTILINE):
                 shell.run(export)
             yield shell

@@ -110,6 +110,7 @@ class Hook:
     def __init__(self, rule: HookRule) -> None:
         self._url, self._timeout = rule.webhook.address(), rule.webhook.seconds()
         self._session = new_session(SELF)
+        self._session.trust_env = True  # Metacontroller goes by HTTP_PROXY, too
 
     def ask(self, request: Object) -> SyncAnswer:
         """Return the hook's answer; TooManyRequestsError for 429, else SyncError if it isn't a 200 that can be used."""

@@ -8,13 +8,16 @@ import click
 
 from ingress_manager.commands.adopt.command import adopt
 from ingress_manager.commands.audit.command import audit
+from ingress_manager.commands.check.command import check
 from ingress_manager.commands.explain.command import explain
 from ingress_manager.commands.migrate.command import migrate
 from ingress_manager.commands.play.command import play
 from ingress_manager.commands.printing.console import use_colour
+from ingress_manager.commands.reading.rights import told
 from ingress_manager.commands.release.command import release
 from ingress_manager.commands.render.command import render
 from ingress_manager.commands.settings.command import settings
+from ingress_manager.commands.status.command import status
 from ingress_manager.commands.uninstall_plan.command import uninstall_plan
 
 PLUGIN = "kubectl-ingress_manager"
@@ -30,7 +33,9 @@ def commands(context: click.Context) -> None:
     \b
     Examples:
       ingress-manager render -f service.yaml           the Ingress that a Service becomes
+      ingress-manager status --all-namespaces          what is exposed, and whether it is served
       ingress-manager audit --all-namespaces           what of a cluster needs a person
+      ingress-manager check                            whether it is well installed, part by part
       ingress-manager explain host-not-allowed         what a reason means, and what to do
       ingress-manager migrate --all-namespaces         from exposecontroller or Xposer
       ingress-manager adopt team-a/shop                a hand-written Ingress becomes ingress-manager's
@@ -43,7 +48,8 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (adopt, audit, explain, migrate, play, release, render, settings, uninstall_plan):
+for command in (adopt, audit, check, explain, migrate, play, release, render, settings, status, uninstall_plan):
+    command.epilog = told(command.name or "")
     commands.add_command(command)
 
 

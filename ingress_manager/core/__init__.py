@@ -3,7 +3,7 @@
 Start reading at `decide`: it holds the whole flow on one page. Data moves one way, through a module for each step:
 
     decide          calls the four steps below
-      annotations   annotations of the Service → what its owner asks for
+      annotations   annotations of the Service → what its owner asks for; `entrances`: for each way to reach it
       exposure      that, the ports and the policy → exposure: hosts, paths, class and TLS
       outputs       exposure → Ingress, HTTPRoutes
       observed      whether the policy allows what was made earlier to stay

@@ -3,8 +3,7 @@
 `TABLE` is all there is to know about the annotations: `read` parses by it, and docs/annotations.md is made from it.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -12,21 +11,13 @@ import msgspec
 from ingress_manager.core.errors import MOST_KEPT, Problem, Reason
 from ingress_manager.core.strict_yaml import load_text
 from ingress_manager.core.syntax import EVERY_HOST, check_absolute_path, check_host, check_name
-from ingress_manager.core.text import did_you_mean, listed, quoted
+from ingress_manager.core.text import did_you_mean, quoted
 
 PREFIX = "ingress/"
 PROFILE = "ingress/profile"
 """The annotation of a Service that asks for a profile, and the one of what we make that says which it has."""
 
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
-MOST_ENTRANCES = 8
-LONGEST_ENTRANCE = 30
-"""Characters. What follows the Service's name in that of an HTTPRoute for some hosts has 32."""
-
-ENTRANCE = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])?")
-RESERVED_ENTRANCES = ("redirect",)
-"""What follows the Service's name in that of an HTTPRoute of another kind."""
-
 MOST_HOSTS = 100
 MOST_ROUTES = 100
 MOST_CERTIFICATES = 100
@@ -333,7 +324,6 @@ TABLE = (
         shows_value=False,
     ),
 )
-HTTP_OF_ENTRANCE = f".{HTTP.key}"
 ROWS = {annotation.key: annotation for annotation in TABLE}
 KEYS = tuple(ROWS)
 
@@ -373,62 +363,6 @@ def parse(annotations: Mapping[str, str]) -> Stated:
     shown = [unknown_annotation(key) for key in unknown[:MOST_KEPT]]
     problems = (*shown, *[wrong[key] for key in KEYS if key in wrong])
     return Stated(problems=problems, more_problems=len(unknown) - len(shown), **found)
-
-
-def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
-    """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is ""."""
-    found = {"": parse(annotations)} if is_on(annotations) else {}
-    # Nearly no Service has another entrance, and to look at each key would take longer.
-    if HTTP_OF_ENTRANCE not in "".join(annotations):
-        return found
-    described: dict[str, dict[str, str]] = {}
-    for key, value in annotations.items():
-        name, _, word = key.rpartition(f".{PREFIX}")
-        if name:
-            described.setdefault(name, {})[PREFIX + word] = value
-    names = sorted([name for name, own in described.items() if is_on(own)])
-    if len(names) > MOST_ENTRANCES:
-        # There can be thousands. What else is wrong with them is not looked for.
-        return found | dict.fromkeys(names, Stated(problems=(too_many_entrances(names),)))
-    for name in names:
-        stated = parse(described[name])
-        if not is_entrance_name(name):
-            stated = msgspec.structs.replace(stated, problems=(wrong_name(name), *stated.problems))
-        found[name] = stated
-    return found
-
-
-def is_entrance_name(name: str) -> bool:
-    """Return whether an entrance can have this name."""
-    return bool(ENTRANCE.fullmatch(name)) and name not in RESERVED_ENTRANCES
-
-
-def too_many_entrances(names: Sequence[str]) -> Problem:
-    """Return the problem of a Service that has more entrances than it may have."""
-    return Problem(
-        f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most",
-        annotation=HTTP.key,
-    )
-
-
-def wrong_name(name: str) -> Problem:
-    """Return the problem of an entrance with a name that none can have."""
-    return Problem(
-        f"{HTTP.key}: {quoted(name)} can't be the name of an entrance; it must be at most {LONGEST_ENTRANCE} "
-        f"lower-case letters, digits and -, and not {' or '.join(RESERVED_ENTRANCES)}",
-        annotation=HTTP.key,
-    )
-
-
-def of_entrance(problem: Problem, name: str) -> Problem:
-    """Return a problem of an entrance: its annotations are told with the entrance's name before them."""
-    sentence = _OWN_KEY.sub(lambda found: f"{name}.{PREFIX}" if found[1] else found[0], problem.sentence)
-    annotation = f"{name}.{problem.annotation}" if problem.annotation.startswith(PREFIX) else problem.annotation
-    return Problem(sentence, problem.reason, annotation)
-
-
-_OWN_KEY = re.compile(rf'"(?:\\.|[^"\\])*"|(?<!\S)({PREFIX})')
-"""A text in quotes, or how the key of an annotation begins outside of one."""
 
 
 def unknown_annotation(key: str) -> Problem:

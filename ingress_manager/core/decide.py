@@ -6,9 +6,10 @@ from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core import annotations, refusals
-from ingress_manager.core.annotations import LONGEST_ENTRANCE, MOST_ENTRANCES, RESERVED_ENTRANCES, Stated, of_entrance
+from ingress_manager.core import refusals
+from ingress_manager.core.annotations import Stated
 from ingress_manager.core.copying import OLD_CLASS
+from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_of, of_entrance, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
 from ingress_manager.core.exposure import Exposure, expose
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
@@ -83,7 +84,7 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     `observed` are the objects that were made for it earlier and are there now. `age` is that of the Service, in
     seconds; only `resync_after` depends on it.
     """
-    stated = annotations.read_entrances(service.metadata.annotations or {})
+    stated = read_entrances(service.metadata.annotations or {})
     attachments = observed.all()
     namespace = service.metadata.namespace
     if not stated and not (attachments and policy.paused_in(namespace)):
@@ -107,15 +108,8 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     return Desired(objects, text, resync_after(service, objects, attachments, age))
 
 
-def entrance_of(service: str, name: str) -> str:
-    """Return the entrance of a Service for which the object with a name was made; "" for that of ingress/… itself."""
-    _, _, behind = f"/{name}".partition(f"/{service}.")
-    entrance = behind.partition(".")[0]
-    return "" if entrance in RESERVED_ENTRANCES or len(entrance) > LONGEST_ENTRANCE else entrance
-
-
 def entrance_for(service: Service, key: Key) -> str:
-    """Return the same for an object of a Service."""
+    """Return the entrance for which an object of a Service was made."""
     return entrance_of(service.metadata.name, key[1].partition("/")[2])
 
 

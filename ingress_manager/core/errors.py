@@ -21,7 +21,7 @@ E = TypeVar("E", bound=Exception)
 
 
 class Reason(StrEnum):
-    """Why a request is refused, or what was made is removed, for logs and metrics. REASONS says what each means."""
+    """Why a request is refused, or what was made is removed: one word, in Events, logs, metrics and commands alike."""
 
     AMBIGUOUS_PORT = "ambiguous-port"
     ANNOTATION_NOT_ALLOWED = "annotation-not-allowed"
@@ -192,6 +192,13 @@ class Problem(Exception):  # noqa: N818 - it is the Service, or the settings, th
         """Return the same problem with `subject` before its sentence."""
         return Problem(f"{subject} {self.sentence}", self.reason, annotation or self.annotation)
 
+    def told(self, longest: int = LONGEST_REFUSAL) -> str:
+        """Return the sentence and the reason's word, in one line of at most `longest` characters: the word is kept."""
+        # Cut twice: before escaping, because a sentence can be very long, and after it, because escapes are longer.
+        sentence, word = one_line(self.sentence[: longest + 1]), f" [{self.reason}]"
+        room = longest - len(word)
+        return f"{sentence if len(sentence) <= room else f'{sentence[: room - 1]}…'}{word}"
+
 
 class Refused(Exception):  # noqa: N818 - a Service is refused; that is no error of the hook
     """Nothing is changed, because of `problems`. The most important one is the first.
@@ -210,17 +217,19 @@ class Refused(Exception):  # noqa: N818 - a Service is refused; that is no error
 
     def line(self) -> str:
         """Return why, in one line of at most 500 characters: as many problems as fit, and how many more there are."""
-        shown = [one_line(problem.sentence[: LONGEST_REFUSAL + 1]) for problem in self.problems]
+        shown = [problem.told() for problem in self.problems]
         count = len(shown) + self.more
         line = joined(shown, count)
         while len(line) > LONGEST_REFUSAL and len(shown) > 1:
             shown.pop()
             line = joined(shown, count)
-        return line if len(line) <= LONGEST_REFUSAL else f"{line[: LONGEST_REFUSAL - 1]}…"
+        if len(line) > LONGEST_REFUSAL:
+            shown = [self.problems[0].told(LONGEST_REFUSAL - (len(line) - len(shown[0])))]
+        return joined(shown, count)
 
 
 def joined(shown: list[str], count: int) -> str:
-    """Return the sentences `shown` in one line, and how many of all `count` are not shown."""
+    """Return the problems `shown` in one line, and how many of all `count` are not shown."""
     return " · ".join([*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown)
 
 

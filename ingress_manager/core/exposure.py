@@ -18,12 +18,13 @@ from ingress_manager.core.copying import (
     for_httproutes,
     keys_not_copied,
 )
+from ingress_manager.core.entrances import ingress_of
 from ingress_manager.core.errors import Problem, Problems, Refused
 from ingress_manager.core.filters import Filters, Timeouts
-from ingress_manager.core.kubernetes import Service
+from ingress_manager.core.kubernetes import Service, ServicePort
 from ingress_manager.core.policy import Gateway, NamespacePolicy
-from ingress_manager.core.ports import choose_ports
-from ingress_manager.core.syntax import EVERY_HOST, check_any_path, check_host, check_path, check_path_of_type
+from ingress_manager.core.ports import by_target, choose_ports, tcp_ports
+from ingress_manager.core.syntax import EVERY_HOST, check_host, check_path_of_type
 from ingress_manager.core.text import listed, quoted
 
 MOST_PATHS = 1000
@@ -110,7 +111,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
 
     Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
     """
-    name = f"{service.metadata.name}.{entrance}" if entrance else service.metadata.name
+    name = ingress_of(entrance, service.metadata.name)
     problems = Problems()
     if service.spec.type == "ExternalName":
         problems.add(refusals.external_name())
@@ -363,6 +364,7 @@ def choose_rules(service: Service, stated: Stated, policy: NamespacePolicy, prob
         return ()
     paths: dict[str, list[Path]] = {}
     seen: dict[tuple[str, str, bool], str] = {}
+    targets: dict[str, ServicePort] | None = None
     for route in routes:
         path, path_type = choose_path(route, stated, policy, problems)
         hosts = shared_hosts
@@ -370,7 +372,10 @@ def choose_rules(service: Service, stated: Stated, policy: NamespacePolicy, prob
             hosts = allowed_hosts((route.host,), "ingress/routes: host", "ingress/routes", policy, problems)
         port = ports.get(route.port)
         if port is None and route.port is not None:
-            problems.add(refusals.unknown_port("ingress/routes: port", "ingress/routes", route.port, service.ports))
+            targets = by_target(tcp_ports(service)) if targets is None else targets
+            problems.add(
+                refusals.unknown_port("ingress/routes: port", "ingress/routes", route.port, service.ports, targets)
+            )
         for host in hosts:
             shown = f"{host}{path} ({path_type})"
             if (known := seen.setdefault(location(host, path, path_type), shown)) is not shown:
@@ -402,10 +407,7 @@ def choose_path(route: Route, stated: Stated, policy: NamespacePolicy, problems:
             return path, path_type
         problems.add(refusals.path_type_of_routes(*origin, path_type))
     try:
-        if path_type == "ImplementationSpecific" and policy.paths is None:
-            check_any_path(path)
-        elif path != "/":
-            check_path_of_type(check_path(path), path_type)
+        check_path_of_type(path, path_type, patterns=policy.paths is None)
     except Problem as problem:
         begin, annotation = origin_of("path" if route.path else None, "ingress/path")
         if policy.paths is None and path_type != "ImplementationSpecific":

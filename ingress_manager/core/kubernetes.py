@@ -31,6 +31,7 @@ class ServicePort(msgspec.Struct, rename="camel", frozen=True, gc=False):
     name: str | None = None
     protocol: str = "TCP"
     app_protocol: str | None = None
+    target_port: int | str | None = None
 
 
 class ServiceSpec(msgspec.Struct, frozen=True, gc=False):

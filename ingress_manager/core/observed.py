@@ -26,7 +26,7 @@ from ingress_manager.core.copying import (
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Attachment, AttachmentMeta, HTTPRoute, Ingress, Object, Service
 from ingress_manager.core.policy import NamespacePolicy
-from ingress_manager.core.syntax import EVERY_HOST, check_path, check_path_of_type
+from ingress_manager.core.syntax import EVERY_HOST, check_path_of_type
 from ingress_manager.core.text import quoted
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
@@ -132,8 +132,7 @@ def check_observed_path(path: str, path_type: str, policy: NamespacePolicy) -> N
     if path_type not in policy.path_types:
         raise refusals.path_type_not_allowed("its path type", "", path_type, policy.namespace, policy.path_types)
     try:
-        if path_type != "ImplementationSpecific" or policy.paths is not None:
-            check_path_of_type(check_path(path), path_type)
+        check_path_of_type(path, path_type, patterns=policy.paths is None)
     except Problem as problem:
         raise problem.about(f"its path {quoted(path)}") from None
 

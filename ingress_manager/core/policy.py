@@ -202,6 +202,18 @@ BUILT_IN_LIMITS = Limits(
 )
 
 
+class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is answered to who changes a Service."""
+
+    deny: Annotated[
+        bool,
+        Meta(
+            description="Whether a change that makes a Service one that is refused is denied. While false, there is a "
+            "warning. Both need the webhook of manifests/admission/."
+        ),
+    ] = False
+
+
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """The settings of ingress-manager. The general defaults and limits are whole: what they leave out is built in."""
 
@@ -220,6 +232,9 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
             "answered 429. What these settings forbid is removed even then.",
         ),
     ] = False
+    admission: Annotated[
+        Admission, Meta(description="What is answered at `kubectl apply`, before a Service is written.")
+    ] = Admission()
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "defaults", overlay(self.defaults, BUILT_IN_DEFAULTS))
@@ -231,7 +246,6 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         stated = _of_defaults(self.defaults) | _of_limits(self.limits)
         return NamespacePolicy(
             namespace="",
-            paused=self.paused,
             suffixes=(),
             profiles=self.profiles,
             profile=None,
@@ -314,7 +328,6 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     """What holds for a Service in one namespace, with the profile that it has."""
 
     namespace: str
-    paused: bool
 
     hosts: tuple[str, ...] | None
     """Patterns of the hosts that may be claimed; None: every host."""
@@ -458,7 +471,7 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
     if namespace in policy.namespaces:
         entry = policy.namespaces[namespace]
         changes |= _of_defaults(entry.defaults or NO_DEFAULTS) | _of_limits(entry.limits or NO_LIMITS)
-        changes |= {"paused": policy.paused_in(namespace), "own_gateway": changes.get("gateway", general.gateway)}
+        changes["own_gateway"] = changes.get("gateway", general.gateway)
     name = changes.get("own_profile", general.own_profile) if profile is None else profile
     if name is not None:
         allowed = changes.get("allowed_profiles", general.allowed_profiles)

@@ -26,7 +26,7 @@ def choose_ports(service: Service, stated: Stated, problems: Problems) -> dict[s
     if stated.port in ports:
         ports[None] = ports[stated.port]
     elif stated.port is not None:
-        problems.add(refusals.unknown_port("ingress/port:", "ingress/port", stated.port, service.ports))
+        problems.add(refusals.unknown_port("ingress/port:", "ingress/port", stated.port, service.ports, by_target(tcp)))
     else:
         try:
             ports[None] = infer_port(service, tcp)
@@ -48,6 +48,11 @@ def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) 
             if key is not None and key in asked_for:
                 found.setdefault(key, port.port)
     return found
+
+
+def by_target(tcp: Sequence[ServicePort]) -> dict[str, ServicePort]:
+    """Return the ports by the name or number of their targetPort, which people take for the port's; the first wins."""
+    return {str(port.target_port): port for port in reversed(tcp) if port.target_port is not None}
 
 
 def infer_port(service: Service, tcp: Sequence[ServicePort]) -> int:

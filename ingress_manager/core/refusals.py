@@ -1,6 +1,6 @@
 """The sentences of refusals that depend on more than one value: each function returns one problem."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.kubernetes import ServicePort
@@ -49,13 +49,16 @@ def duplicate_route(first: str, second: str) -> Problem:
     return Problem(f"ingress/routes: {second} {same}", Reason.DUPLICATE_ROUTE, "ingress/routes")
 
 
-def unknown_port(origin: str, annotation: str, port: str, ports: Sequence[ServicePort]) -> Problem:
-    """The Service has no such port; `origin` says where it is asked for."""
-    return Problem(
-        f"{origin} {quoted(port)} is not a TCP port of this Service; it has {described(ports)}",
-        Reason.UNKNOWN_PORT,
-        annotation,
-    )
+def unknown_port(
+    origin: str, annotation: str, port: str, ports: Sequence[ServicePort], by_target: Mapping[str, ServicePort]
+) -> Problem:
+    """The Service has no such port; `origin` says where it is asked for, `by_target` which ports have a targetPort."""
+    if meant := by_target.get(port):
+        own = quoted(meant.name or str(meant.port))
+        sentence = f"is the targetPort of this Service's port {described_port(meant)}; name the port itself: {own}"
+    else:
+        sentence = f"is not a TCP port of this Service; it has {described(ports)}"
+    return Problem(f"{origin} {quoted(port)} {sentence}", Reason.UNKNOWN_PORT, annotation)
 
 
 def no_port(ports: Sequence[ServicePort]) -> Problem:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ingress_manager.core.annotations import LONGEST_ENTRANCE, parse_path_type
+from ingress_manager.core.annotations import parse_path_type
 from ingress_manager.core.copying import (
     ANY,
     OLD_CLASS,
@@ -17,6 +17,7 @@ from ingress_manager.core.copying import (
     check_own_label_key,
     check_value,
 )
+from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of
 from ingress_manager.core.errors import Mistake, Problem, SettingsError
 from ingress_manager.core.filters import Timeouts, find_filter_problems, find_timeout_problems
 from ingress_manager.core.policy import (
@@ -314,7 +315,7 @@ def check_template(template: str) -> str:
 def check_secret(template: str) -> str:
     """Return a template that makes the name of a Secret for the longest names, too. Raises Problem."""
     longest = "a" * LONGEST_LABEL
-    ingress = f"{longest}.{'a' * LONGEST_ENTRANCE}"
+    ingress = ingress_of("a" * LONGEST_ENTRANCE, longest)
     return _check_filled_in(template, fill_in(template, ingress, longest), PLACEHOLDERS, check_name)
 
 

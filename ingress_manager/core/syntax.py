@@ -135,26 +135,23 @@ def check_absolute_path(path: str) -> str:
     return _checked(path, ABSOLUTE_PATH_RULES)
 
 
-def check_any_path(path: str) -> str:
-    """Return a path that may be a regular expression, of characters that end no word in a controller's configuration.
-
-    Raises Problem.
-    """
-    return path if _SIMPLE_PATH.fullmatch(path) else _checked(path, ANY_PATH_RULES)
-
-
 def check_path(path: str) -> str:
     """Return a path of a rule: absolute, of RFC 3986's characters, and the same to every reader. Raises Problem."""
     # Nearly every path is as simple as this one, and one expression is enough to know it.
     return path if _SIMPLE_PATH.fullmatch(path) else _checked(path, PATH_RULES)
 
 
-def check_path_of_type(path: str, path_type: str) -> str:
-    """Return a path, as `check_path` returns it, that may have this path type. Raises Problem.
+def check_path_of_type(path: str, path_type: str, *, patterns: bool) -> str:
+    """Return a path that may have this path type. Raises Problem.
 
-    With ImplementationSpecific it can't be a regular expression to any controller, not even by a dot.
+    With ImplementationSpecific it may be a regular expression where there may be `patterns`, of characters that end no
+    word in a controller's configuration. Else it can't be one to any controller, not even by a dot.
     """
-    return _checked(path, LITERAL_PATH_RULES) if path_type == "ImplementationSpecific" else path
+    if path == "/" or _SIMPLE_PATH.fullmatch(path):
+        return path
+    if path_type != "ImplementationSpecific":
+        return check_path(path)
+    return _checked(path, ANY_PATH_RULES if patterns else (*PATH_RULES, *LITERAL_PATH_RULES))
 
 
 def check_name(name: str) -> str:

@@ -79,6 +79,7 @@ def test_the_figures_can_be_printed_for_a_page() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_short_run_of_the_core_gives_all_its_figures() -> None:
     section = core_section(silent, itertools.islice(worst_requests(), 3), turns=1)
     names = [figure.name for figure in section.figures]
@@ -96,7 +97,7 @@ def test_a_short_run_of_the_commands_gives_all_their_figures() -> None:
         "json.load of 20 Services and their Ingresses",
         *(
             f"{name}{figure}"
-            for name in ("render", "audit")
+            for name in ("render", "audit", "status")
             for figure in (
                 " of one Service",
                 " of them, beyond json.load",

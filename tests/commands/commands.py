@@ -1,5 +1,6 @@
 """Runs the commands, in this process, and makes a kubectl that answers what a test wants."""
 
+import itertools
 import json
 import os
 import sys
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from ingress_manager.commands.main import commands
+from ingress_manager.commands.plans import carrying_out
 from ingress_manager.core.kubernetes import Object
 
 
@@ -42,8 +44,10 @@ def listing(*objects: Object) -> Object:
 
 def settings_on_a_cluster(text: str) -> dict[str, Object]:
     """Return what kubectl says of the hook's Deployment, and of the ConfigMap that it mounts, by what it is asked."""
+    # No DecoratorController leads to it: it is known by its name.
     volumes = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": "ingress-manager-settings-abc"}}]
     return {
+        "decoratorcontrollers.metacontroller.k8s.io": listing(),
         "deployment/ingress-manager": {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
@@ -55,6 +59,42 @@ def settings_on_a_cluster(text: str) -> dict[str, Object]:
             "data": {"settings.yaml": text},
         },
     }
+
+
+def installed(namespace: str, name: str, controller: str = "ingress-manager") -> list[Object]:
+    """Return what makes an installation: its DecoratorController, its hook's Service, and that one's Deployment."""
+    pods = {"app.kubernetes.io/name": name}
+    volumes = [{"name": "settings", "configMap": {"name": f"{name}-settings"}}]
+    return [
+        {
+            "apiVersion": "metacontroller.k8s.io/v1alpha1",
+            "kind": "DecoratorController",
+            "metadata": {"name": controller},
+            "spec": {
+                "resources": [{"apiVersion": "v1", "resource": "services"}],
+                "attachments": [{"apiVersion": "networking.k8s.io/v1", "resource": "ingresses"}],
+                "hooks": {"sync": {"webhook": {"service": {"name": name, "namespace": namespace}}}},
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"selector": pods},
+        },
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"template": {"metadata": {"labels": {**pods, "more": "1"}}, "spec": {"volumes": volumes}}},
+        },
+    ]
+
+
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a second pass at each look at the clock."""
+    monkeypatch.setattr(carrying_out, "sleep", float)
+    monkeypatch.setattr(carrying_out, "monotonic", itertools.count().__next__)
 
 
 def kubectl_that_answers(
@@ -69,7 +109,8 @@ def kubectl_that_answers(
     program.parent.mkdir(exist_ok=True)
     (folder / "answers.json").write_text(json.dumps(answers))
     program.write_text(
-        f"""#!{sys.executable}
+        # -IS: nothing that is installed beside Python, which takes a third of the time of each call.
+        f"""#!{sys.executable} -IS
 import json, sys
 with open({str(calls)!r}, "a") as file:
     print(*sys.argv[1:], file=file)

@@ -10,6 +10,8 @@ changes.txt     what `--settings new.yaml` prints
 """
 
 import json
+import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,11 @@ from ingress_manager.commands.audit import audit as audit_module
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.manifests import Item, Origin, read
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests.commands.commands import Ended, kubectl_that_answers, listing, run, settings_on_a_cluster
@@ -36,6 +39,15 @@ from tests.core.test_properties import desired_for
 from tools import cases
 
 AUDITS = cases.cases_in(cases.AUDITS)
+NOTHING_AROUND = (
+    "IngressClasses, EndpointSlices, NetworkPolicies could not be looked at: there is none in what was read. Not "
+    "looked for, or not everywhere: no-class, no-endpoints, port-unserved, class-unserved, network-policy."
+)
+"""The line about a dump that holds only Services and what was made for them."""
+
+ALONE = (FindingKind.CLASS_UNSERVED,)
+"""Kinds that no dump can show."""
+
 WARNINGS = {FindingKind.NOT_COPIED, FindingKind.PLACEHOLDER_HOST}
 
 
@@ -50,8 +62,30 @@ def test_what_is_found_is_what_the_case_says(case: Path) -> None:
 def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found() -> None:
     texts = [(case / "audit.txt").read_text(encoding="utf-8") for case in AUDITS]
     found = {line.split()[0] for text in texts for line in text.splitlines() if line}
-    assert found >= {*FindingKind, "Nothing"}
+    assert found >= {*FindingKind, "Nothing"} - {*ALONE}
     assert set(KINDS) == set(FindingKind)
+
+
+MAY_BE_DELETED = {
+    FindingKind.FORBIDDEN,  # the settings say that it must not serve
+    FindingKind.UNWANTED,  # its Service has turned it off
+}
+
+
+@pytest.mark.parametrize("case", AUDITS, ids=lambda path: path.name)
+def test_no_advice_deletes_what_serves(case: Path) -> None:
+    items = read((case / "objects.yaml").read_text(encoding="utf-8")).items
+    services = {item.label for item in items if item.kind == SERVICES}
+    objects = {f"{item.object['kind'].lower()} {item.label}": item for item in items}
+    for found in audit_module.audit(items, cases.settings_in(case / "settings.yaml")).findings:
+        if found.command[:2] != ("kubectl", "delete") or found.kind in MAY_BE_DELETED:
+            continue
+        _, _, namespace, _, kind, name = found.command
+        text = json.dumps(objects[f"{kind} {namespace.removeprefix('--namespace=')}/{name}"].object["spec"])
+        leads_to = {f"{found.item.namespace}/{each}" for each in re.findall(r'"name": "([^"]+)"', text)}
+        # What a Service that is gone owns is deleted by Kubernetes, too.
+        assert leads_to.isdisjoint(services) or "which isn't there" in found.sentence, found
+        assert "RequestRedirect" not in text
 
 
 def items_of(*objects: Object) -> list[Item]:
@@ -64,7 +98,8 @@ def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Obj
     if not made:
         return
     assert {found.kind for found in audit_module.audit(items_of(parent, *made), policy).findings} <= WARNINGS
-    assert preview(items_of(parent, *made), policy).affected == []
+    would = preview(items_of(parent, *made), policy)
+    assert (would.affected, would.taken) == ([], [])
 
 
 @given(made_up.valid_services(), made_up.policy(), made_up.policy())
@@ -91,29 +126,39 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
 GOOD = service({"ingress/http": "true", "ingress/host": "shop.example.com"})
 BAD: Object = {**GOOD, "metadata": {**GOOD["metadata"], "annotations": {"ingress/http": "`a|b<c`"}}}
 INGRESS = as_created(desired_for(GOOD, Policy())[0], GOOD)
-DEFAULTS = "With the default settings; --current-settings FILE takes others.\n"
+STRANGERS: Object = {**INGRESS, "metadata": {"name": "theirs", "namespace": "team-b"}}
+DEFAULTS: tuple[str | Path, ...] = ("--current-settings", os.devnull)
+NO_SETTINGS = (
+    "The settings could not be looked at: they are not in the files; --current-settings FILE names them. Refusals are "
+    "told that no settings would lift. Not looked for, or not everywhere: name-taken, forbidden, missing, drifted, "
+    "unwanted, not-copied, placeholder-host.\n"
+)
 
 
-def audited(*objects: Object, options: tuple[str | Path, ...] = ()) -> Ended:
-    return run("audit", "-f", "-", *options, stdin="---\n".join(map(as_yaml, objects)))
+def audited(
+    *objects: Object, options: tuple[str | Path, ...] = (), settings: tuple[str | Path, ...] = DEFAULTS
+) -> Ended:
+    judged_by = () if "--settings" in options else settings
+    return run("audit", "-f", "-", *judged_by, *options, stdin="---\n".join(map(as_yaml, objects)))
 
 
 def test_a_cluster_of_which_nothing_is_found_is_told_in_a_line() -> None:
     said = "Nothing was found in 1 Service (1 to be exposed), 1 Ingress (1 made by ingress-manager).\n"
-    assert audited(GOOD, INGRESS) == (0, said, DEFAULTS)
-    assert audited(GOOD, INGRESS, options=("-o", "markdown")) == (0, said, DEFAULTS)
+    assert audited(GOOD, INGRESS) == (0, f"{said}{NOTHING_AROUND}\n", "")
+    assert audited(GOOD, INGRESS, options=("-o", "markdown")) == (0, f"{said}\n- {NOTHING_AROUND}\n", "")
 
 
 def test_the_table_has_a_line_for_each_finding_and_the_command_below_it() -> None:
     assert audited(BAD, INGRESS) == (
         1,
         (
-            'refused  Service team-a/shop  ingress/http: "`a|b<c`" must be "true" or "false"\n'
+            'refused  Service team-a/shop  ingress/http: "`a|b<c`" must be "true" or "false" [invalid-value]\n'
             "    kubectl annotate --namespace=team-a --overwrite -- service shop ingress/http=VALUE\n"
             "\n"
             "1 finding (1 refused) in 1 Service (1 to be exposed), 1 Ingress (1 made by ingress-manager).\n"
+            f"{NOTHING_AROUND}\n"
         ),
-        DEFAULTS,
+        "",
     )
 
 
@@ -127,7 +172,8 @@ def test_json_has_all_of_it() -> None:
                     "kind": "refused",
                     "severity": "error",
                     "object": {"kind": "Service", "namespace": "team-a", "name": "shop"},
-                    "sentence": 'ingress/http: "`a|b<c`" must be "true" or "false"',
+                    "sentence": 'ingress/http: "`a|b<c`" must be "true" or "false" [invalid-value]',
+                    "reasons": ["invalid-value"],
                     "command": "kubectl annotate --namespace=team-a --overwrite -- service shop ingress/http=VALUE",
                     "file": "stdin",
                     "line": 1,
@@ -137,10 +183,16 @@ def test_json_has_all_of_it() -> None:
             "objects": {
                 "Service": {"all": 1, "ours": 1},
                 "Ingress": {"all": 1, "ours": 1},
-                "HTTPRoute": {"all": 0, "ours": 0},
             },
             "paused": None,
-            "unseen": [],
+            "unseen": [
+                {
+                    "what": "IngressClass, EndpointSlice, NetworkPolicy",
+                    "sentence": NOTHING_AROUND.partition(". ")[0],
+                    "findings": ["no-class", "no-endpoints", "port-unserved", "class-unserved", "network-policy"],
+                }
+            ],
+            "scope": None,
         },
     )
 
@@ -148,10 +200,11 @@ def test_json_has_all_of_it() -> None:
 def test_markdown_is_a_table_that_nothing_in_it_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert audited(BAD, INGRESS, options=("-o", "markdown")).out == (
         "1 finding (1 refused) in 1 Service (1 to be exposed), 1 Ingress (1 made by ingress-manager).\n"
-        "\n"
+        f"\n- {NOTHING_AROUND}\n\n"
         "| kind | object | what | what to do |\n"
         "|---|---|---|---|\n"
-        '| refused | Service team-a/shop | ingress/http: "\\`a\\|b&lt;c\\`" must be "true" or "false" | '
+        '| refused | Service team-a/shop | ingress/http: "\\`a\\|b&lt;c\\`" must be "true" or "false" '
+        "[invalid-value] | "
         "`kubectl annotate --namespace=team-a --overwrite -- service shop ingress/http=VALUE` |\n"
     )
     answers = {**SETTINGS, "services": listing(BAD), INGRESSES: listing(INGRESS), HTTPROUTES: listing()}
@@ -180,11 +233,11 @@ def test_what_no_command_mends_has_none(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("namespaces: {team-a: {paused: true}}\n")
     options = ("--current-settings", settings, "-o")
-    ended = audited(GOOD, options=(*options, "json"))
+    ended = audited(GOOD, STRANGERS, options=(*options, "json"))
     assert [found["command"] for found in json.loads(ended.out)["findings"]] == [None]
     assert json.loads(ended.out)["paused"] == "team-a"
     assert "The settings pause team-a: nothing but what is forbidden changes there until" in ended.err
-    assert audited(GOOD, options=(*options, "markdown")).out.endswith(" because of the pause |  |\n")
+    assert audited(GOOD, STRANGERS, options=(*options, "markdown")).out.endswith(" because of the pause |  |\n")
 
 
 def new_settings(tmp_path: Path, text: str) -> tuple[str | Path, ...]:
@@ -207,6 +260,9 @@ DIFF = """\
 """
 
 
+URL = "shop.example.com/ (Prefix) of Service team-a/shop: class internal would answer, and class nginx no more"
+
+
 def test_other_settings_are_told_by_what_they_would_do(tmp_path: Path) -> None:
     parent = service({**GOOD["metadata"]["annotations"], "external-dns.alpha.kubernetes.io/ttl": "60"})
     standing = as_created(desired_for(parent, Policy())[0], parent)
@@ -221,6 +277,13 @@ def test_other_settings_are_told_by_what_they_would_do(tmp_path: Path) -> None:
         "changed  Ingress team-a/shop\n"
         + "".join(f"    {line}\n" for line in DIFF.splitlines())
         + "created  Ingress team-a/new  Service team-a/new asks for it\n"
+        "\n"
+        "No longer answered, or by something else:\n"
+        f"    {URL}\n"
+        "\n"
+        "To take nothing away, do this before the settings are changed:\n"
+        "    Service team-a/shop: let it ask itself for what Ingress team-a/shop has\n"
+        "        kubectl annotate --namespace=team-a -- service shop ingress/class=nginx\n"
         "\n"
         "NAMESPACE  REMOVED  REFUSED  CHANGED  CREATED\n"
         "team-a           0        0        1        1\n"
@@ -240,6 +303,13 @@ def test_other_settings_are_told_by_what_they_would_do(tmp_path: Path) -> None:
         "- **changed** Ingress team-a/shop\n"
         f"\n  ```diff\n{body}  ```\n\n"
         "- **created** Ingress team-a/new: Service team-a/new asks for it\n"
+        "\n"
+        "No longer answered, or by something else:\n\n"
+        f"- {URL}\n"
+        "\n"
+        "To take nothing away, do this before the settings are changed:\n\n"
+        "- Service team-a/shop: let it ask itself for what Ingress team-a/shop has "
+        "`kubectl annotate --namespace=team-a -- service shop ingress/class=nginx`\n"
     )
     found = json.loads(audited(*objects, options=(*options, "-o", "json")).out)
     assert found["namespaces"] == {
@@ -253,6 +323,23 @@ def test_other_settings_are_told_by_what_they_would_do(tmp_path: Path) -> None:
         "diff": DIFF,
     }
     assert [each["change"] for each in found["changes"]] == ["removed", "changed", "created"]
+    url, _, sentence = URL.partition(" of Service team-a/shop: ")
+    assert found["taken"] == [{"url": url, "service": "team-a/shop", "sentence": sentence}]
+    [first] = found["first"]
+    assert first == {
+        "service": "team-a/shop",
+        "sentence": "let it ask itself for what Ingress team-a/shop has",
+        "command": "kubectl annotate --namespace=team-a -- service shop ingress/class=nginx",
+    }
+
+
+def test_what_would_be_taken_is_a_reason_for_exit_status_1_although_nothing_is_removed(tmp_path: Path) -> None:
+    ended = audited(GOOD, INGRESS, options=new_settings(tmp_path, "defaults: {class: internal}\n"))
+    assert (ended.status, f"    {URL}\n" in ended.out) == (1, True)
+    created = {**GOOD, "metadata": {**GOOD["metadata"], "name": "new", "uid": "2"}}
+    ended = audited(GOOD, INGRESS, created, options=(*new_settings(tmp_path, ""), "-o", "markdown"))
+    asked = "\n\n- **created** Ingress team-a/new: Service team-a/new asks for it\n"
+    assert (ended.status, ended.out.endswith(asked)) == (0, True), ended.out
 
 
 GOOD_HOST: dict[str, Any] = {"annotations": {"ingress/http": "true", "ingress/host": "off.example.com"}}
@@ -273,14 +360,14 @@ def test_settings_that_change_nothing_and_those_that_pause_are_told_of(tmp_path:
 def test_the_variable_of_the_hook_names_the_settings_that_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "settings.yaml").write_text("defaults: {class: internal}\n")
     monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(tmp_path / "settings.yaml"))
-    ended = audited(GOOD, INGRESS)
+    ended = audited(GOOD, INGRESS, settings=())
     assert (ended.status, ended.err) == (1, "")
     assert 'spec.ingressClassName is "nginx" instead of "internal"' in ended.out
 
 
 def test_one_kind_alone_is_printed_and_counted(tmp_path: Path) -> None:
     assert audited(BAD, INGRESS, options=("--only", "drifted")).status == 0
-    ended = audited(BAD, options=("--only", "drifted", "--only", "refused", "-o", "json"))
+    ended = audited(BAD, STRANGERS, options=("--only", "drifted", "--only", "refused", "-o", "json"))
     assert (ended.status, json.loads(ended.out)["kinds"]) == (1, {"refused": 1})
     forbids = new_settings(tmp_path, "limits: {hosts: [a.example.com]}\n")
     ended = audited(GOOD, INGRESS, options=(*forbids, "--only", "refused"))
@@ -302,15 +389,22 @@ def test_the_shell_completes_the_kinds() -> None:
     assert completed.stdout == "plain,name-taken\n"
 
 
+PART = "A part of the files could not be read; what is in no other part may be there."
+
+
 def test_what_cannot_be_read_or_judged_is_told_and_the_rest_is_judged() -> None:
     wrong = {**GOOD, "metadata": {**GOOD["metadata"], "name": "wrong"}, "spec": {"ports": "none"}}
     text = "---\n".join([*map(as_yaml, (GOOD, INGRESS, wrong)), "a: [\n"])
     lines = text.splitlines()
-    ended = run("audit", "-", stdin=text)
+    ended = run("audit", "-", *DEFAULTS, stdin=text)
     assert (ended.status, ended.out[:17]) == (1, "Nothing was found")
+    assert ended.out.splitlines()[1:] == [
+        "Service team-a/wrong could not be read.",
+        f"{PART} Not looked for, or not everywhere: missing, detached, upstream-collision.",
+        NOTHING_AROUND,
+    ]
     where = "team-a/wrong: is no valid Service: spec.ports: must be a list or null, not text"
     assert ended.err == (
-        f"{DEFAULTS}"
         f"stdin:{1 + lines.index('  ports: none')}: {where}\n"
         f"stdin:{len(lines)}: is not YAML: did not find expected node content\n"
     )
@@ -319,13 +413,82 @@ def test_what_cannot_be_read_or_judged_is_told_and_the_rest_is_judged() -> None:
 def test_a_dump_without_services_or_without_ingresses_is_told_of() -> None:
     ended = audited(INGRESS)
     # Not even Services that are there were read: that one is gone isn't known, and nothing may be deleted.
-    assert (ended.status, ended.out) == (
+    where = "there is none in what was read; `kubectl get {}` prints them."
+    skipped = "Not looked for, or not everywhere: "
+    assert (ended.status, ended.out.splitlines()[:1]) == (
         2,
-        "Nothing was found in 0 Services (0 to be exposed), 1 Ingress (1 made by ingress-manager).\n",
+        ["Nothing was found in 0 Services (0 to be exposed), 1 Ingress (1 made by ingress-manager)."],
     )
-    both = "`kubectl get services,ingresses` prints both."
-    assert ended.err == f"{DEFAULTS}Services could not be looked at: there is none in what was read; {both}\n"
-    assert "There is no Ingress in what was read; `kubectl get services,ingresses` prints both.\n" in audited(GOOD).err
+    assert f"Services could not be looked at: {where.format('services')} {skipped}refused, " in ended.out
+    hint = "There is nothing to look at, hence exit status 2; if that is right, add --allow-empty.\n"
+    assert ended.err == hint
+    for options, expected in (((), (2, hint)), (("--allow-empty",), (0, ""))):
+        ended = audited(GOOD, options=options)
+        assert (ended.status, ended.err) == expected
+        assert f"Ingresses could not be looked at: {where.format('ingresses')} {skipped}name-taken" in ended.out
+        assert "HTTPRoutes" not in ended.out, "no Service asks for one"
+    assert audited(options=("--allow-empty",)).out.startswith("Nothing was found in 0 Services")
+
+
+def test_httproutes_that_are_not_in_a_dump_may_be_unknown_to_the_cluster(tmp_path: Path) -> None:
+    (tmp_path / "both.yaml").write_text(
+        "defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: infrastructure}}\n"
+    )
+    other = {**INGRESS, "spec": {**INGRESS["spec"], "ingressClassName": "other"}}
+    ended = audited(GOOD, other, options=("--current-settings", tmp_path / "both.yaml"))
+    assert (ended.status, ended.out.splitlines()[0].partition(" in ")[0]) == (2, "Nothing was found")
+    assert "HTTPRoutes could not be looked at" in ended.out
+    ended = audited(GOOD, other, options=("--settings", tmp_path / "both.yaml"))
+    assert (ended.status, ended.out) == (2, "Nothing would change.\n")
+    assert "HTTPRoutes could not be looked at" in ended.err
+
+
+def test_without_settings_only_what_no_settings_change_is_found() -> None:
+    other = {
+        **GOOD,
+        "metadata": {**GOOD["metadata"], "name": "other", "uid": "2", "annotations": {"ingress/http": "true"}},
+    }
+    ended = audited(BAD, other, INGRESS, settings=())
+    assert ended == (
+        2,
+        (
+            'refused  Service team-a/shop  ingress/http: "`a|b<c`" must be "true" or "false" [invalid-value]\n'
+            "    kubectl annotate --namespace=team-a --overwrite -- service shop ingress/http=VALUE\n"
+            "\n"
+            "1 finding (1 refused) in 2 Services (2 to be exposed), 1 Ingress (1 made by ingress-manager).\n"
+            f"{NO_SETTINGS}{NOTHING_AROUND}\n"
+        ),
+        "",
+    )
+    ended = audited(BAD, INGRESS, options=("-o", "markdown"), settings=())
+    assert ended.out.splitlines()[1:3] == ["", f"- {NO_SETTINGS[:-1]}"]
+    alone = {**INGRESS, "metadata": {**INGRESS["metadata"], "ownerReferences": []}}
+    found = json.loads(audited(GOOD, alone, options=("-o", "json"), settings=()).out)
+    assert [(each["kind"], each["command"]) for each in found["findings"]] == [("detached", None)], (
+        "it may be asked for"
+    )
+    assert [each["what"] for each in found["unseen"]] == ["settings"]
+
+
+def test_the_settings_of_a_hook_that_is_in_the_files_hold() -> None:
+    deployment, configmap = list(SETTINGS.values())[1:]
+    deployment = {**deployment, "metadata": {"namespace": "ingress-manager", "name": "ingress-manager"}}
+    configmap = {**configmap, "metadata": {"namespace": "ingress-manager", "name": "ingress-manager-settings-abc"}}
+    ended = audited(GOOD, INGRESS, deployment, configmap, settings=())
+    assert (ended.status, ended.err) == (0, f"{WITH_SETTINGS[:-2]}, which is in the files.\n")
+
+
+def test_what_is_forbidden_hides_nothing_that_is_found_without_it(tmp_path: Path) -> None:
+    key = "nginx.ingress.kubernetes.io/rewrite-target"
+    parent = service({**GOOD["metadata"]["annotations"], key: "/"})
+    standing = as_created(desired_for(parent, Policy())[0], parent)
+    standing["metadata"]["annotations"][LAST_APPLIED] = json.dumps(
+        {**INGRESS, "spec": {**INGRESS["spec"], "rules": [{"host": "forbidden.example.org"}]}}
+    )
+    (tmp_path / "settings.yaml").write_text("limits: {hosts: [shop.example.com]}\n")
+    for objects in ((parent, standing), (parent, {**standing, "spec": 5})):
+        ended = audited(*objects, options=("--current-settings", tmp_path / "settings.yaml"))
+        assert "not-copied  Service team-a/shop" in ended.out
 
 
 def test_severities_and_changes_have_colours_on_a_terminal(tmp_path: Path) -> None:
@@ -333,6 +496,7 @@ def test_severities_and_changes_have_colours_on_a_terminal(tmp_path: Path) -> No
     dump.write_text(f"{as_yaml(BAD)}---\n{as_yaml(INGRESS)}")
     new.write_text("defaults: {class: internal}\n")
     shown = on_a_terminal(str(BIN / "ingress-manager"), "audit", str(dump))
+    assert "\x1b[31mThe settings could not" in shown
     assert "\x1b[31mrefused\x1b[0m" in shown
     assert "\x1b[2mkubectl annotate --namespace" in shown
     dump.write_text(f"{as_yaml(GOOD)}---\n{as_yaml(INGRESS)}")
@@ -392,13 +556,11 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     kubectl_that_answers(tmp_path, monkeypatch, {"services": listing(BAD)}, no)
     ended = run("audit")
     assert (ended.status, ended.out.splitlines()[0].split()[0]) == (2, "refused")
-    assert ended.out.splitlines()[-1] == "1 finding (1 refused) in 1 Service (1 to be exposed)."
-    assert ended.err == (
-        f"Ingresses could not be looked at: {no}\n"
-        f"HTTPRoutes could not be looked at: {no}\n"
-        "The settings could not be looked at, and the defaults were taken in their place; --current-settings names "
-        f"others: {no}\n"
-    )
+    scope = "Outside of the namespace that kubectl takes nothing was looked at."
+    assert ended.out.splitlines()[3] == f"1 finding (1 refused) in 1 Service (1 to be exposed). {scope}"
+    assert [line.partition(f": {no}")[0] for line in ended.out.splitlines()[4:]] == [
+        f"{what} could not be looked at" for what in ("Ingresses", "HTTPRoutes", "The settings")
+    ]
     kubectl_that_answers(tmp_path, monkeypatch, {"services": listing(GOOD)}, no)
     found = json.loads(run("audit", "-o", "json").out)
     assert (found["findings"], len(found["unseen"])) == ([], 3), "no Ingress is missing that nobody may look at"
@@ -406,6 +568,51 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     assert (ended.status, ended.out) == (2, "Nothing would change.\n")
     kubectl_that_answers(tmp_path, monkeypatch, {}, no)
     assert run("audit") == (2, "", f"Error: {no}\n")
+
+
+def test_nothing_in_a_namespace_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {**SETTINGS, "services": listing(), INGRESSES: listing(), HTTPROUTES: listing()}
+    kubectl_that_answers(tmp_path, monkeypatch, answers)
+    ended = run("audit", "-n", "nope")
+    assert ended.status == 2
+    assert "There is nothing to look at in the namespace nope, if it is there at all.\n" in ended.out
+    assert run("audit", "-n", "nope", "--allow-empty").status == 0
+    assert "There is nothing to look at in the cluster" in run("audit", "-A").out
+
+
+def test_an_object_of_another_version_is_not_missing_and_nor_is_one_that_is_not_valid() -> None:
+    old = {**INGRESS, "apiVersion": "networking.k8s.io/v1beta1"}
+    for unread in (old, {**INGRESS, "spec": 5}, {**STRANGERS, "metadata": {**GOOD["metadata"]}, "spec": 5}):
+        ended = audited(GOOD, STRANGERS, unread)
+        assert ended.out.splitlines()[0].startswith("Nothing was found in 1 Service")
+        assert ended.out.splitlines()[1:] == ["Ingress team-a/shop could not be read."]
+    assert "missing" in audited(GOOD, STRANGERS).out
+
+
+def test_kinds_are_left_out_and_do_not_count() -> None:
+    for options, expected in (
+        ((), (1, {"refused": 1, "detached": 1})),
+        (("--ignore", "refused"), (1, {"detached": 1})),
+        (("--ignore", "refused, detached"), (0, {})),
+        (("--fail-on", "missing,drifted"), (0, {"refused": 1, "detached": 1})),
+        (("--fail-on", "missing,refused"), (1, {"refused": 1, "detached": 1})),
+        (("--fail-on", "refused", "--only", "detached"), (0, {"detached": 1})),
+    ):
+        alone = {**INGRESS, "metadata": {**INGRESS["metadata"], "ownerReferences": []}}
+        ended = audited(BAD, alone, options=(*options, "-o", "json"))
+        assert (ended.status, json.loads(ended.out)["kinds"]) == expected, options
+    ended = audited(BAD, options=("--fail-on", "refusd"))
+    assert ended.status == 2
+    assert '"refusd" is not a kind of findings; did you mean refused?' in " ".join(ended.err.split())
+
+
+@pytest.mark.parametrize(
+    "option", ["--ignore=refused", "--fail-on=refused", "--installation=edge", "--current-settings=settings.yaml"]
+)
+def test_an_option_that_other_settings_leave_without_effect_is_refused(tmp_path: Path, option: str) -> None:
+    ended = run("audit", option, *new_settings(tmp_path, ""))
+    assert ended.status == 2
+    assert "are for an audit without --settings" in " ".join(ended.err.split())
 
 
 def test_settings_are_parsed_before_the_cluster_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -417,3 +624,78 @@ def test_settings_are_parsed_before_the_cluster_is_asked(tmp_path: Path, monkeyp
 
 def test_the_default_of_the_setting_host_is_the_placeholder() -> None:
     assert parse("").defaults.host == audit_module.PLACEHOLDER == "example.com"
+
+
+# What is in the way of what is missing.
+
+NO_HTTPROUTES = 'error: the server doesn\'t have a resource type "httproutes"'
+NO_KIND = 'error: the server doesn\'t have a resource type "decoratorcontrollers"'
+NOT_THERE = 'Error from server (NotFound): decoratorcontrollers.metacontroller.k8s.io "ingress-manager" not found'
+CONTROLLER_OBJECT = "decoratorcontrollers.metacontroller.k8s.io/ingress-manager"
+
+
+def controller_of(*resources: str) -> Object:
+    spec = {"attachments": [{"apiVersion": "v1", "resource": resource} for resource in resources]}
+    return {
+        "apiVersion": "metacontroller.k8s.io/v1alpha1",
+        "kind": "DecoratorController",
+        "metadata": METADATA,
+        "spec": spec,
+    }
+
+
+METADATA = {"name": "ingress-manager"}
+
+
+@pytest.mark.parametrize(
+    ("controller", "error", "says"),
+    [
+        (None, NO_KIND, "; Metacontroller isn't installed: the cluster knows no DecoratorControllers|apply"),
+        (None, NOT_THERE, "; the DecoratorController ingress-manager isn't there|apply"),
+        (None, "Error from server (Forbidden): no", "|rollout restart"),
+        (controller_of("ingresses"), NO_HTTPROUTES, "|rollout restart"),
+        (
+            controller_of("ingresses", "httproutes"),
+            NO_HTTPROUTES,
+            "; the DecoratorController ingress-manager waits for the CRD of HTTPRoutes, and does nothing before|get",
+        ),
+    ],
+)
+def test_what_no_event_explains_is_looked_for_in_the_installation_and_else_put_down_to_metacontroller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, controller: Object | None, error: str, says: str
+) -> None:
+    says, command = says.split("|")
+    answers = {**SETTINGS, "services": listing(GOOD), INGRESSES: listing(), "events": listing()}
+    answers |= {CONTROLLER_OBJECT: controller} if controller else {HTTPROUTES: listing()}
+    kubectl_that_answers(tmp_path, monkeypatch, answers, error)
+    [found] = json.loads(run("audit", "-o", "json").out)["findings"]
+    assert found["sentence"] == f"its Ingress team-a/shop isn't there, and no Event of its Service says why{says}"
+    assert found["command"].startswith(f"kubectl {command} ")
+
+
+def test_where_events_may_not_be_read_the_reason_is_not_known_and_nothing_else_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {**SETTINGS, "services": listing(GOOD), INGRESSES: listing(), HTTPROUTES: listing()}
+    why = "Events may not be read"
+    for options, scope in (("-A", "--all-namespaces"), ("--namespace=team-a", "--namespace=team-a")):
+        calls = kubectl_that_answers(tmp_path, monkeypatch, answers)
+        ended = run("audit", options)
+        assert (ended.status, ended.out.splitlines()[:2]) == (
+            2,
+            [
+                f"missing  Service team-a/shop  its Ingress team-a/shop isn't there; it isn't known why: {why}",
+                "    kubectl describe --namespace=team-a -- service shop",
+            ],
+        )
+        assert "Events could not be looked at: Error from server: no" in ended.out
+        last = calls.read_text().splitlines()[-1]
+        assert last.startswith("get --output=json --field-selector=reason=SyncError,involvedObject.kind=Service")
+        assert last.endswith(f"{scope} -- events")
+
+
+def test_a_dump_with_events_says_what_is_in_the_way_and_of_what_they_do_not_explain_that(tmp_path: Path) -> None:
+    case = cases.AUDITS / "missing-for-a-reason"
+    (tmp_path / "settings.yaml").write_text("")
+    ended = run("audit", "-f", case / "objects.yaml", "--current-settings", tmp_path / "settings.yaml")
+    assert ended == (1, (case / "audit.txt").read_text(encoding="utf-8"), ended.err)

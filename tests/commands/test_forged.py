@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, service
-from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl
 from ingress_manager.core.text import is_seen
-from tests.commands.commands import Ended, asked, run, settings_on_a_cluster
+from tests.commands.commands import Ended, asked, installed, run, settings_on_a_cluster, without_waiting
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
 SHOP = service({"ingress/http": "true", "fabric8.io/expose": "true", "fabric8.io/exposeUrl": "http://a.example.com"})
@@ -37,7 +36,7 @@ ROUTE = {
     "spec": {"parentRefs": [{"name": "w"}]},
 }
 SETTINGS = {name: [each] for name, each in settings_on_a_cluster("defaults: {class: nginx}\n").items()}
-CONTROLLER = {"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "DecoratorController", "metadata": {"name": "a"}}
+CONTROLLER, *INSTALLED = installed("tools", "hook")
 EXPOSE: Object = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
@@ -45,6 +44,17 @@ EXPOSE: Object = {
     "data": {"config.yml": "domain: example.com\n"},
 }
 ANSWERS: dict[str, list[Object]] = {
+    "events as objects": [
+        {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": "shop.1", "namespace": "team-a"},
+            "involvedObject": {"uid": SHOP["metadata"]["uid"]},
+            "reason": "SyncError",
+            "lastTimestamp": "2026-01-01T00:00:00Z",
+            "message": "Ingress team-a/shop is in the way",
+        }
+    ],
     "services": [SHOP],
     "services,ingresses": [SHOP, OURS],
     "ingresses": [BY_HAND],
@@ -53,6 +63,8 @@ ANSWERS: dict[str, list[Object]] = {
     **SETTINGS,
     "configmaps": [EXPOSE],
     "decoratorcontrollers.metacontroller.k8s.io": [CONTROLLER],
+    "services,deployments.apps": INSTALLED,
+    "configmap/hook-settings": SETTINGS["configmap/ingress-manager-settings-abc"],
     "compositecontrollers.metacontroller.k8s.io": [],
 }
 COMMANDS = (
@@ -94,15 +106,18 @@ ODD = [
 def answered(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], *arguments: str | Path) -> Ended:
     """Return what a command does when kubectl prints the answers: objects, or else any text."""
 
-    def answer(_: Kubectl, *words: str) -> str:
+    def answer(_: Kubectl, *words: str, stdin: str = "") -> str:
+        assert stdin == ""
         verb, name = asked(words)
         if verb != "get":
             return ""
-        found = answers.get(name, f"7 {EVIL}")
+        # They are read as objects before, and waited for as lines.
+        key = f"{name} as objects" if name == "events" and "--output=json" in words else name
+        found = answers.get(key, f"7 {EVIL}")
         return found if isinstance(found, str) else json.dumps({"kind": "List", "apiVersion": "v1", "items": found})
 
     monkeypatch.setattr(Kubectl, "run", answer)
-    monkeypatch.setattr(carrying_out, "sleep", float)
+    without_waiting(monkeypatch)
     return run(*arguments)
 
 
@@ -134,13 +149,22 @@ def test_whatever_kubectl_prints_is_told_in_lines_and_no_terminal_obeys_it(data:
             assert is_seen(ended.out + ended.err), command
 
 
+def test_a_spec_that_is_text_gets_into_no_script_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    httproutes = "httproutes.gateway.networking.k8s.io"
+    forged = put(ANSWERS[httproutes], (0, "spec"), EVIL)
+    ended = answered(monkeypatch, {**ANSWERS, httproutes: forged}, "release", "team-a/shop")
+    assert (ended.status, is_seen(ended.out)) == (0, True)
+    assert r"\u001b[31m" in ended.out
+
+
 @pytest.mark.parametrize(
     "volumes",
     [-1, [EVIL], [{"name": "settings", "configMap": {}}], [{"name": "settings", "configMap": {"name": "--all"}}]],
 )
 def test_a_deployment_that_no_api_server_has_has_no_settings(volumes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     forged = put(SETTINGS["deployment/ingress-manager"], (0, "spec", "template", "spec", "volumes"), volumes)
-    ended = answered(monkeypatch, {**ANSWERS, "deployment/ingress-manager": forged}, "render")
+    by_name = {**ANSWERS, "decoratorcontrollers.metacontroller.k8s.io": [], "deployment/ingress-manager": forged}
+    ended = answered(monkeypatch, by_name, "render")
     assert "the Deployment ingress-manager/ingress-manager mounts no ConfigMap" in ended.err
 
 
@@ -154,7 +178,7 @@ def test_a_name_that_no_api_server_has_ends_the_command(monkeypatch: pytest.Monk
 def test_an_event_that_another_has_written_is_shown_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = answered(monkeypatch, {**ANSWERS, "events": "7 \x1b[31mred\n"}, "release", "team-a/shop", "--apply")
     assert ended.status == 2
-    assert "The last Event of Service team-a/shop: \\x1b[31mred. Where" in ended.err
+    assert "; last seen: 7 \\x1b[31mred\n" in ended.err
 
 
 def test_what_is_printed_as_yaml_or_json_is_the_same_to_a_program_and_no_terminal_obeys_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import gc
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -47,6 +48,23 @@ def test_every_command_has_examples_and_says_its_exit_status(name: str) -> None:
     text = run(name, "--help").out
     assert re.search(rf"^  Examples:\n.*ingress-manager {name}", text, re.MULTILINE)
     assert "Exit status: 0" in " ".join(text.split())
+
+
+def test_every_example_of_a_help_is_one_that_its_command_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in ("settings.yaml", "manifests/settings.yaml"):
+        Path(file).parent.mkdir(exist_ok=True)
+        Path(file).write_text("{}\n")
+    helps = [run("--help").out, *(run(name, "--help").out for name in main.commands.commands)]
+    examples = re.findall(
+        r"(?:^ +|[|;] )ingress-manager ([^>|;\n]*?)(?: {3}.*| [>|;].*)?$", "".join(helps), re.MULTILINE
+    )
+    assert len(examples) > 20
+    for example in examples:
+        name, *words = shlex.split(example)
+        with click.Context(main.commands) as group:
+            # Raises click.UsageError for a word or an option that it doesn't know.
+            main.commands.commands[name].make_context(name, words, group).close()
 
 
 def test_every_command_is_named_in_the_order_of_the_alphabet_with_what_it_does() -> None:
@@ -149,4 +167,7 @@ def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
     assert started(*hook["entry"].split(), good).returncode == 0
     ended = started(*hook["entry"].split(), good, str(tmp_path / "bad.yaml"))
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert f'{tmp_path}/bad.yaml:5: default/a: ingress/http: "yes" must be "true" or "false"\n' in ended.stderr
+    assert (
+        f'{tmp_path}/bad.yaml:5: default/a: ingress/http: "yes" must be "true" or "false" [invalid-value]\n'
+        in ended.stderr
+    )

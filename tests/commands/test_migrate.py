@@ -93,14 +93,19 @@ def test_the_cluster_is_asked_for_services_ingresses_and_the_configmaps(
         f"get --output=json --field-selector=metadata.name={name} --all-namespaces -- configmaps"
         for name in ("exposecontroller", "xposer")
     ]
-    left = {**exposed, "apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}
-    renamed = {**exposed, "metadata": {**exposed["metadata"], "name": "blog"}}  # type: ignore[dict-item]
-    renamed["metadata"]["annotations"] = {"fabric8.io/expose": "true", "fabric8.io/ingress.name": "shop"}  # type: ignore[index]
-    objects = {"kind": "List", "items": [exposed, renamed, left]}
+    backend = {"service": {"name": "shop", "port": {"number": 80}}}
+    left = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "shop", "namespace": "a", "annotations": {"kubernetes.io/ingress.class": "nginx"}},
+        "spec": {"rules": [{"host": "a.example.com", "http": {"paths": [{"pathType": "Prefix", "backend": backend}]}}]},
+    }
+    other = {**exposed, "metadata": {**exposed["metadata"], "name": "blog"}}  # type: ignore[dict-item]
+    objects = {"kind": "List", "items": [exposed, other, left]}
     kubectl_that_answers(tmp_path, monkeypatch, {**answers, "services,ingresses": objects})
     printed = run("migrate", "-n", "a", "--context", "there").out
     commands = [line.strip("# ") for line in printed.splitlines() if "kubectl " in line or "adopt " in line]
-    assert len(commands) == 8
+    assert len(commands) == 6
     for words in (shlex.split(command.removesuffix(" &&")) for command in commands):
         assert words[words.index("--") - 1 if "--" in words else -1] == "--context=there"
     kubectl_that_answers(tmp_path, monkeypatch, {"services,ingresses": {"kind": "List", "items": [exposed]}})

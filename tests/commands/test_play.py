@@ -71,11 +71,11 @@ def test_all_there_is_to_say_stands_in_the_result() -> None:
     ingress = next(iter(render(read(GOOD).items, Policy()).objects))
     made = (DesiredObject("Ingress team-a/shop", as_yaml(ingress)),)
     assert play(GOOD, "") == Result(State.FINE, "Fine: it becomes 1 Ingress.", objects=made)
-    unknown = "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host?"
+    unknown = "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host? [unknown-annotation]"
     mistakes = (
         Mistake(Field.SERVICE, 11, "team-a/shop", unknown, REASONS[Reason.UNKNOWN_ANNOTATION].remedy),
-        Mistake(Field.SERVICE, 10, "team-a/shop", 'ingress/host: "Shop" must be lower case', REMEDY),
-        Mistake(Field.SERVICE, 9, "team-a/shop", 'ingress/path: "shop" must start with /'),
+        Mistake(Field.SERVICE, 10, "team-a/shop", 'ingress/host: "Shop" must be lower case [invalid-value]', REMEDY),
+        Mistake(Field.SERVICE, 9, "team-a/shop", 'ingress/path: "shop" must start with / [invalid-value]'),
     )
     assert play(BAD, "") == Result(State.REFUSED, "Refused: 3 mistakes.", mistakes, (EVENT,))
     beside = play(f"{GOOD}---\n{GOOD}---\n{BAD}", "")

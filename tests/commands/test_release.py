@@ -11,6 +11,7 @@ Every folder of tests/commands/uninstall_plan holds such objects, and what is pr
 """
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ import pytest
 from devcluster.build import REPOSITORY
 from devcluster.manifests import built, rendered
 from devcluster.sync_requests import as_created, service
-from ingress_manager.commands.plans import carrying_out
+from ingress_manager.commands.plans.steps import as_printed
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.uninstall_plan.plan import MOST_NAMES, POLICIES
 from ingress_manager.core.text import one_line
-from tests.commands.commands import Ended, asked, run
+from tests.commands.commands import Ended, asked, run, without_waiting
 from tools import cases
 
 CASES = [*cases.cases_in(cases.RELEASES), *cases.cases_in(cases.UNINSTALLS)]
@@ -58,7 +59,7 @@ def test_what_is_printed_is_as_the_case_says(case: Path) -> None:
 def test_a_release_is_printed_with_the_name_of_its_service(option: tuple[str, ...]) -> None:
     ended = run("release", "team-a/shop", "-f", "-", *option, stdin=dump(SHOP, managed()))
     assert (ended.status, ended.out.splitlines()[0], ended.err) == (0, "# team-a/shop", "")
-    assert ("sleep 10" in ended.out.splitlines(), "seen()" in ended.out) == (bool(option), not option)
+    assert ("sleep 10" in ended.out.splitlines(), " events" in ended.out) == (bool(option), not option)
 
 
 def test_one_entrance_is_released_and_the_others_stay() -> None:
@@ -123,7 +124,8 @@ def applied(monkeypatch: pytest.MonkeyPatch, answers: dict[str, str], *arguments
     """Return what a command does, and the calls of kubectl; a call without an answer fails with answers["error"]."""
     calls = []
 
-    def answer(_: Kubectl, *words: str) -> str:
+    def answer(_: Kubectl, *words: str, stdin: str = "") -> str:
+        assert stdin == ""
         verb, name = asked(words)
         calls.append(f"{verb} {name}")
         if verb != "get":
@@ -133,7 +135,7 @@ def applied(monkeypatch: pytest.MonkeyPatch, answers: dict[str, str], *arguments
         raise KubectlFailed(answers["error"])
 
     monkeypatch.setattr(Kubectl, "run", answer)
-    monkeypatch.setattr(carrying_out, "sleep", float)
+    without_waiting(monkeypatch)
     return run(*arguments), calls
 
 
@@ -142,19 +144,24 @@ FORBIDDEN = {"error": "Error from server (Forbidden): httproutes is forbidden"}
 
 
 def test_the_steps_of_a_release_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = {"services,ingresses": dump(SHOP, managed()), **UNKNOWN}
+    stands = as_printed(managed()["metadata"]["uid"]) + " " + as_printed(managed().get("spec"))
+    answers = {"services,ingresses": dump(SHOP, managed()), "events": dump(), "ingress": stands, **UNKNOWN}
     ended, calls = applied(monkeypatch, answers, "release", "team-a/shop", "--apply", "--without-event")
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.splitlines()[-1] == "team-a/shop is released; Ingress team-a/shop stays as it is."
     assert calls == [
-        *("get services,ingresses", "get httproutes.gateway.networking.k8s.io"),
-        *("patch ingress", "annotate service", "annotate service"),
+        *("get services,ingresses", "get httproutes.gateway.networking.k8s.io", "get events"),
+        *("patch ingress", "annotate service", "annotate service", "get ingress"),
     ]
-    ended, _ = applied(monkeypatch, {"services,ingresses": dump(SHOP), **UNKNOWN}, "release", "team-a/shop", "--apply")
+    gone = {**answers, "ingress": ""}
+    ended, _ = applied(monkeypatch, gone, "release", "team-a/shop", "--apply", "--without-event")
+    assert (ended.status, "Ingress team-a/shop does not stand any more as it was released" in ended.err) == (2, True)
+    alone = {**answers, "services,ingresses": dump(SHOP)}
+    ended, _ = applied(monkeypatch, alone, "release", "team-a/shop", "--apply")
     assert ended.out.endswith("team-a/shop is released.\n")
     unseen = dump(service({"ingress/host": "\0"}), managed())
     ended, calls = applied(monkeypatch, {**answers, "services,ingresses": unseen}, "release", "team-a/shop", "--apply")
-    assert (ended.status, ended.out, len(calls)) == (1, "", 2)
+    assert (ended.status, ended.out, len(calls)) == (1, "", 3)
 
 
 @pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall-plan", "--keep")])
@@ -176,6 +183,21 @@ def test_very_many_are_removed_by_several_commands() -> None:
         MOST_NAMES,
         1,
     ]
+
+
+def test_one_command_releases_all_that_differ_in_name_and_namespace_alone() -> None:
+    """A call of kubectl for each would take a minute for 200."""
+    many = [managed(name=f"shop-{number}") for number in range(4)]
+    for number in (0, 1, 3):
+        many[number]["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "ingress-manager"}
+    many[1]["metadata"]["namespace"] = "team-b"
+    many[3]["metadata"]["ownerReferences"].insert(0, {"kind": "Service", "name": "another", "uid": "1"})
+    printed = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(*many)).out
+    lines = [line for line in printed.splitlines() if "kubectl patch" in line]
+    named = [sorted(set(re.findall(r"shop-\d", line))) for line in lines]
+    assert named == [["shop-0", "shop-1"], ["shop-2"], ["shop-3"]]
+    assert ['"remove", "path": "/metadata/labels' in line for line in lines] == [True, False, True]
+    assert ['"remove", "path": "/metadata/ownerReferences/1"' in line for line in lines] == [False, False, True]
 
 
 def test_all_that_was_installed_is_removed() -> None:
@@ -201,7 +223,8 @@ def test_metacontroller_stays_where_that_is_asked_for() -> None:
 
 
 def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = {"services,ingresses": dump(SHOP, managed()), **UNKNOWN}
+    stands = as_printed(managed()["metadata"]["uid"]) + " " + as_printed(managed().get("spec"))
+    answers = {"services,ingresses": dump(SHOP, managed()), "events": dump(), "ingress": stands, **UNKNOWN}
     ended, calls = applied(monkeypatch, answers, "uninstall-plan", "--keep", "--context", "there")
     assert ended.status == 0
     assert calls == [
@@ -209,6 +232,7 @@ def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         "get httproutes.gateway.networking.k8s.io",
         "get decoratorcontrollers.metacontroller.k8s.io",
         "get compositecontrollers.metacontroller.k8s.io",
+        "get decoratorcontrollers.metacontroller.k8s.io",
     ]
     assert all(words[words.index("--") - 1] == "--context=there" for words in commands(ended.out))
     assert any("crd" in words for words in commands(ended.out)), "there is no other controller"

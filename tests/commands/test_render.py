@@ -9,7 +9,7 @@ import yaml
 
 from devcluster.sync_requests import service
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
-from ingress_manager.commands.reading.kubectl import Kubectl
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.render.rendering import render
 from ingress_manager.core.policy import Policy
@@ -46,8 +46,9 @@ def test_what_is_right_is_printed_and_what_is_wrong_is_told_with_its_line(tmp_pa
     assert made["spec"]["rules"][0]["host"] == "shop.example.com"
     assert ended.err == (
         f"{DEFAULTS}"
-        f'{tmp_path}/bad.yaml:10: team-a/shop: ingress/path: "shop" must start with /\n'
-        f'{tmp_path}/bad.yaml:11: team-a/shop: ingress/port: "web" is not a TCP port of this Service; it has 80\n'
+        f'{tmp_path}/bad.yaml:10: team-a/shop: ingress/path: "shop" must start with / [invalid-value]\n'
+        f'{tmp_path}/bad.yaml:11: team-a/shop: ingress/port: "web" is not a TCP port of this Service; it has 80 '
+        "[unknown-port]\n"
     )
 
 
@@ -174,7 +175,9 @@ def test_problems_that_are_not_kept_are_counted() -> None:
 
 def test_a_service_of_another_api_is_another_kind() -> None:
     knative = GOOD.replace("apiVersion: v1", "apiVersion: serving.knative.dev/v1")
-    assert run("render", "-", stdin=knative) == (0, "", DEFAULTS)
+    none = f"{DEFAULTS}There is no Service in what was read.\n"
+    assert run("render", "-", stdin=knative) == (2, "", none)
+    assert run("render", "-", "--allow-empty", stdin=knative) == (0, "", none)
 
 
 @pytest.mark.parametrize(
@@ -233,6 +236,7 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(tmp_path: Path, mo
     there = "--context=there --kubeconfig=mine"
     assert calls.read_text().splitlines() == [
         f"get --output=json --all-namespaces {there} -- services",
+        f"get --output=json {there} -- decoratorcontrollers.metacontroller.k8s.io",
         f"get --output=json --namespace=ingress-manager {there} -- deployment/ingress-manager",
         f"get --output=json --namespace=ingress-manager {there} -- configmap/ingress-manager-settings-abc",
     ]
@@ -249,6 +253,8 @@ def test_the_namespace_is_left_to_kubectl(
     ended = run("render", *options)
     assert ended.status == 0
     assert ended.err == (
+        "The installation is looked for as ingress-manager/ingress-manager, because DecoratorControllers could not be "
+        "looked at: Error from server: no; --installation names another.\n"
         "With the default settings, because those of the cluster can't be read: Error from server: no\n"
     )
     assert calls.read_text().splitlines()[0] == shown
@@ -256,7 +262,7 @@ def test_the_namespace_is_left_to_kubectl(
 
 def test_a_hook_without_settings_has_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = {"kind": "Deployment", "spec": {"template": {"spec": {}}}}
-    kubectl_that_answers(tmp_path, monkeypatch, {"services": SERVICES, "deployment/ingress-manager": bare})
+    kubectl_that_answers(tmp_path, monkeypatch, {**CLUSTER, "deployment/ingress-manager": bare})
     assert "the Deployment ingress-manager/ingress-manager mounts no ConfigMap" in run("render").err
 
 
@@ -290,6 +296,15 @@ def test_a_kubectl_that_prints_something_else_is_told(printed: str, monkeypatch:
 
     monkeypatch.setattr(Kubectl, "run", answer)
     assert run("render") == (2, "", f"Error: kubectl get services has printed no JSON: {quoted(printed)}\n")
+
+
+def test_where_nothing_is_found_kubectl_may_print_nothing_only_if_it_was_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Kubectl, "run", lambda *_: "")
+    assert Kubectl().get("services", IGNORE_NOT_FOUND).items == []
+    with pytest.raises(KubectlFailed, match="has printed no JSON"):
+        Kubectl().get("services")
 
 
 def test_a_kubectl_that_prints_no_object_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,14 @@
 """Every script that a command prints, run by the shells that people have.
 
-On PATH are a kubectl and an ingress-manager that write down their arguments, a `sleep` that does the same, and grep:
-just the words that are meant arrive, in their order, and nothing else runs.
+On PATH are a kubectl and an ingress-manager that write down their arguments, a `sleep` that does the same, grep and
+tail: just the words that are meant arrive, in their order, and nothing else runs.
 """
 
 import json
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -21,11 +22,12 @@ from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.adopt.adoption import lines as lines_of
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.migrate.migration import migrate
-from ingress_manager.commands.plans.plan import PATIENCE, Event, Pause, Step, going_back, script, without_events
+from ingress_manager.commands.plans.plan import Pause, Seen, Step, going_back, late, script, without_events
 from ingress_manager.commands.printing.words import Command, shown, with_options
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.commands.release.releases import release
+from ingress_manager.commands.uninstall_plan.plan import lines as lines_of_uninstalling
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Limits, Policy
@@ -40,9 +42,13 @@ for last; do :; done
 [ "$1" = get ] || exit 0
 read -r count < "$COUNT"
 echo $((count + 1)) > "$COUNT"
-while read -r event; do echo "$count $event"; done < "$EVENTS"
+while IFS= read -r event; do echo "$count $event"; done < "$EVENTS"
 """
 """At each look it has all Events anew, as if Metacontroller had seen everything. It FAILS by its verb and last word."""
+
+
+FEW = 3
+"""Seconds: for how many looks something is waited for in vain."""
 
 
 class Script(NamedTuple):
@@ -57,17 +63,24 @@ class Script(NamedTuple):
 def shell(name: str) -> list[str]:
     """Return the command that runs a script with a shell, where this machine has it."""
     if name == "busybox":
-        found = debian.find(debian.BUSYBOX)
-        if found is None:
-            pytest.skip("NOT CHECKED WITH BUSYBOX: `python -m tools.debian` gets it")
-        return [str(found.path), "sh"]
+        return [str(unpacked(debian.BUSYBOX).path), "sh"]
     path = shutil.which(name)
     if path is None:
         pytest.skip(f"NOT CHECKED WITH {name.upper()}: there is none on PATH")
     return [path]
 
 
-@pytest.fixture(scope="module", params=["dash", "bash", "busybox"])
+def unpacked(package: debian.Package) -> debian.Program:
+    """Return a program that Debian has, where this machine has it."""
+    found = debian.find(package)
+    if found is None:
+        pytest.skip(f"NOT CHECKED WITH {package.name.upper()}: `python -m tools.debian` gets it")
+    return found
+
+
+@pytest.fixture(
+    scope="module", params=["dash", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("bash", "busybox"))]
+)
 def sh(request: pytest.FixtureRequest) -> list[str]:
     return shell(request.param)
 
@@ -79,7 +92,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in {"kubectl": KUBECTL, "ingress-manager": WRITES_DOWN, "sleep": WRITES_DOWN}.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    (folder / "grep").symlink_to(str(shutil.which("grep")))
+    for name in ("grep", "tail"):
+        (folder / name).symlink_to(str(shutil.which(name)))
     return folder
 
 
@@ -118,18 +132,22 @@ def of_steps(steps: Iterable[Step], options: Sequence[str] = ()) -> Script:
     plan = list(steps)
     meant: list[Command] = []
     for step in plan:
-        look = [step.until.command] if isinstance(step.until, Event) else []
+        before = [each.command for each in step.until if isinstance(each, Seen) and each.is_new]
         command = [step.command] if step.command else []
-        wait = [step.until] if isinstance(step.until, tuple) and step.until else []
-        meant += [with_options(each, options) for each in (*look, *command, *look, *wait)]
-        meant += [("sleep", str(step.until.seconds))] if isinstance(step.until, Pause) else []
-    events = tuple(step.until.text for step in plan if isinstance(step.until, Event))
+        meant += [with_options(each, options) for each in (*before, *command)]
+        meant += [
+            ("sleep", str(until.seconds)) if isinstance(until, Pause) else with_options(until.command, options)
+            for until in step.until
+        ]
+    events = tuple(until.text for step in plan for until in step.until if isinstance(until, Seen))
     return Script("".join(f"{line}\n" for line in script(plan, options)), meant, events)
 
 
 def of_migration(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -> Script:
     migration = migrate(manifests, policy, options)
-    return Script(migration.script(), [each for plan in migration.plans for each in of_steps(plan, options).commands])
+    plans = [of_steps(plan, options) for plan in migration.plans]
+    commands = [command for each in plans for command in each.commands]
+    return Script(migration.script(), commands, tuple(event for each in plans for event in each.events))
 
 
 def of_adoptions(
@@ -139,7 +157,7 @@ def of_adoptions(
     scripts = []
     for adoption in adopt(found, ingresses, policy, accepted):
         meant = of_steps([*adoption.advice, *adoption.steps], options)
-        if adoption.steps and not meant.events:
+        if adoption.becomes and not meant.events:
             meant.commands.append(("ingress-manager", "adopt", adoption.item.label, "--apply"))
         printed = "".join(f"{line.removeprefix('#   ')}\n" for line in lines_of(adoption, options))
         scripts.append(meant._replace(text=printed))
@@ -189,37 +207,55 @@ def test_each_case_runs_what_is_meant_and_nothing_else(sh: list[str], path: Path
         assert ran(sh, path, made) == made.commands, made.text
 
 
+def test_shellcheck_finds_nothing_in_a_script_of_any_case(tmp_path: Path) -> None:
+    """Of a POSIX shell: it also knows what dash, bash and BusyBox have beside one."""
+    shellcheck = unpacked(debian.SHELLCHECK)
+    uninstall = "".join(f"{line}\n" for line in lines_of_uninstalling(uninstall_plan(managed(), keep=True)))
+    for number, text in enumerate([uninstall, *(made.text for made in all_scripts())]):
+        (tmp_path / f"{number}.sh").write_text(text, encoding="utf-8")
+    names = sorted(file.name for file in tmp_path.iterdir())
+    ended = shellcheck.run("--shell=sh", "--format=gcc", *names, folder=tmp_path)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("", "", 0)
+
+
 def waiting_plans() -> Iterator[Sequence[Step]]:
-    for name in ("annotated-otherwise", "several-services-refused"):
+    for name in ("annotated-otherwise", "several-services", "several-services-of-other-names"):
         [adoption] = adopt(*cases.adoptable(cases.ADOPTIONS / name))
-        yield adoption.steps or adoption.advice
+        yield adoption.steps
     for released in release(managed(), managed().of_kind(SERVICES)):
         yield released.steps
 
 
 def test_what_is_waited_for_in_vain_ends_the_script_and_how_to_go_back_is_told(sh: list[str], path: Path) -> None:
-    waits = [(plan, number) for plan in waiting_plans() for number, step in enumerate(plan, start=1) if step.until]
-    assert len(waits) == 5
-    for plan, number in waits:
-        text, commands, events = of_steps(plan[:number])
-        text = "".join(f"{line}\n" for line in script(plan))
-        until, back = plan[number - 1].until, going_back(plan[:number], ())
-        assert len(back) > 1
-        if isinstance(until, Event):
-            told, fails = [until.missing(), *back], ""
-            commands += [("sleep", "1"), until.command] * (PATIENCE - 1)
-            events = events[:-1]
-        else:
-            assert isinstance(until, tuple)
-            told, fails = back, f"wait {until[-1]}"
-        assert ran(sh, path, Script(text, commands, events), fails, "".join(f"{line}\n" for line in told)) == commands
+    ended = 0
+    for plan in waiting_plans():
+        for number, step in enumerate(plan):
+            for place, until in enumerate(step.until):
+                if isinstance(until, Pause):
+                    continue
+                events = of_steps(plan[:number]).events + of_steps([replace(step, until=step.until[:place])]).events
+                if any(until.text in event for event in events) and not until.is_new:
+                    continue  # it is seen as before
+                commands = of_steps([*plan[:number], replace(step, until=step.until[: place + 1])]).commands
+                back = going_back(plan[: number + 1], ())
+                text = "".join(f"{line}\n" for line in script(plan, seconds=FEW))
+                last = events[-1] if events else ""
+                more = 0 if until.at_once else FEW - 1
+                looks = len([words for words in commands if words[1] == "get"]) + more - 1
+                told = [late(until, FEW), f"Last seen: {f'{looks} {last}' if events else ''}", *back]
+                commands += [("sleep", "1"), until.command] * more
+                printed = "".join(f"{line}\n" for line in told)
+                assert ran(sh, path, Script(text, commands, events), told=printed) == commands
+                ended += 1
+    assert ended == 13
 
 
 def test_no_step_is_taken_after_one_that_failed(sh: list[str], path: Path) -> None:
     """Not even by a shell that goes on after an error, as one does into which lines are pasted."""
     for plan in (*waiting_plans(), *map(without_events, waiting_plans())):
         made = of_steps(plan)
-        for verb in ("annotate", "patch"):
+        verbs = {words[1] for words in made.commands}
+        for verb in verbs & {"annotate", "patch", "delete"}:
             number = next(number for number, words in enumerate(made.commands) if words[1] == verb)
             fails = f"{verb} {made.commands[number][-1]}"
             assert ran(sh, path, made, fails) == made.commands[: number + 1]
@@ -236,7 +272,8 @@ def test_whatever_the_names_are_kubectl_takes_them_for_names() -> None:
     commands = [command for made in all_scripts() for command in made.commands if command[0] == "kubectl"]
     for command in commands:
         words = command[3:] if command[1] == "rollout" else command[2:]
-        assert all(option.startswith("--") for option in words[: words.index("--")]), command
+        options = words[: words.index("--")] if "--" in words else words
+        assert all(option.startswith("--") for option in options), command
 
 
 # What may be anything.

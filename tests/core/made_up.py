@@ -1,5 +1,6 @@
 """Services and settings made up at random: valid ones, nearly valid ones, and nonsense."""
 
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -323,31 +324,39 @@ def with_class_by_annotation(draw: st.DrawFn, made: T) -> T:
     return msgspec.structs.replace(made, ingress_class=None, annotations=annotations)
 
 
-def or_profiles(values: st.SearchStrategy[Any], names: list[str]) -> st.SearchStrategy[Any]:
-    """Return the values, and the names of the profiles."""
-    return values | st.sampled_from(names) if names else values
+PROFILES = st.builds(Profile, **STATED, filters=or_left_out(FILTERS), timeouts=or_left_out(TIMEOUTS))
 
 
 @st.composite
 def profiles(draw: st.DrawFn) -> Profile:
     """Draw a profile that contradicts itself only in its Gateway."""
-    made = draw(st.builds(Profile, **STATED, filters=or_left_out(FILTERS), timeouts=or_left_out(TIMEOUTS)))
+    made = draw(PROFILES)
     if made.filters or made.timeouts or (made.tls and made.tls.redirect):
         outputs = draw(st.sampled_from([(HTTPROUTE,), OUTPUT_NAMES]))
         made = msgspec.structs.replace(made, outputs=outputs, annotations=made.annotations or {})
     return with_class_by_annotation(draw, made)
 
 
+# What depends on the names of the profiles is kept: hypothesis takes longer to make a strategy than to draw from it.
+
+
+@cache
+def any_defaults(names: tuple[str, ...]) -> st.SearchStrategy[Defaults]:
+    """Return defaults, where there are profiles of these names."""
+    return st.builds(Defaults, **STATED, profile=or_left_out(st.sampled_from([None, *names])))
+
+
 @st.composite
-def defaults(draw: st.DrawFn, names: list[str]) -> Defaults:
+def defaults(draw: st.DrawFn, names: tuple[str, ...]) -> Defaults:
     """Draw defaults that contradict themselves only in their Gateway and in what isn't allowed."""
-    made = draw(st.builds(Defaults, **STATED, profile=or_left_out(or_profiles(st.none(), names))))
+    made = draw(any_defaults(names))
     if made.tls and made.tls.redirect:
         made = msgspec.structs.replace(made, outputs=draw(st.sampled_from([(HTTPROUTE,), OUTPUT_NAMES])))
     return with_class_by_annotation(draw, made)
 
 
-def limits(names: list[str]) -> st.SearchStrategy[Limits]:
+@cache
+def limits(names: tuple[str, ...]) -> st.SearchStrategy[Limits]:
     """Return limits, where there are profiles of these names."""
     of_profiles = limit(st.sampled_from(names)) if names else st.just(ANY)
     return st.builds(
@@ -362,17 +371,26 @@ def limits(names: list[str]) -> st.SearchStrategy[Limits]:
     )
 
 
+@cache
+def namespaces(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, NamespaceSettings]]:
+    """Return the settings of namespaces, where there are profiles of these names."""
+    own = st.builds(NamespaceSettings, defaults=or_left_out(defaults(names)), limits=or_left_out(limits(names)))
+    return st.dictionaries(st.sampled_from(["team-a", "team-b"]), own, max_size=2)
+
+
+KNOWN_PROFILES = st.dictionaries(PROFILE_NAMES, profiles(), max_size=2)
+
+
 @st.composite
 def policy(draw: st.DrawFn) -> Policy:
     """Draw settings that the hook would start with."""
-    known = draw(st.dictionaries(PROFILE_NAMES, profiles(), max_size=2))
-    names = list(known)
-    entries = st.builds(NamespaceSettings, defaults=or_left_out(defaults(names)), limits=or_left_out(limits(names)))
+    known = draw(KNOWN_PROFILES)
+    names = tuple(sorted(known))
     made = Policy(
         defaults=msgspec.structs.replace(draw(defaults(names)), gateway=draw(GATEWAYS)),
         limits=draw(limits(names)),
         profiles=known,
-        namespaces=draw(st.dictionaries(st.sampled_from(["team-a", "team-b"]), entries, max_size=2)),
+        namespaces=draw(namespaces(names)),
     )
     assume(is_right(made))
     return made

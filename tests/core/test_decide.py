@@ -97,7 +97,7 @@ def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_noth
     assert why.status == 422
     assert why.line() == (
         "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes: the administrator has "
-        "to apply metacontroller/httproute/"
+        "to apply metacontroller/httproute/ [no-httproutes]"
     )
     assert decide(made({}), OBSERVED, BOTH) == Desired()
 
@@ -111,8 +111,8 @@ def test_all_that_is_made_for_a_service_is_limited() -> None:
         (1000, {}, None),
         (1000, redirected, None),
         (4000, {}, None),
-        (4000, redirected, "the 201 objects would have 935998 bytes in all; 500000 is the most"),
-        (9000, {}, "the 101 objects would have 980108 bytes in all; 500000 is the most"),
+        (4000, redirected, "the 201 objects would have 935998 bytes in all; 500000 is the most [too-large]"),
+        (9000, {}, "the 101 objects would have 980108 bytes in all; 500000 is the most [too-large]"),
     ):
         asked = ON | more | {"ingress/routes": routes, "konghq.com/plugins": "x" * length}
         decision = decide(made(asked), NOTHING, policy)
@@ -195,7 +195,7 @@ def test_hosts_times_routes_are_at_most_1000_paths(hosts: int) -> None:
         assert sum(len(rule["http"]["paths"]) for rule in ingress["spec"]["rules"]) == 1000
     else:
         why = refused(made(ON | annotations), NONE, Policy())
-        assert why.line() == "ingress/host and ingress/routes together make 1100 paths; 1000 is the most"
+        assert why.line() == "ingress/host and ingress/routes together make 1100 paths; 1000 is the most [too-large]"
 
 
 @pytest.mark.parametrize(
@@ -217,5 +217,5 @@ def test_while_paused_nothing_changes(
         assert decide(made(annotations), observed, Policy(paused=True)) == Desired(), reason
         return
     why = refused(made(annotations), observed, Policy(paused=True))
-    assert (why.status, why.line()) == (429, "ingress-manager is paused by its settings"), reason
+    assert (why.status, why.line()) == (429, "ingress-manager is paused by its settings [paused]"), reason
     assert why.retry_after in PAUSE_SECONDS

@@ -1,6 +1,7 @@
 """The parts of the development cluster that need no cluster: finding and building programs, and ending processes."""
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -17,7 +18,7 @@ from click.testing import CliRunner
 
 from devcluster import build, credentials, engines, programs
 from devcluster.__main__ import main
-from devcluster.api import wait_for
+from devcluster.api import wait_for, warnings_of
 from devcluster.cluster import tells_of_the_start
 from devcluster.errors import BuildFailed, MissingProgram, ProcessDied
 from devcluster.processes import Process, Processes
@@ -305,3 +306,11 @@ def test_an_event_about_no_object_is_not_taken_for_the_start_of_the_engine() -> 
     assert tells_of_the_start({"reason": "Started", "involvedObject": {"name": "ingress-manager"}})
     assert not tells_of_the_start({"reason": "Started", "involvedObject": {"kind": "Lease"}})
     assert not tells_of_the_start({"reason": "LeaderElection", "involvedObject": {"name": "ingress-manager"}})
+
+
+def test_warnings_of_an_answer_are_read_as_they_were_written() -> None:
+    texts = ('a "quoted" one, with \\ in it', "Wärme…")
+    # As Kubernetes writes them, and as `requests` joins and decodes them.
+    header = ", ".join('299 - "' + re.sub(r'(["\\])', r"\\\1", text) + '"' for text in texts)
+    assert warnings_of(header.encode().decode("latin-1")) == texts
+    assert warnings_of("") == ()

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
 
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from ingress_manager.core.shape import Mismatch, fit, type_of
 from tools import docs
+
+pytestmark = pytest.mark.no_cover  # it would take most of the time
 
 SCHEMA = json.loads(docs.SCHEMA.read_text(encoding="utf-8"))
 EVERYTHING = yaml.safe_load(
@@ -70,6 +71,7 @@ EVERYTHING = yaml.safe_load(
     namespaces:
       team-a: {defaults: {class: internal}, limits: {classes: [internal]}, paused: true}
     paused: false
+    admission: {deny: true}
     """
 )
 VALUES = [None, True, 7, -1, 1.5, "", "any", "a b", "x" * 5000, [], {}, ["any"], [7], ["a"] * 70, {"x": "y"}]
@@ -112,7 +114,11 @@ def test_the_example_states_every_field_of_the_schema() -> None:
     assert {field for each in SCHEMA["$defs"].values() for field in each["properties"]} <= set(keys(EVERYTHING))
 
 
+@pytest.mark.thorough
 def test_the_schema_refuses_every_wrong_type_and_field_and_nothing_that_the_hook_takes() -> None:
+    # It makes expressions for two seconds: in each process, if it stood above.
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
+
     validator = Draft202012Validator(SCHEMA)
     for stated in changes(EVERYTHING):
         mismatches: list[Mismatch] = []

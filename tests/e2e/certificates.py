@@ -63,8 +63,10 @@ def served(place: Place) -> Iterator[Certificate]:
         certificate = Certificate(place, gateway.NAME, {**ON, "ingress/tls": "true"})
         listening = https_listener(place)
     with listening:
-        yield certificate
-    certificate.remove()
+        try:
+            yield certificate
+        finally:
+            certificate.remove()
 
 
 @contextlib.contextmanager
@@ -81,8 +83,10 @@ def https_listener(place: Place) -> Iterator[None]:
         "allowedRoutes": {"namespaces": {"from": "All"}},
     }
     place.api.patch(GATEWAYS, overlay.CLASS, {"spec": {"listeners": [*listeners, https]}}, gateway.NAME)
-    yield
-    place.api.patch(GATEWAYS, overlay.CLASS, {"spec": {"listeners": listeners}}, gateway.NAME)
+    try:
+        yield
+    finally:
+        place.api.patch(GATEWAYS, overlay.CLASS, {"spec": {"listeners": listeners}}, gateway.NAME)
 
 
 def trusting(ca: trustme.CA) -> ssl.SSLContext:
@@ -132,11 +136,14 @@ def until_certificate(place: Place, host: str, name: str) -> None:
     """Return once both Traefiks show the certificate with this common name to who asks for the host."""
     context = trusting_all()
 
-    def check() -> bool:
-        for _ in range(IN_A_ROW):
+    def shown() -> str:
+        try:
             with tls_connection(place, host, context) as connection:
-                if name_of_certificate(connection) != name:
-                    return False
-        return True
+                return name_of_certificate(connection)
+        except OSError as error:  # a Traefik that takes up a change may end a connection
+            return str(error)
+
+    def check() -> bool:
+        return all(shown() == name for _ in range(IN_A_ROW))
 
     wait_for(check, PATIENCE, what=f"the certificate {name} for {host}")

@@ -5,7 +5,8 @@ The engine is the Metacontroller on PATH, else the stand-in for it. test_standin
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             fixtures = getattr(item, "fixturenames", ())
             shared = next((name for name in SHARED if name in fixtures), item.path.name)
             item.add_marker(pytest.mark.xdist_group(shared))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to a failed test what the parts of its clusters have logged last, and how busy the machine is."""
+    report = yield
+    if report.failed:
+        clusters = [each for each in getattr(item, "funcargs", {}).values() if isinstance(each, DevCluster)]
+        for name, part in (each for cluster in clusters for each in cluster.parts.items()):
+            log = part.log_tail(25) if name in {"hook", "engine"} else ""
+            report.sections.append((f"{name}: {'runs' if part.running else 'does not run'}", log))
+        report.sections.append(("load average", " ".join(f"{each:.1f}" for each in os.getloadavg())))
+    return report
 
 
 def require(engine: str) -> None:
@@ -96,6 +110,7 @@ SERVING_SETTINGS: dict[str, Any] = {
             ],
         },
         "internal": {"outputs": ["httproute"], "gateway": {"name": "internal", "namespace": gateway.NAME}},
+        "elsewhere": {"annotations": {"external-dns.kubernetes.io/target": "gateway.example.com"}},
         "by-annotation": {"class": None, "annotations": {"kubernetes.io/ingress.class": overlay.CLASS}},
     },
     "namespaces": {

@@ -12,6 +12,9 @@ from tests.e2e import objects
 from tests.e2e.recorder import Recorder
 
 PORTS = [{"name": "http", "port": 80}, {"name": "admin", "port": 9090}]
+NOBODYS = "nobodys.example.net"
+"""A host that no Service names: the 404 page answers for it, unless a Service answers for every host."""
+
 ENOUGH = 30
 """Requests in a row, each on a connection of its own: that one of two Traefiks gets none is as good as impossible."""
 
@@ -39,6 +42,7 @@ def exposed(
     try:
         with Recorder(made) as recorder:
             until_served(cluster.gateway, canary)
+            until_nobodys(cluster.gateway)
             recorder.taken()
             yield recorder
     finally:
@@ -66,4 +70,13 @@ def until_served(gateway: Gateway, host: str) -> None:
         lambda: not any(gateway.ask(host).is_the_404_page for _ in range(ENOUGH)),
         30,
         what=f"{host} being served by every Traefik",
+    )
+
+
+def until_nobodys(gateway: Gateway) -> None:
+    """Return once no Traefik sends the requests for other hosts to a Service."""
+    wait_for(
+        lambda: all(gateway.ask(NOBODYS).is_the_404_page for _ in range(ENOUGH)),
+        30,
+        what="the 404 page of every Traefik for a host that nobody names",
     )

@@ -3,8 +3,8 @@
 import contextlib
 import threading
 
-from devcluster.api import Api, ApiError, Object, path_of
-from tests.e2e.objects import DEPLOYMENTS
+from devcluster.api import Api, ApiError, Object
+from devcluster.deployments import DEPLOYMENTS, report
 
 
 class Nodes(threading.Thread):
@@ -26,22 +26,11 @@ class Nodes(threading.Thread):
                 if deployment.get("status", {}).get("observedGeneration") != metadata["generation"]:
                     with contextlib.suppress(ApiError):  # it has just been deleted
                         if self.start_pods(deployment):
-                            self._report(deployment)
+                            report(self._api, deployment, ready=True)
 
     def start_pods(self, _deployment: Object) -> bool:
         """Return whether the pods of a Deployment run."""
         return True
-
-    def _report(self, deployment: Object) -> None:
-        metadata, replicas = deployment["metadata"], deployment["spec"]["replicas"]
-        counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
-        conditions = [
-            {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable"},
-            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
-        ]
-        status = {"observedGeneration": metadata["generation"], "conditions": conditions} | counts
-        path = path_of(DEPLOYMENTS, metadata["namespace"], metadata["name"])
-        self._api.request("PATCH", f"{path}/status", body={"status": status})
 
     def __enter__(self) -> "Nodes":
         self.start()

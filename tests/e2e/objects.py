@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from devcluster import deployments
 from devcluster.api import INGRESSES, NAMESPACES, Api, Object, Resource
+from devcluster.cluster import CRD_FILE
+from devcluster.control_plane import ControlPlane
 
 _ADMISSION, _GATEWAYS, _RBAC = (
     "admissionregistration.k8s.io/v1",
@@ -11,8 +14,8 @@ _ADMISSION, _GATEWAYS, _RBAC = (
 )
 CLUSTER_BINDINGS = Resource(_RBAC, "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
 CLUSTER_ROLES = Resource(_RBAC, "clusterroles", "ClusterRole", namespaced=False)
-CONFIG_MAPS = Resource("v1", "configmaps", "ConfigMap")
-DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
+CONFIG_MAPS = deployments.CONFIG_MAPS
+DEPLOYMENTS = deployments.DEPLOYMENTS
 GATEWAYS = Resource(_GATEWAYS, "gateways", "Gateway")
 GATEWAY_CLASSES = Resource(_GATEWAYS, "gatewayclasses", "GatewayClass", namespaced=False)
 INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
@@ -20,6 +23,7 @@ POLICIES = Resource(_ADMISSION, "validatingadmissionpolicies", "ValidatingAdmiss
 POLICY_BINDINGS = Resource(
     _ADMISSION, "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", namespaced=False
 )
+PODS = Resource("v1", "pods", "Pod")
 REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 ROLES = Resource(_RBAC, "roles", "Role")
 ROLE_BINDINGS = Resource(_RBAC, "rolebindings", "RoleBinding")
@@ -55,6 +59,12 @@ def namespace(api: Api, name: str) -> None:
     """Make a namespace, unless it is there."""
     if api.get(NAMESPACES, name) is None:
         create(api, NAMESPACES, name)
+
+
+def forget_installation(plane: ControlPlane) -> None:
+    """Delete what tests before may have left of an installation: the hook's Deployment, and what names it."""
+    plane.kubectl("delete", "--filename", str(CRD_FILE), "--ignore-not-found")
+    plane.kubectl("delete", "deployment/ingress-manager", "--namespace=ingress-manager", "--ignore-not-found")
 
 
 def backend(service: str, port: int | str) -> Object:

@@ -20,7 +20,7 @@ def environment_of(plane: ControlPlane, kubeconfig: Path | None = None) -> dict[
 
 def run(plane: ControlPlane, *arguments: str | Path, kubeconfig: Path | None = None) -> Ended:
     """Return what `kubectl ingress-manager` does, in the repository."""
-    return subprocess.run(
+    ended = subprocess.run(
         [plane.programs.kubectl.path, "ingress-manager", *arguments],
         cwd=REPOSITORY,
         env=environment_of(plane, kubeconfig),
@@ -29,6 +29,7 @@ def run(plane: ControlPlane, *arguments: str | Path, kubeconfig: Path | None = N
         check=False,
         timeout=300,
     )
+    return without_progress(ended)
 
 
 def sh(
@@ -51,6 +52,12 @@ def sh(
         timeout=300,
     )
     assert not check or ended.returncode == 0, f"{script}\n{ended.stdout}{ended.stderr}"
+    return without_progress(ended)
+
+
+def without_progress(ended: Ended) -> Ended:
+    """Return what a command does without its lines about what takes long: that depends on how busy the machine is."""
+    ended.stderr = "".join(line for line in ended.stderr.splitlines(keepends=True) if not line.startswith("… "))
     return ended
 
 

@@ -5,16 +5,21 @@ the Deployment mounts, and reports the rollout. Metacontroller asks the hook by 
 it asks through an HTTP proxy, which is the hook itself.
 """
 
+import base64
 import contextlib
+import json
+import os
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import trustme
 import yaml
 
 from devcluster import engines
-from devcluster.api import EVENTS, Object
+from devcluster.api import EVENTS, Object, Resource, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, hook_command
 from devcluster.control_plane import ControlPlane
@@ -29,14 +34,19 @@ from ingress_manager.core.settings import FILE_VARIABLE, parse
 from tests.docs.test_docs import blocks
 from tests.e2e.conftest import require
 from tests.e2e.nodes import Nodes
-from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, namespace
-from tests.e2e.shell import Ended, environment_of, sh
+from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, PODS, namespace
+from tests.e2e.shell import Ended, environment_of, run, sh
 from tests.e2e.test_install import everything
+from tests.manifests.test_helm_test import script_against
 from tools import golang
 
 pytestmark = pytest.mark.thorough
 
+HELM = os.environ.get("HELM", "helm")
+"""Which of Helm's programs is used: `make test-versions` takes `helm3`, too."""
+
 NAME = "ingress-manager"
+NETWORK_POLICIES = Resource("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy")
 
 
 class Pods(Nodes):
@@ -52,10 +62,11 @@ class Pods(Nodes):
 
     def start_pods(self, deployment: Object) -> bool:
         """Serve the hook as its Deployment says; return whether it runs. If not, the one before runs on."""
-        if deployment["metadata"]["name"] != NAME:
+        volumes = deployment["spec"]["template"]["spec"].get("volumes", [])
+        if [volume["name"] for volume in volumes] != ["settings"]:
             return False
-        [volume] = deployment["spec"]["template"]["spec"]["volumes"]
-        config = self.plane.api.get(CONFIG_MAPS, volume["configMap"]["name"], NAME) or {}
+        namespace = deployment["metadata"]["namespace"]
+        config = self.plane.api.get(CONFIG_MAPS, volumes[0]["configMap"]["name"], namespace) or {}
         settings = config["data"]["settings.yaml"]
         try:
             parse(settings)
@@ -76,7 +87,8 @@ class Site:
         self.plane, self.folder = plane, folder
         for name in ("charts", "manifests", "metacontroller"):
             (folder / name).symlink_to(REPOSITORY / name)
-        self.path = f"{require_built('helm').path.parent}:{environment_of(plane)['PATH']}"
+        (folder / "helm").symlink_to(require_built(HELM).path)
+        self.path = f"{folder}:{environment_of(plane)['PATH']}"
 
     def run(self, block: str, *, check: bool = True) -> Ended:
         """Run the commands of a block up to the first one that fails."""
@@ -92,7 +104,7 @@ class Site:
 
 @pytest.fixture
 def processes() -> Iterator[Processes]:
-    if reason := golang.lacking("helm"):
+    if reason := golang.lacking(HELM):
         pytest.skip(reason)
     require("metacontroller")
     with Processes() as running:
@@ -155,6 +167,7 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     site.run(install)
     # Metacontroller was told to ask the hook only once it answered: a Service that can't be asked about gets an Event.
     assert [event["message"] for event in site.plane.api.list(EVENTS) if event["reason"] == "SyncError"] == []
+    helm_test(site, hook_port)
     stage = stage_of(site, "team-a", "traefik")
     for step in steps_for(stage):
         step.play(stage)
@@ -183,7 +196,111 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     assert everything(site.plane) - before == set()
 
 
+def helm_test(site: Site, hook_port: int) -> None:
+    """Run `helm test`, and what a node does for its pod: it runs the script, and tells its phase."""
+    api = site.plane.api
+    command = f"helm test {NAME} --namespace {NAME} --timeout 2m"
+    with ThreadPoolExecutor() as beside:
+        testing = beside.submit(site.run, command)
+        pod = wait_for(lambda: api.get(PODS, f"{NAME}-test", NAME) or testing.done(), what="the test's pod")
+        assert isinstance(pod, dict), testing.result()
+        policies = {item["metadata"]["name"] for item in api.list(NETWORK_POLICIES, NAME)}
+        done = script_against(pod, hook_port)
+        phase = "Failed" if done.returncode else "Succeeded"
+        patch = json.dumps({"status": {"phase": phase}})
+        site.plane.kubectl("patch", "pod", f"{NAME}-test", "-n", NAME, "--subresource=status", "-p", patch)
+        said = testing.result().stdout
+    assert re.search(r"^Phase: +Succeeded$", said, re.MULTILINE), done.stderr
+    assert policies == {NAME, f"{NAME}-test"}
+    assert [item["metadata"]["name"] for item in api.list(NETWORK_POLICIES, NAME)] == [NAME]
+
+
+def kind_of_cert_manager(kind: str) -> Object:
+    """Return a CustomResourceDefinition that takes all objects of one of cert-manager's kinds."""
+    singular = kind.lower()
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{singular}s.cert-manager.io"},
+        "spec": {
+            "group": "cert-manager.io",
+            "names": {"kind": kind, "plural": f"{singular}s", "singular": singular},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
+def test_an_upgrade_leaves_the_authority_that_cert_manager_wrote_and_uninstalling_leaves_nothing(site: Site) -> None:
+    plane = site.plane
+    definitions = yaml.safe_dump_all(map(kind_of_cert_manager, ("Certificate", "Issuer")))
+    plane.kubectl("apply", "--filename=-", input=definitions)
+    plane.kubectl("wait", "--for=condition=established", "crd", "--all")
+    plane.kubectl("create", "namespace", NAME)
+    before = everything(plane)
+    options = f"{NAME} charts/ingress-manager --namespace {NAME} --values my-values.yaml"
+    # Nobody runs the pods: without an answer, everything is written all the same.
+    values = {"controller": {"create": False}, "admission": {"enabled": True}}
+    site.values(values)
+    installed = site.run(f"helm install {options}")
+    assert "Warning" not in installed.stderr
+
+    authority = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()
+    written = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": authority}]
+    patch = ("patch", "validatingwebhookconfiguration", NAME, "--type=json", f"--patch={json.dumps(written)}")
+    plane.kubectl(*patch, "--field-manager=cert-manager-cainjector")
+    site.values(values | {"admission": {"enabled": True, "replicaCount": 3}})
+    site.run(f"helm upgrade {options}")
+    bundle = "--output=jsonpath={.webhooks[0].clientConfig.caBundle}"
+    assert plane.kubectl("get", "validatingwebhookconfiguration", NAME, bundle) == authority
+    assert (plane.api.get(DEPLOYMENTS, f"{NAME}-admission", NAME) or {})["spec"]["replicas"] == 3
+
+    site.run(f"helm uninstall {NAME} --namespace {NAME}")
+    assert everything(plane) == before
+
+
 def replicas(site: Site) -> int:
     """Return how many pods of the hook are asked for."""
     deployment = site.plane.api.get(DEPLOYMENTS, NAME, NAME) or {}
     return int(deployment["spec"]["replicas"])
+
+
+def test_the_commands_find_a_release_of_another_name_in_another_namespace(
+    site: Site, processes: Processes, hook_port: int
+) -> None:
+    metacontroller = blocks("helm.md", "sh")[0]
+    site.run(metacontroller)
+    site.plane.start_controllers()
+    start_metacontroller(site, processes, hook_port)
+    site.plane.kubectl("create", "namespace", "tools")
+    before = everything(site.plane)
+    install = "helm install edge charts/ingress-manager --namespace tools --values my-values.yaml --wait"
+    site.values({"settings": {"defaults": {"class": "traefik", "host": "{service}.example.org"}}})
+    site.run(install)
+    stage = stage_of(site, "team-a", "traefik")
+    assert class_of_a_new_ingress(stage, "shop") == "traefik"
+
+    def printed(*arguments: str) -> Ended:
+        return run(site.plane, *arguments)
+
+    found = "With the settings of the ConfigMap tools/edge-ingress-manager-settings-"
+    audited = printed("audit", "--namespace=team-a", "--only=missing")
+    assert (audited.returncode, audited.stderr.startswith(found)) == (0, True), audited
+    rendered = printed("render", "--namespace=team-a")
+    assert (rendered.returncode, rendered.stderr.startswith(found)) == (0, True), rendered.stderr
+    assert "ingressClassName: traefik" in rendered.stdout
+    assert printed("render", "--installation=tools/edge-ingress-manager").stderr == rendered.stderr
+    other = printed("render", "--installation=ingress-manager/ingress-manager")
+    assert (other.returncode, "but there is tools/edge-ingress-manager (Deco" in other.stderr) == (2, True)
+
+    ingress = stage.ingress("shop")
+    plan = printed("uninstall-plan", "--keep", "--keep-metacontroller")
+    assert plan.stderr == ""
+    sh(site.plane, plan.stdout)
+    assert (stage.ingress("shop") or {})["spec"] == (ingress or {})["spec"]
+    site.plane.kubectl("delete", "namespace", stage.namespace)
+    left = everything(site.plane) - before
+    assert left == {("Secret", "tools", "sh.helm.release.v1.edge.v1")}, "by which Helm knows the release"
+    site.run("helm uninstall edge --namespace tools")
+    assert everything(site.plane) == before

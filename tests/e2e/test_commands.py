@@ -13,6 +13,7 @@ from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage
 from devcluster.sync_requests import service
 from tests.core.test_cases import CASES
+from tests.e2e.objects import forget_installation
 from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.people import kubeconfig_of, tenant_of
 from tests.e2e.shell import run
@@ -80,11 +81,15 @@ def test_the_settings_are_those_that_the_deployment_mounts(empty_cluster: Contro
         "configMapGenerator": [{"name": "ingress-manager-settings", "behavior": "replace", "files": ["settings.yaml"]}],
     }
     (overlay / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    forget_installation(empty_cluster)
     empty_cluster.kubectl("apply", "--kustomize", str(overlay))
+    make_namespace(empty_cluster.api, "looked-at")
     made = service({"ingress/http": "true"})
     del made["metadata"]["uid"]
-    made["metadata"]["namespace"] = "default"
+    made["metadata"]["namespace"] = "looked-at"
     empty_cluster.api.create(SERVICES, made)
-    rendered = run(empty_cluster, "render", "-n", "default")
-    assert rendered.stderr.startswith("With the settings of the ConfigMap ingress-manager/ingress-manager-settings-")
+    rendered = run(empty_cluster, "render", "-n", "looked-at")
+    by_name, settings = rendered.stderr.splitlines()
+    assert "because the cluster knows no DecoratorControllers; " in by_name
+    assert settings.startswith("With the settings of the ConfigMap ingress-manager/ingress-manager-settings-")
     assert yaml.safe_load(rendered.stdout)["spec"]["ingressClassName"] == "from-the-cluster"

@@ -1,7 +1,6 @@
 """The gateway as it is shipped: what it serves, what it answers where nothing is, and what it may do on the cluster."""
 
 import itertools
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from devcluster.__main__ import welcome
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
@@ -184,33 +182,3 @@ def test_with_the_component_https_redirect_http_is_sent_to_https(
     finally:
         file.unlink()
     stage.until_answer(host, "an answer of the Service", lambda found: served_by(stage, shop, found))
-
-
-# What `make cluster` prints.
-
-
-def test_the_commands_that_make_cluster_prints_lead_to_an_answer(cluster: DevCluster, gateway: Gateway) -> None:
-    printed = [line.strip() for line in welcome(cluster, 0).splitlines()]
-    [create] = [line for line in printed if line.startswith("kubectl create service")]
-    [annotate] = [line for line in printed if line.startswith("kubectl annotate service")]
-    [serve] = [line for line in printed if line.startswith("python3 -m http.server")]
-    [named, nobody] = [line for line in printed if line.startswith("curl ")]
-    assert gateway.url in named
-    environment = cluster.processes.environment({"KUBECONFIG": str(cluster.kubeconfig)})
-    environment["PATH"] = f"{cluster.control_plane.programs.kubectl.path.parent}:{environment['PATH']}"
-
-    def run(command: str) -> str:
-        return subprocess.check_output(["/bin/sh", "-c", command], env=environment, text=True, cwd=cluster.folder)
-
-    run(create)
-    run(annotate)
-    server = cluster.processes.add(
-        "http.server", ["/bin/sh", "-c", f"exec {serve.removesuffix(' &')}"], env=environment
-    )
-    server.start()
-    try:
-        wait_for(lambda: "Directory listing" in run(named), 20, what="an answer of the server")
-        assert "404: There is no page here" in run(nobody)
-    finally:
-        server.stop()
-        cluster.api.delete(SERVICES, "web", "default")

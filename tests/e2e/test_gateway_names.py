@@ -252,6 +252,7 @@ RULE = {"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backen
 DECORATED = {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("key", "spec", "says"),
     [

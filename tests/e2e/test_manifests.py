@@ -1,6 +1,7 @@
 """A real API server, with Pod Security admission, takes all that is installed without a word of warning."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.manifests import FOLDERS, rendered
+from devcluster.sync_requests import service
 from tests.e2e.nodes import Nodes
 from tests.e2e.objects import POLICIES
 from tests.e2e.shell import commands_of, sh
-from tools import dist
+from tools import dist, golang, helm
 from tools.image import replacement
 
 pytestmark = pytest.mark.thorough
@@ -51,11 +53,21 @@ def pods(folder: str) -> Iterator[dict[str, Any]]:
 def test_all_is_taken_without_a_warning_and_every_pod_is_admitted_where_restricted_is_enforced(
     installed: ControlPlane,
 ) -> None:
-    made = [pod for folder in FOLDERS for pod in pods(folder)]
-    assert len(made) == 5
+    made = [pod for folder in [*FOLDERS, "manifests/admission"] for pod in pods(folder)]
+    assert len(made) == 6
     text = yaml.safe_dump_all(made)
     said = installed.kubectl("create", "--filename=-", "--dry-run=server", "--warnings-as-errors", input=text)
     assert said.count("created (server dry run)") == len(made)
+
+
+def test_what_helm_test_makes_is_taken_without_a_warning_and_its_pod_is_admitted_where_restricted_is_enforced(
+    installed: ControlPlane,
+) -> None:
+    if reason := golang.lacking("helm"):
+        pytest.skip(reason)
+    text = yaml.safe_dump_all(item for item in helm.rendered({}) if helm.of_helm_test(item))
+    said = installed.kubectl("create", "--filename=-", "--dry-run=server", "--warnings-as-errors", input=text)
+    assert said.count("created (server dry run)") == 2
 
 
 def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:
@@ -64,17 +76,41 @@ def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:
         assert installed.kubectl("diff", "--kustomize", str(REPOSITORY / folder)) == "", folder
 
 
-def test_the_options_of_the_gateway_and_of_openshift_are_taken_without_a_warning(
-    installed: ControlPlane, tmp_path: Path
-) -> None:
+def test_the_components_are_taken_without_a_warning(installed: ControlPlane, tmp_path: Path) -> None:
     base = os.path.relpath(REPOSITORY, tmp_path.resolve())
-    options = ["gateway/gateway-api", "gateway/https-redirect", "gateway/node-port", "manifests/openshift"]
+    options = ["gateway/gateway-api", "gateway/https-redirect", "gateway/node-port"]
+    options += ["manifests/admission", "manifests/openshift"]
     kustomization = {
         "resources": [f"{base}/{folder}" for folder in FOLDERS],
         "components": [f"{base}/{folder}" for folder in options],
     }
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     installed.kubectl("apply", "--kustomize", str(tmp_path), "--dry-run=server", "--warnings-as-errors")
+
+
+def test_the_api_server_looks_at_no_more_than_1000_annotations_before_it_asks_the_webhook(
+    installed: ControlPlane,
+) -> None:
+    """To look at 60,000 takes it 20 s, and anybody who may create a Service could have it do so."""
+
+    def unanswered(annotations: dict[str, str]) -> int:
+        """Return how often the webhook, of which no pod runs, was asked in vain, after one more Service."""
+        text = yaml.safe_dump({**service(annotations), "metadata": {"name": "counted", "annotations": annotations}})
+        installed.kubectl("create", "--filename=-", "--namespace=default", "--dry-run=server", input=text)
+        metrics = installed.kubectl("get", "--raw", "/metrics")
+        counted = re.findall(r"^apiserver_admission_webhook_fail_open_count\{.*\} (\d+)$", metrics, re.MULTILINE)
+        return sum(map(int, counted))
+
+    webhook = str(REPOSITORY / "manifests/admission/webhook.yaml")
+    earlier = unanswered({})
+    installed.kubectl("apply", "--filename", webhook)
+    try:
+        wait_for(lambda: unanswered({"ingress/http": "true"}) > earlier, what="the webhook to be asked")
+        before = unanswered({})
+        assert unanswered({f"example.com/{number}": "" for number in range(1000)}) == before
+        assert unanswered({f"example.com/{number}": "" for number in range(1001)}) == before + 1
+    finally:
+        installed.kubectl("delete", "--filename", webhook)
 
 
 def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
@@ -86,11 +122,13 @@ def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
     options = ("--warnings-as-errors", "--dry-run=server", "--output=name", "--filename", str(path))
     hook = installed.kubectl("apply", *options, "--selector=app.kubernetes.io/component=hook").split()
     assert {name.partition("/")[0] for name in hook} == {
+        "clusterrole.rbac.authorization.k8s.io",
         "configmap",
         "deployment.apps",
         "namespace",
         "networkpolicy.networking.k8s.io",
         "poddisruptionbudget.policy",
+        "role.rbac.authorization.k8s.io",
         "service",
         "serviceaccount",
     }
@@ -108,8 +146,8 @@ def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: Control
     ran = []
     with Nodes(installed.api):
         for command in dict.fromkeys(commands_of("docs/upgrade.md")):
-            # tests/e2e/test_audit.py runs the first. No Pod has a log here: tests/docs/test_run.py looks for the line.
-            if command == "ingress-manager audit" or command.startswith("kubectl logs "):
+            # Other tests run audit. No Pod has a log here: tests/docs/test_run.py looks for the line.
+            if command.startswith(("ingress-manager audit", "kubectl logs ")):
                 continue
             sh(installed, command.replace("dist/install.yaml", str(file)))
             ran.append(command.split()[1])

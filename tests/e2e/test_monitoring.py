@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from tools import golang
 pytestmark = pytest.mark.thorough
 
 LOOPBACK = "127.0.0.1"
+API_SERVER = "apiserver"
 PATIENCE = 30.0
 """Seconds that Prometheus may take to see something: it looks each second, but this machine may be busy."""
 
@@ -70,11 +72,12 @@ def free_port() -> int:
         return port.number
 
 
-def configuration(ports: dict[str, int]) -> dict[str, Any]:
+def configuration(addresses: dict[str, str], cluster: DevCluster) -> dict[str, Any]:
     """Return a configuration of Prometheus: static targets, with what the PodMonitors say of each job.
 
-    `ports` are those of loopback at which the jobs are found here.
+    `addresses` say where the jobs are found here. The API server is scraped, too, as kube-prometheus-stack does.
     """
+    plane = cluster.control_plane
     return {
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
         "rule_files": ["alerts.yaml"],
@@ -82,11 +85,20 @@ def configuration(ports: dict[str, int]) -> dict[str, Any]:
             {
                 "job_name": each.job,
                 "metrics_path": each.path,
-                "static_configs": [
-                    {"targets": [f"{LOOPBACK}:{ports[each.job]}"], "labels": {"pod": f"{each.deployment}-0"}}
-                ],
+                "scheme": each.scheme,
+                "tls_config": {"insecure_skip_verify": not each.checks_certificate},
+                "static_configs": [{"targets": [addresses[each.job]], "labels": {"pod": f"{each.deployment}-0"}}],
             }
             for each in scraped()
+        ]
+        + [
+            {
+                "job_name": API_SERVER,
+                "scheme": "https",
+                "authorization": {"credentials": plane.admin_token},
+                "tls_config": {"ca_file": str(plane.ca_file)},
+                "static_configs": [{"targets": [plane.url.removeprefix("https://")]}],
+            }
         ],
     }
 
@@ -101,7 +113,7 @@ def hurried(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """Yield a cluster whose hook, Metacontroller and Traefik a Prometheus scrapes each second.
+    """Yield a cluster whose hooks, Metacontroller, Traefik and API server a Prometheus scrapes each second.
 
     There are no pods, so it finds them by static targets. The alerts don't wait for minutes before they fire.
     """
@@ -109,7 +121,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     if reason := golang.lacking("prometheus") or gateway.lacking():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("prometheus")
-    with DevCluster("metacontroller", gateway=1) as cluster:
+    with DevCluster("metacontroller", gateway=1, admission=True) as cluster:
         install_crds(cluster.api, crds())
         metrics_port, own_port = free_port(), free_port()
         # On a development cluster, nobody reads Metacontroller's metrics.
@@ -119,12 +131,15 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         )
         cluster.engine.start()
         assert cluster.gateway
-        ports = {
-            "ingress-manager": int(cluster.hook_url.rpartition(":")[2]),
-            "metacontroller": metrics_port,
-            "ingress-manager-gateway": cluster.gateway.internal_ports[0],
+        assert cluster.admission
+        host, port = cluster.admission.address
+        addresses = {
+            "ingress-manager": cluster.hook_url.removeprefix("http://"),
+            "ingress-manager-admission": f"{host}:{port}",
+            "metacontroller": f"{LOOPBACK}:{metrics_port}",
+            "ingress-manager-gateway": f"{LOOPBACK}:{cluster.gateway.internal_ports[0]}",
         }
-        (folder / "prometheus.yaml").write_text(yaml.safe_dump(configuration(ports)))
+        (folder / "prometheus.yaml").write_text(yaml.safe_dump(configuration(addresses, cluster)))
         (folder / "alerts.yaml").write_text(yaml.safe_dump({"groups": hurried(ALERTS["groups"])}))
         prometheus = cluster.processes.add(
             "prometheus",
@@ -147,7 +162,8 @@ def test_what_the_podmonitors_name_is_up(watched: Watched) -> None:
     def up() -> set[str]:
         return {sample["metric"]["job"] for sample in watched.query("up == 1")}
 
-    wait_for(lambda: up() == {each.job for each in scraped()}, PATIENCE, what="all that is scraped to be up")
+    jobs = {API_SERVER, *(each.job for each in scraped())}
+    wait_for(lambda: up() == jobs, PATIENCE, what="all that is scraped to be up")
 
 
 @pytest.mark.parametrize(
@@ -166,6 +182,39 @@ def test_killing_a_part_fires_its_alert_and_starting_it_ends_the_alert(watched: 
     assert alert["labels"].items() >= {"alertname": name, **rule["labels"]}.items()  # absent() adds one
     assert alert["annotations"] == rule["annotations"]
     watched.until_it_ends(name)
+
+
+def touch(stage: Stage, name: str, number: int) -> None:
+    """Change a label of a Service: the hook and the webhook are asked about it."""
+    stage.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": str(number)}}}, stage.namespace)
+
+
+@contextlib.contextmanager
+def without_webhook(watched: Watched) -> Iterator[None]:
+    """Let nobody answer the API server while in the context."""
+    admission = watched.cluster.admission
+    assert admission
+    admission.process.kill()
+    try:
+        yield
+    finally:
+        admission.process.start()
+        admission.wait_ready(watched.cluster.api)
+
+
+def test_without_the_webhook_its_alerts_fire(watched: Watched) -> None:
+    """The second one ends half an hour later: then so many changes have been answered again."""
+    watched.stage.create_service("unanswered", {"ingress/http": "true"})
+    touched = itertools.count()
+
+    def passed_over() -> Any:
+        touch(watched.stage, "unanswered", next(touched))
+        return watched.firing().get("IngressManagerAdmissionUnreachable")
+
+    with without_webhook(watched):
+        wait_for(passed_over, PATIENCE, what="the alert about changes without an answer", interval=0.5)
+        watched.until_it_fires("IngressManagerAdmissionDown")
+    watched.until_it_ends("IngressManagerAdmissionDown")
 
 
 def selectors(node: Any) -> Iterator[str]:
@@ -191,7 +240,8 @@ def test_all_that_the_alerts_and_the_dashboard_ask_for_is_there(watched: Watched
     stage.api.create(INGRESSES, by_hand(stage.namespace, "taken", "taken.example.com", "taken"))
     stage.create_service("taken", {"ingress/http": "true"})
     stage.until_event("taken", "is in the way")
-    stage.create_service("forbidden", {"ingress/http": "true", "ingress/host": "b.example.com"})
+    with without_webhook(watched):
+        stage.create_service("forbidden", {"ingress/http": "true", "ingress/host": "b.example.com"})
     stage.until_ingress("forbidden", "the Ingress", lambda _: True)
     cluster.restart_hook(settings | {"paused": True, "limits": {"hosts": ["a.example.com"]}})
     try:
@@ -199,14 +249,13 @@ def test_all_that_the_alerts_and_the_dashboard_ask_for_is_there(watched: Watched
         asked = {each for rule in RULES for each in selectors(watched.get("parse_query", query=rule["expr"]))}
         assert asked
         missing = asked | set(expressions("1m"))
-        number = 0
+        touched = itertools.count()
 
         def all_answered() -> bool:
             # Something must happen between two scrapes, or else there are no rates.
-            nonlocal number
-            number += 1
+            number = next(touched)
             for name in ("refused", "forbidden"):
-                stage.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": str(number)}}}, stage.namespace)
+                touch(stage, name, number)
             missing.difference_update([each for each in missing if watched.query(each)])
             return not missing
 
@@ -229,8 +278,8 @@ def test_the_commands_of_the_page_can_be_run(watched: Watched) -> None:
 
     for command in commands_of("docs/monitoring.md"):
         ended = sh(watched.cluster.control_plane, command, check=False)
-        # No hook has met a bug. What `audit` finds is an exit status, too.
-        expected = {1} if "| grep" in command else {0, 1} if "audit" in command else {0}
+        # No hook has met a bug. What `audit` and `check` find is an exit status, too.
+        expected = {1} if "| grep" in command else {0, 1, 2} if command.startswith("ingress-manager ") else {0}
         assert ended.returncode in expected, f"{command}\n{ended.stderr}"
         if command.endswith("monitoring/"):
             assert ended.stderr == "", "the Prometheus Operator's CRDs know every field"

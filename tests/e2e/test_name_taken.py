@@ -11,7 +11,7 @@ from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage
 from tests.e2e.audit import until_create_met_an_existing_ingress
-from tests.e2e.objects import CONFIG_MAPS, by_hand, create
+from tests.e2e.objects import CONFIG_MAPS, by_hand, create, new
 
 pytestmark = pytest.mark.gate
 
@@ -103,9 +103,22 @@ def test_a_create_of_ours_is_denied_where_an_ingress_that_is_not_ours_has_the_na
 def test_the_event_says_what_the_readme_of_metacontroller_says(stage: Stage) -> None:
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
     quoted = " ".join(line.removeprefix("> ") for line in re.findall(r"^> .*$", readme, re.MULTILINE))
-    stage.api.create(INGRESSES, ingress(stage.namespace, "blog"))
+    stage.api.create(INGRESSES, by_hand(stage.namespace, "blog", "elsewhere.example.com", "blog"))
     stage.create_service("blog", {"ingress/http": "true"})
     stage.until_event("blog", quoted.replace("team-a/", f"{stage.namespace}/"))
+
+
+def test_adopt_is_not_offered_for_an_ingress_that_leads_elsewhere(stage: Stage) -> None:
+    stage.api.create(INGRESSES, ingress(stage.namespace, "blog"))
+    stage.create_service("blog", {"ingress/http": "true"})
+    says = "is left alone; another entrance of this Service, such as web.ingress/http, has an Ingress of another name"
+    stage.until_event(
+        "blog", f"Ingress {stage.namespace}/blog is in the way: it was not made by ingress-manager and {says}"
+    )
+    backend = {"service": {"name": "shop", "port": {"number": 80}}}
+    stage.api.create(INGRESSES, new(INGRESSES, "shop.web", stage.namespace, spec={"defaultBackend": backend}))
+    stage.create_service("shop", {"web.ingress/http": "true"})
+    stage.until_event("shop", f"`ingress-manager adopt {stage.namespace}/shop.web` makes it ingress-manager's while it")
 
 
 def test_an_ingress_with_our_label_that_is_not_ours_is_left_alone_in_silence(cluster: DevCluster, stage: Stage) -> None:

@@ -78,10 +78,12 @@ def listening(address: str, port: int, handler: type[BaseHTTPRequestHandler]) ->
     server = ThreadingHTTPServer((address, port), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 Said = tuple[int, str | None]

@@ -1,8 +1,6 @@
 """What the policy of Services keeps a tenant from: somebody whose only right is to edit the Services of a namespace."""
 
 import contextlib
-import itertools
-import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -162,21 +160,12 @@ def test_an_external_name_that_is_one_already_can_be_annotated_and_edited(tenant
 
 
 @pytest.mark.thorough
-def test_a_service_with_as_many_annotations_as_there_can_be_is_changed_or_refused_with_a_sentence(tenant: Api) -> None:
-    letters = string.ascii_letters + string.digits
-    keys = map("".join, itertools.chain(*(itertools.product(letters, repeat=length) for length in (1, 2, 3))))
-    most = 262_144  # bytes of all keys and values
-    left = most - sum(map(len, ("ingress/http", "true")))
-    annotations = dict(ON)
-    for key in keys:
-        left -= len(key)
-        if left < 0:
-            break
-        annotations[key] = ""
-    assert len(annotations) > 80_000
+def test_a_service_with_twenty_thousand_annotations_is_changed_or_refused_with_a_sentence(tenant: Api) -> None:
+    """To look at each would keep the API server busy. At 80,000, its own bookkeeping does so."""
+    annotations = ON | {f"a{number}": "" for number in range(20_000)}
     tenant.create(SERVICES, service("many", annotations))
-    tenant.patch(SERVICES, "many", {"metadata": {"labels": {"team": "a"}}}, NAMESPACE)
-    tenant.patch(SERVICES, "many", {"metadata": {"annotations": {"ingress/http": None}}}, NAMESPACE)
+    for change in ({"labels": {"team": "a"}}, {"annotations": {"ingress/http": None}}):
+        tenant.patch(SERVICES, "many", {"metadata": change}, NAMESPACE)
     for write, says in (
         (patched(spec=EXTERNAL), TO_EXTERNAL),
         (patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),

@@ -35,8 +35,10 @@ def server(serve: Callable[[socket.socket], None], address: str = "127.0.0.1", p
 
     with socket.create_server((address, port)) as listener:
         threading.Thread(target=accept).start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
 
 
 def serving(*answers: bytes) -> Callable[[socket.socket], None]:

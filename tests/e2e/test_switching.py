@@ -28,7 +28,7 @@ from tests.e2e.nodes import Nodes
 from tests.e2e.objects import CONFIG_MAPS, create
 from tests.e2e.old_controller import ADDRESS, SERVICE_UPSTREAM, old_controller
 from tests.e2e.shell import environment_of
-from tests.e2e.traffic import Place, asking
+from tests.e2e.traffic import IN_A_ROW, Place, asking
 
 PAGE = REPOSITORY / "docs/switching.md"
 PATIENCE = 30
@@ -200,11 +200,15 @@ class Operator:
         wait_for(check, PATIENCE, what=f"HTTPRoutes of {shops}")
 
     def until_served(self, address: Address, served: bool = True) -> None:
-        """Return once all hosts are served at the address, or none is."""
+        """Return once every controller at the address serves all hosts, or none of them does."""
+        wanted = dict.fromkeys((PLAIN, NAMED, SECURE), 200 if served else 404)
 
         def check() -> bool:
-            wanted = dict.fromkeys((PLAIN, NAMED, SECURE), 200 if served else 404)
-            return {host: address.status(host, tls=host == SECURE) for host in wanted} == wanted
+            return all(
+                address.status(host, tls=host == SECURE) == status
+                for _ in range(IN_A_ROW)
+                for host, status in wanted.items()
+            )
 
         wait_for(check, PATIENCE, what="an address where all hosts are served" if served else "one that serves none")
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from devcluster.backend import Backend
+from tests.e2e.exposed import NOBODYS
 from tests.e2e.traffic import ON, Place, backend
 
 pytestmark = pytest.mark.thorough
 
-NOBODYS = "nobodys.example.net"
 LONG = "/a-path-that-is-longer-than-the-host-of-the-other-service/by-so-much-that-nobody-has-to-count"
 
 

@@ -89,8 +89,10 @@ def listening(place: Place, service: Object) -> Iterator[Methods]:
     server.add_generic_rpc_handlers((methods.handlers(),))
     server.add_insecure_port(f"{spec['clusterIP']}:{spec['ports'][0]['port']}")
     server.start()
-    yield methods
-    server.stop(grace=None).wait()
+    try:
+        yield methods
+    finally:
+        server.stop(grace=None).wait()
 
 
 @contextlib.contextmanager

@@ -1,14 +1,18 @@
 """`uninstall-plan` on a real cluster: ingress-manager goes, and its Ingresses stay, or go as well."""
 
+import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from devcluster import gateway
-from devcluster.api import CRDS, HTTPROUTES, INGRESSES, NAMESPACES, SERVICES
+from devcluster.api import CRDS, HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, WEBHOOKS
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
+from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.view.managed import operations_to_disown
 from ingress_manager.core.settings import FILE_VARIABLE
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import CLUSTER_ROLES, POLICIES, by_hand, namespace
@@ -24,7 +28,7 @@ def installed(engine: str) -> Iterator[DevCluster]:
     """Yield a cluster of the test's own."""
     if reason := gateway.lacking():
         pytest.skip(reason)
-    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=1, httproute=True) as cluster:
+    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=1, httproute=True, admission=True) as cluster:
         namespace(cluster.api, "both")
         yield cluster
 
@@ -40,6 +44,15 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
     labels = {"app.kubernetes.io/managed-by": "ingress-manager"}
     theirs = by_hand("both", "stranger", "stranger.example.com", "shop", metadata={"labels": labels})
     stranger = stage.api.create(INGRESSES, theirs)
+    namespace(stage.api, "elsewhere")
+    elsewhere = Stage(stage.api, "elsewhere")
+    elsewhere.create_service("cart", {"ingress/http": "true"})
+    elsewhere.until_ingress("cart", "the Ingress", lambda _: True)
+    release = json.dumps(operations_to_disown(Item(ingress, Origin("", "both"))))
+    refused = f"kubectl patch --namespace=both --type=json --patch={shlex.quote(release)} -- ingress stranger"
+    assert "the server rejected our request" in sh(installed.control_plane, refused, check=False).stderr, (
+        "it is nobody's to release"
+    )
 
     commands = "\n".join(line for line in commands_of("docs/moving-out.md") if "uninstall" in line)
     with Watch(stage.api, "both") as watch:
@@ -60,12 +73,16 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
             assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
             assert not is_ours(now)
     assert stage.ingress("stranger") == stranger
+    cart = elsewhere.ingress("cart")
+    assert (cart is not None) is keep
+    assert cart is None or not is_ours(cart)
     services = stage.api.list(SERVICES, "both")
     assert [service["metadata"]["name"] for service in services if "annotations" in service["metadata"]] == []
 
     for resource in (CLUSTER_ROLES, POLICIES, CRDS):
         names = [found["metadata"]["name"] for found in stage.api.list(resource)]
         assert [name for name in names if "metacontroller" in name or name.startswith("ingress-manager-h")] == []
+    assert stage.api.list(WEBHOOKS) == []
     stage.until(
         "the namespaces to go",
         lambda: not {"ingress-manager", "metacontroller"} & {n["metadata"]["name"] for n in stage.api.list(NAMESPACES)},

@@ -18,7 +18,7 @@ ON = {"ingress/http": "true"}
 IN_A_ROW = 12
 """A new connection is taken by either Traefik. If so many saw the same, both have taken up the change."""
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds to wait for a change to take effect. It takes a tenth of a second, or longer on a busy machine."""
 
 
@@ -60,8 +60,10 @@ class Place:
         metadata = {"annotations": {"ingress/host": self.host(name)} | dict(annotations)}
         named = [{"name": f"port-{port['port']}", **port} for port in ports]
         spec = {"selector": {"app": name}, "ports": named}
-        yield create(self.api, SERVICES, name, self.namespace, metadata, spec=spec)
-        self.api.delete(SERVICES, name, self.namespace)
+        try:
+            yield create(self.api, SERVICES, name, self.namespace, metadata, spec=spec)
+        finally:
+            self.api.delete(SERVICES, name, self.namespace)
 
     def annotate(self, name: str, annotations: Mapping[str, str | None]) -> None:
         """Set annotations of a Service; None removes one."""

@@ -138,6 +138,9 @@ class Rounds:
         event = plan.events[number]
         if isinstance(event, Settings):
             self._set(event, places, clients)
+            if not plan.faults:
+                # Which writes a step finds still to be done would be a matter of time.
+                self._settle(places, wrong, f"with the settings of step {number + 1}", SETTLING, end=False)
         numbers = itertools.repeat(number)
         with self._keeper.breaking(event if isinstance(event, Fault) else None):
             answers = clients.map(play_step, plan.histories, places, numbers)

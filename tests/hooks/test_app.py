@@ -13,9 +13,10 @@ from werkzeug.test import TestResponse
 
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import sync
-from hooks.app import LARGEST_BODY, create_app
+from hooks.app import create_app
 from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
+from hooks.wsgi import LARGEST_BODY
 from ingress_manager.core.decide import RESYNC_SECONDS
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
@@ -92,8 +93,8 @@ def test_the_log_warns_once_that_every_host_may_be_claimed_whatever_single_names
                 "service": "shop",
                 "reasons": ["invalid-value", "unknown-port"],
                 "status": 422,
-                "sentence": 'ingress/host: "A" must be lower case · '
-                'ingress/port: "x" is not a TCP port of this Service; it has 80',
+                "sentence": 'ingress/host: "A" must be lower case [invalid-value] · '
+                'ingress/port: "x" is not a TCP port of this Service; it has 80 [unknown-port]',
             },
         ),
         (
@@ -105,7 +106,8 @@ def test_the_log_warns_once_that_every_host_may_be_claimed_whatever_single_names
                 "service": None,
                 "reasons": ["invalid-request"],
                 "status": 400,
-                "sentence": "not a request of Metacontroller's contract v2: Object missing required field `object`",
+                "sentence": "not a request of Metacontroller's contract v2: Object missing required field `object` "
+                "[invalid-request]",
             },
         ),
         (
@@ -117,7 +119,7 @@ def test_the_log_warns_once_that_every_host_may_be_claimed_whatever_single_names
                 "service": "shop",
                 "reasons": ["paused"],
                 "status": 429,
-                "sentence": "ingress-manager is paused by its settings",
+                "sentence": "ingress-manager is paused by its settings [paused]",
             },
         ),
     ],
@@ -147,7 +149,8 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
         "namespace": "team-a",
         "service": "shop",
         "reasons": ["host-not-allowed"],
-        "sentence": 'its host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org',
+        "sentence": 'its host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org '
+        "[host-not-allowed]",
     }
     assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
 
@@ -201,7 +204,7 @@ def test_a_refusal_is_answered_422_once_for_each_version_of_its_service(capsys: 
         parent["metadata"]["resourceVersion"] = stored
         answers.append(client.post("/sync", data=body(sync_request(parent))))
     assert [shown(answer) for answer in answers] == [
-        (status, "text/plain; charset=utf-8", 'ingress/http: "yes" must be "true" or "false"\n')
+        (status, "text/plain; charset=utf-8", 'ingress/http: "yes" must be "true" or "false" [invalid-value]\n')
         for status in (422, 429, 422)
     ]
     assert [int(answer.headers.get("Retry-After", 0)) in RESYNC_SECONDS for answer in answers] == [False, True, False]
@@ -217,7 +220,7 @@ def test_a_refusal_is_answered_422_once_for_each_version_of_its_service(capsys: 
 def test_paused_is_answered_429_with_when_to_come_back_and_the_metrics_say_so(client: FlaskClient) -> None:
     paused = client_of(Policy(paused=True))
     response = paused.post("/sync", data=OPTED_IN)
-    assert shown(response) == (429, "text/plain; charset=utf-8", "ingress-manager is paused by its settings\n")
+    assert shown(response) == (429, "text/plain; charset=utf-8", "ingress-manager is paused by its settings [paused]\n")
     assert 60 <= int(response.headers["Retry-After"]) <= 90
     in_one = client_of(Policy(namespaces={"team-b": NamespaceSettings(paused=True)}))
     assert [samples(each)["ingress_manager_paused", ""] for each in (paused, in_one, client)] == [True, True, False]

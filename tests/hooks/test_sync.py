@@ -137,7 +137,7 @@ def test_a_service_that_is_nested_too_deeply_and_has_no_ingress_is_told() -> Non
     answered = answer(deep, Policy())
     assert (answered.status, answered.body) == (
         400,
-        b"not a request of Metacontroller's contract v2: nested too deeply\n",
+        b"not a request of Metacontroller's contract v2: nested too deeply [invalid-request]\n",
     )
 
 

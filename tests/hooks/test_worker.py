@@ -7,8 +7,10 @@ slower. So tests with one greenlet are measured, and those with several are not.
 import gc
 import io
 import json
+import ssl
 from contextlib import suppress
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import gevent
@@ -17,7 +19,7 @@ import pytest
 from gunicorn.http.errors import ChunkMissingTerminator
 from gunicorn.workers.ggevent import GeventWorker
 
-from hooks import gunicorn_conf
+from hooks import certificate, gunicorn_conf
 from hooks import worker as workers
 from hooks.worker import MOST_UNREAD, PIECE, Worker, linger, log_exception
 
@@ -95,13 +97,44 @@ class Connection:
         self.ended_with = exception
 
 
-@pytest.mark.parametrize(("alive", "ended_with"), [(True, None), (False, "its timeout")])
-def test_a_wait_is_ended_only_when_the_worker_stops(worker: Worker, alive: bool, ended_with: object) -> None:
+@pytest.mark.parametrize(
+    ("alive", "waited", "ended_with"), [(True, 10, None), (False, 10, "its timeout"), (False, 0, None)]
+)
+def test_a_wait_is_ended_only_when_the_worker_stops_and_the_client_has_sent_nothing_lately(
+    worker: Worker, alive: bool, waited: float, ended_with: object
+) -> None:
     connection = Connection()
-    worker.alive, worker._waiting = alive, {connection: "its timeout"}  # type: ignore[dict-item]
+    worker.alive = alive
+    worker._waiting = {connection: ("its timeout", monotonic() - waited)}  # type: ignore[dict-item]
     with gevent.Timeout(0.25, False):  # type: ignore[arg-type]
         worker.close_idle_connections()
     assert connection.ended_with == ended_with
+
+
+class Client:
+    """A client whose handshake goes as it is said."""
+
+    def __init__(self, handshake: str) -> None:
+        self.handshake = handshake
+
+    def do_handshake(self) -> None:
+        if self.handshake == "hangs":
+            gevent.sleep(60)
+        if self.handshake == "fails":
+            raise ssl.SSLError(1, "no TLS")
+
+
+@pytest.mark.parametrize(
+    ("client", "served"), [("no TLS", True), (Client("ends"), True), (Client("fails"), False), (Client("hangs"), False)]
+)
+def test_a_connection_is_served_after_its_handshake_whatever_becomes_of_the_listener_meanwhile(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, client: object, served: bool
+) -> None:
+    handed_on: list[object] = []
+    monkeypatch.setattr(GeventWorker, "handle", lambda _worker, *arguments: handed_on.extend(arguments))
+    monkeypatch.setattr(certificate, "HANDSHAKE_SECONDS", 0.01)
+    worker.handle("a listener that is closed", client, "address")
+    assert handed_on == ([client, client, "address"] if served else [])
 
 
 def answer(worker: Worker, request: Any) -> object:
@@ -167,6 +200,32 @@ def test_a_connection_that_gunicorn_closes_is_closed(worker: Worker, monkeypatch
 
     monkeypatch.setattr(GeventWorker, "handle_request", closes)
     assert answer(worker, Request()) == "closed"
+
+
+class Written:
+    """A connection, and what was written to it."""
+
+    def __init__(self) -> None:
+        self.writes: list[bytes] = []
+
+    def sendall(self, data: bytes) -> None:
+        self.writes.append(data)
+
+    def fileno(self) -> int:
+        return 7
+
+
+def test_the_head_and_the_body_of_an_answer_are_one_write(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answers(_worker: Worker, _listener: str, _request: Request, sock: Any, _address: str) -> None:
+        assert sock.fileno() == 7
+        sock.sendall(b"head ")
+        sock.sendall(b"body")
+
+    monkeypatch.setattr(gevent, "Timeout", lambda *_arguments: suppress(TimeoutError))  # gevent's own uses greenlets
+    monkeypatch.setattr(GeventWorker, "handle_request", answers)
+    connection = Written()
+    worker.handle_request("listener", Request(), connection, "address")
+    assert connection.writes == [b"head body"]
 
 
 @pytest.mark.no_cover

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from devcluster.worst import ANNOTATION_BYTES, worst_requests
-from hooks.app import LARGEST_BODY
+from hooks.wsgi import LARGEST_BODY
 
 LARGEST_OBJECT = 3 * 1024 * 1024
 

@@ -45,6 +45,8 @@ class Scraped(NamedTuple):
     port_name: str
     port: int
     path: str
+    scheme: str = "http"
+    checks_certificate: bool = True
 
 
 def scraped() -> list[Scraped]:
@@ -56,6 +58,7 @@ def scraped() -> list[Scraped]:
         for item in rendered(folder)
         if item["kind"] == "Deployment"
     ]
+    deployments.append(yaml.safe_load((REPOSITORY / "manifests/admission/deployment.yaml").read_text(encoding="utf-8")))
     return [
         Scraped(
             pod["metadata"]["labels"][monitor["spec"]["jobLabel"]],
@@ -63,6 +66,8 @@ def scraped() -> list[Scraped]:
             port["name"],
             port["containerPort"],
             endpoint["path"],
+            endpoint.get("scheme", "http"),
+            not endpoint.get("tlsConfig", {}).get("insecureSkipVerify", False),
         )
         for monitor in monitors
         for deployment in deployments

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from base64 import b64decode
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from devcluster import manifests
 from ingress_manager import __version__
 from ingress_manager.core.settings import parse
 from tests.docs.test_docs import blocks
-from tests.manifests.objects import selects
+from tests.manifests.objects import Build, as_admission, one, selects
 from tools import chart, golang
-from tools.helm import CASES, RELEASE, by_default, cases, changes, helm, rendered, template, values_of
+from tools.helm import CASES, RELEASE, by_default, cases, changes, helm, of_helm_test, rendered, template, values_of
 
 pytestmark = [
     pytest.mark.thorough,
@@ -38,10 +39,11 @@ def test_the_charts_version_is_that_of_the_program() -> None:
 def comparable(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the objects by kind and name, without labels and hashes, and with the settings that a ConfigMap states.
 
-    The Namespace is left out: whoever runs Helm names it, and makes it.
+    The Namespace is left out: whoever runs Helm names it, and makes it. So is what `helm test` makes.
     """
     found = {}
-    for item in copy.deepcopy([item for item in objects if item["kind"] != "Namespace"]):
+    own = [item for item in objects if item["kind"] != "Namespace" and not of_helm_test(item)]
+    for item in copy.deepcopy(own):
         drop_labels(item)
         if item["kind"] == "ConfigMap":
             item["data"] = {
@@ -75,17 +77,27 @@ def without_hash(value: Any) -> None:
 MONITORING = {"podMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
 
 
+ADMISSION = {"admission": {"enabled": True}}
+
+
 @pytest.mark.parametrize(
-    ("values", "folders"),
+    ("values", "folders", "components"),
     [
-        ({}, ["metacontroller/controller"]),
-        ({"httproute": {"enabled": True}}, ["metacontroller/httproute"]),
-        (MONITORING, ["metacontroller/controller", "monitoring"]),
+        ({}, ["metacontroller/controller"], []),
+        ({"httproute": {"enabled": True}}, ["metacontroller/httproute"], []),
+        (
+            MONITORING | ADMISSION,
+            ["metacontroller/controller", "monitoring"],
+            ["manifests/admission", "manifests/admission/cert-manager"],
+        ),
     ],
-    ids=["controller", "httproute", "monitoring"],
+    ids=["controller", "httproute", "monitoring and admission"],
 )
-def test_the_chart_makes_the_objects_that_kustomize_makes(values: dict[str, Any], folders: list[str]) -> None:
-    built = [item for folder in ("manifests", *folders) for item in manifests.rendered(folder)]
+def test_the_chart_makes_the_objects_that_kustomize_makes(
+    values: dict[str, Any], folders: list[str], components: list[str], build: Build
+) -> None:
+    hook = build({"resources": ["../manifests"], "components": [f"../{each}" for each in components]})
+    built = [*hook, *(item for folder in folders for item in manifests.rendered(folder))]
     # The chart doesn't install the gateway.
     own = [item for item in built if item["metadata"]["name"] != "ingress-manager-gateway"]
     assert comparable(rendered(values)) == comparable(own)
@@ -145,6 +157,90 @@ def test_whatever_it_is_called_everything_finds_the_hook(case: Path) -> None:
     assert pods_of(objects)["spec"]["serviceAccountName"] == names["ServiceAccount"]
 
 
+CASE_OF_PODS = [CASES / name for name in ("pods", "labels", "spread", "image-by-digest", "settings")]
+
+
+@pytest.mark.parametrize("case", CASE_OF_PODS, ids=lambda case: case.name)
+def test_the_pods_that_answer_the_api_server_are_as_the_values_say_of_the_hooks(case: Path) -> None:
+    values = values_of(case) | ADMISSION
+    objects = rendered(values, "mine")
+    hook = one(objects, "Deployment", "mine-ingress-manager")
+    expected = as_admission(hook)
+    # These are values of their own.
+    expected["spec"]["replicas"] = 2
+    expected["spec"]["template"]["spec"]["containers"][0]["resources"] = chart.ANSWERING["resources"]
+    assert one(objects, "Deployment", "mine-ingress-manager-admission") == expected
+
+
+def test_what_keeps_the_hooks_pods_and_who_may_ask_them_holds_for_those_that_answer_the_api_server() -> None:
+    budget = {"podDisruptionBudget": {"maxUnavailable": "50%"}, **ADMISSION}
+    names = ("ingress-manager", "ingress-manager-admission")
+    budgets = [one(rendered(budget), "PodDisruptionBudget", name)["spec"]["maxUnavailable"] for name in names]
+    assert budgets == ["50%", "50%"]
+    off = {"podDisruptionBudget": {"enabled": False}, "networkPolicy": {"enabled": False}, **ADMISSION}
+    assert {"PodDisruptionBudget", "NetworkPolicy"}.isdisjoint(item["kind"] for item in rendered(off))
+
+
+OWN = values_of(CASES / "admission-with-a-certificate-of-ones-own")
+ELSEWHERE = {"fullnameOverride": "x" * 63, "nameOverride": "y" * 63, "metacontroller": {"namespace": "operators"}}
+
+
+def test_whatever_it_is_called_the_api_server_finds_what_answers_it_by_a_name_of_its_certificate() -> None:
+    objects = [item for item in rendered(ADMISSION | ELSEWHERE, "mine") if not of_helm_test(item)]
+    name, label = f"{'x' * 53}-admission", {"app.kubernetes.io/name": f"{'y' * 53}-admission", INSTANCE: "mine"}
+    hook, own = [one(objects, "Deployment", each) for each in ("x" * 63, name)]
+    assert not selects(hook["spec"]["selector"]["matchLabels"], own["spec"]["template"]["metadata"]["labels"])
+    assert own["spec"]["selector"]["matchLabels"] == label
+    assert one(objects, "Service", name)["spec"]["selector"] == label
+    assert one(objects, "PodDisruptionBudget", name)["spec"]["selector"]["matchLabels"] == label
+    assert one(objects, "NetworkPolicy", name)["spec"]["podSelector"]["matchLabels"] == label
+    configuration = one(objects, "ValidatingWebhookConfiguration", "x" * 63)
+    [webhook] = configuration["webhooks"]
+    assert webhook["clientConfig"]["service"] == {"name": name, "namespace": RELEASE, "path": "/admit"}
+    [expression] = webhook["namespaceSelector"]["matchExpressions"]
+    assert expression["values"] == ["kube-system", RELEASE, "operators"]
+    assert configuration["metadata"]["annotations"] == {"cert-manager.io/inject-ca-from": f"{RELEASE}/{name}"}
+    certificate = one(objects, "Certificate", name)["spec"]
+    assert certificate["dnsNames"][0] == f"{name}.{RELEASE}.svc"
+    [_, volume] = own["spec"]["template"]["spec"]["volumes"]
+    assert volume["secret"]["secretName"] == certificate["secretName"] == f"{name}-tls"
+    authority = one(objects, "Issuer", certificate["issuerRef"]["name"])["spec"]["ca"]["secretName"]
+    assert one(objects, "Certificate", f"{name}-ca")["spec"]["secretName"] == authority == f"{name}-ca"
+
+
+def test_a_certificate_of_ones_own_is_mounted_and_its_authority_is_the_one_that_the_api_server_trusts() -> None:
+    objects = rendered(OWN)
+    [webhook] = one(objects, "ValidatingWebhookConfiguration")["webhooks"]
+    assert b64decode(webhook["clientConfig"]["caBundle"]).decode() == OWN["admission"]["caBundle"]
+    [_, volume] = one(objects, "Deployment", "ingress-manager-admission")["spec"]["template"]["spec"]["volumes"]
+    assert volume["secret"] == {"secretName": "from-our-authority"}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"certManager": {"enabled": False}}, "certManager.enabled is false, so secretName must name the Secret"),
+        ({**OWN["admission"], "caBundle": ""}, "and caBundle must be its authority, as PEM; caBundle is empty"),
+        ({**OWN["admission"], "secretName": ""}, "and caBundle must be its authority, as PEM; secretName is empty"),
+        (
+            {**OWN["admission"], "certManager": {"enabled": True}},
+            "caBundle is that of a certificate of yours, so certManager.enabled must be false",
+        ),
+    ],
+    ids=["nothing", "no authority", "no secret", "both"],
+)
+def test_a_webhook_whose_certificate_nobody_can_know_or_trust_is_refused(values: dict[str, Any], said: str) -> None:
+    done = template({"admission": {"enabled": True, **values}})
+    assert done.returncode != 0
+    assert said in done.stderr
+
+
+def test_settings_that_deny_are_refused_while_the_api_server_asks_nobody() -> None:
+    values = {"settings": {"admission": {"deny": True}}}
+    assert "admission.deny is true, so admission.enabled must be true" in template(values).stderr
+    assert template(values | ADMISSION).returncode == 0
+
+
 def test_the_hook_reads_the_settings_that_are_in_the_values() -> None:
     values = values_of(CASES / "settings")
     [config] = [item for item in rendered(values) if item["kind"] == "ConfigMap"]
@@ -172,6 +268,7 @@ RESTRICTED = {
     ("nameOverride",),
     ("fullnameOverride",),
     ("podDisruptionBudget", "maxUnavailable"),
+    ("admission", "caBundle"),
 }
 """The values of text that can't be just anything: Kubernetes allows few characters there."""
 
@@ -195,7 +292,11 @@ HOSTILE = [
 
 def everywhere(text: str) -> dict[str, Any]:
     """Return values in which everything that may hold any text holds this one."""
-    filled: dict[str, Any] = {**MONITORING, "settings": {"defaults": {"host": text, "annotations": {text: text}}}}
+    filled: dict[str, Any] = {
+        **MONITORING,
+        "admission": {"enabled": True},
+        "settings": {"defaults": {"host": text, "annotations": {text: text}}},
+    }
     free = {"str": text, "dict": {text: text}, "list": [{text: text}]}
     for leaf in chart.leaves():
         *above, name = leaf.path
@@ -292,7 +393,8 @@ def notes(*options: str) -> str:
 def test_the_notes_say_what_comes_next() -> None:
     told = notes()
     assert "This cluster has no Metacontroller, and this chart doesn't install it." in told
-    assert "kubectl annotate service NAME ingress/http=true" in told
+    assert "\n  helm test ingress-manager --namespace ingress-manager\n" in told
+    assert told.index("ingress-manager check") < told.index("kubectl annotate service NAME ingress/http=true")
 
 
 UNLIMITED = "limits.hosts is any, so every namespace may claim every host"

@@ -62,10 +62,13 @@ def test_on_openshift_the_cluster_chooses_the_users_and_an_owner_may_be_named(bu
             security = item["spec"]["template"]["spec"]["securityContext"]
             security.pop("runAsUser", None)
             security.pop("runAsGroup", None)
+            [container] = item["spec"]["template"]["spec"]["containers"]
+            container["securityContext"].pop("runAsGroup", None)
     right = {"apiGroups": [""], "resources": ["services/finalizers"], "verbs": ["update"]}
     one(expected, "ClusterRole", "ingress-manager")["rules"].append(right)
     assert after == expected
-    deployments = {("Deployment", name) for name in ("hello", "ingress-manager-gateway", "metacontroller")}
+    names = ("hello", "ingress-manager", "ingress-manager-gateway", "metacontroller", "not-found")
+    deployments = {("Deployment", name) for name in names}
     assert differing(before, after).keys() == {("ClusterRole", "ingress-manager"), *deployments}
 
 

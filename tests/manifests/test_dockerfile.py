@@ -29,7 +29,8 @@ ENTRYPOINT: list[str] = json.loads(re.findall(r"^ENTRYPOINT (.*)$", DOCKERFILE, 
 
 def test_the_version_is_the_same_wherever_it_is_stated() -> None:
     assert container("manifests")["image"].endswith(f"/ingress-manager:{__version__}")
-    assert container("gateway", "not-found")["image"] == container("manifests")["image"]
+    for folder, name in (("gateway", "not-found"), ("manifests/admission", "ingress-manager-admission")):
+        assert container(folder, name)["image"] == container("manifests")["image"]
     assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {__version__}
 
 
@@ -95,7 +96,8 @@ MISSING = set(sys.argv[1:])
 sys.meta_path.insert(0, Missing())
 importlib.metadata.version = without_metadata
 sys.path.insert(0, "")
-from hooks import app, gunicorn_conf, worker
+from hooks import admission_app, admission_conf, app, gunicorn_conf, worker
+admission_app.create_app()
 app.create_app()
 from not_found import app, conf
 app.create_app()

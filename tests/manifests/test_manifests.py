@@ -219,7 +219,7 @@ def test_the_folder_for_httproutes_serves_the_version_that_the_hook_makes() -> N
     assert [item["apiVersion"] for item in attachments] == ["networking.k8s.io/v1", made["apiVersion"]]
 
 
-READ, ALL = {"list", "watch"}, {"list", "watch", "create", "update", "delete"}
+LOOK, READ, ALL = {"get", "list"}, {"list", "watch"}, {"list", "watch", "create", "update", "delete"}
 GRANTED = {
     "metacontroller": {
         "services": READ | {"get"},
@@ -245,7 +245,27 @@ GRANTED = {
         "ingresses.networking.k8s.io": READ,
         "ingresses/status.networking.k8s.io": {"update"},
     },
-    "manifests": {},
+    "manifests": {
+        "services": LOOK,
+        "events": LOOK,
+        "configmaps": {"get"},
+        "namespaces": LOOK,
+        "pods": {"list"},
+        "deployments.apps": LOOK,
+        "statefulsets.apps": LOOK,
+        "validatingadmissionpolicies.admissionregistration.k8s.io": LOOK,
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io": LOOK,
+        "validatingwebhookconfigurations.admissionregistration.k8s.io": LOOK,
+        "customresourcedefinitions.apiextensions.k8s.io": {"get"},
+        "subjectaccessreviews.authorization.k8s.io": {"create"},
+        "ingresses.networking.k8s.io": LOOK,
+        "httproutes.gateway.networking.k8s.io": LOOK | READ,
+        "gateways.gateway.networking.k8s.io": LOOK | READ,
+        "ingressclasses.networking.k8s.io": LOOK | READ,
+        "networkpolicies.networking.k8s.io": LOOK,
+        "endpointslices.discovery.k8s.io": LOOK,
+        "decoratorcontrollers.metacontroller.k8s.io": LOOK | READ,
+    },
 }
 
 
@@ -327,7 +347,7 @@ def test_only_metacontroller_may_ask_the_hook_and_the_hook_may_ask_nobody() -> N
 def test_the_hook_has_no_credentials() -> None:
     assert find("manifests", "ServiceAccount")["automountServiceAccountToken"] is False
     assert template("manifests")["spec"]["automountServiceAccountToken"] is False
-    assert not [item["kind"] for item in rendered("manifests") if "Role" in item["kind"] or item["kind"] == "Secret"]
+    assert not [item["kind"] for item in rendered("manifests") if item["kind"].endswith(("RoleBinding", "Secret"))]
 
 
 @pytest.mark.parametrize("probe", ["startupProbe", "readinessProbe", "livenessProbe"])

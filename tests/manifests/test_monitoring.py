@@ -16,10 +16,11 @@ from devcluster.build import REPOSITORY
 from devcluster.manifests import built, find, rendered
 from hooks import logs
 from hooks.app import create_app
+from hooks.metrics import AdmissionMetrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
 from tests.docs.test_docs import blocks, rows
-from tests.manifests.monitoring import ALERTS, DASHBOARD, FOLDER, RULES, scraped
+from tests.manifests.monitoring import ALERTS, DASHBOARD, FOLDER, RULES, Scraped, scraped
 from tools import golang
 
 CASES = REPOSITORY / "tests/alerts.yaml"
@@ -76,11 +77,12 @@ def test_the_object_has_the_alerts_of_the_file() -> None:
 # What is scraped, and the NetworkPolicy.
 
 
-def test_prometheus_scrapes_the_hook_metacontroller_and_traefik() -> None:
-    assert [(each.job, each.deployment, each.port_name, each.port, each.path) for each in scraped()] == [
-        ("ingress-manager", "ingress-manager", "http", 8080, "/metrics"),
-        ("ingress-manager-gateway", "ingress-manager-gateway", "internal", 8080, "/metrics"),
-        ("metacontroller", "metacontroller", "metrics", 9999, "/metrics"),
+def test_prometheus_scrapes_the_hook_the_webhook_metacontroller_and_traefik() -> None:
+    assert scraped() == [
+        Scraped("ingress-manager", "ingress-manager", "http", 8080, "/metrics"),
+        Scraped("ingress-manager-admission", "ingress-manager-admission", "https", 8443, "/metrics", "https", False),
+        Scraped("ingress-manager-gateway", "ingress-manager-gateway", "internal", 8080, "/metrics"),
+        Scraped("metacontroller", "metacontroller", "metrics", 9999, "/metrics"),
     ]
 
 
@@ -151,20 +153,21 @@ def test_every_panel_has_a_place_of_its_own_and_says_what_it_shows() -> None:
             assert part["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
 
 
-# What the hook shows.
+# What the hook and the webhook show.
 
 
 def shown() -> dict[str, set[str]]:
-    """Return the hook's metrics, by the names of their samples: the label of each, if it has one."""
-    text = create_app(SettingsFile(Policy(), "0" * 64)).test_client().get("/metrics").text
+    """Return the metrics of both, by the names of their samples: the label of each, if it has one."""
+    hook = create_app(SettingsFile(Policy(), "0" * 64)).test_client().get("/metrics").text
     return {
         sample.name: sample.labels.keys() - {"le"}
+        for text in (hook, AdmissionMetrics("0.1.0", "0" * 64).text().decode())
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
 
 
-def test_the_page_on_operating_lists_the_metrics_of_the_hook_with_their_labels() -> None:
+def test_the_page_on_operating_lists_the_metrics_with_their_labels() -> None:
     listed = dict(
         re.findall(r"^\| `(ingress_manager_\w+)(?:\{(\w+)\})?`", row)[0]
         for row in rows("operating.md", "| metric ")[:-1]

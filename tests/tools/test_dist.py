@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
 from devcluster.manifests import rendered
 from ingress_manager import __version__
+from tests.tools.bom import is_cyclonedx
 from tools import dist, golang
 from tools.image import PUBLISHED, replacement
 
@@ -124,7 +123,7 @@ def test_the_sums_of_a_release_are_right_and_complete(release: Path) -> None:
 def test_the_bill_of_materials_lists_every_pin_with_its_hashes(release: Path) -> None:
     [path] = release.glob("*.cdx.json")
     text = path.read_text(encoding="utf-8")
-    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    assert is_cyclonedx(text)
     document = json.loads(text)
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
     assert (document["metadata"]["component"]["name"], document["metadata"]["component"]["version"]) == (

@@ -15,6 +15,12 @@ app.kubernetes.io/name: {{ include "ingress-manager.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
+{{- /* The labels by which the webhook's pods are selected, which the hook's Service must not know. */}}
+{{- define "ingress-manager.admissionLabels" -}}
+app.kubernetes.io/name: {{ printf "%s-admission" (include "ingress-manager.name" . | trunc 53 | trimSuffix "-") | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end }}
+
 {{- /* The labels of every object. Of labels with the same key, merge takes the first. */}}
 {{- define "ingress-manager.labels" -}}
 {{- $own := include "ingress-manager.selectorLabels" . | fromYaml }}
@@ -34,6 +40,15 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- define "ingress-manager.podLabels" -}}
 {{- $selected := include "ingress-manager.selectorLabels" . | fromYaml }}
 {{- merge $selected .Values.podLabels (include "ingress-manager.hookLabels" . | fromYaml) | toYaml }}
+{{- end }}
+
+{{- /* The constraints by which pods are spread. `selected` are the pods' labels. */}}
+{{- define "ingress-manager.spread" -}}
+{{- $made := list }}
+{{- range .constraints }}
+{{- $made = append $made (hasKey . "labelSelector" | ternary . (set (deepCopy .) "labelSelector" (dict "matchLabels" $.selected))) }}
+{{- end }}
+{{- toYaml $made }}
 {{- end }}
 
 {{- define "ingress-manager.image" -}}

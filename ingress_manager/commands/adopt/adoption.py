@@ -10,44 +10,76 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.adopt.splitting import split
+from ingress_manager.commands.adopt.around import Around
+from ingress_manager.commands.adopt.routes import why_not_routed
+from ingress_manager.commands.adopt.splitting import (
+    DEFAULT_BACKEND,
+    Part,
+    beside,
+    instead,
+    is_known,
+    part,
+    split,
+    still,
+)
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind
-from ingress_manager.commands.plans.deployers import about_ingress, about_service
-from ingress_manager.commands.plans.plan import Plan, Step, script
-from ingress_manager.commands.plans.steps import annotating, kubectl, patch, touch, unseen, wait
+from ingress_manager.commands.plans.deployers import about_ingress, about_service, before, not_yet
+from ingress_manager.commands.plans.plan import PATIENCE, Plan, Step, script
+from ingress_manager.commands.plans.steps import (
+    Annotations,
+    annotating,
+    is_recorded,
+    is_unchanged,
+    kubectl,
+    patch,
+    touch,
+    unseen,
+)
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.about import about, about_refusal
-from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.view.entrances import begin_of
 from ingress_manager.commands.view.ingresses import services_of
 from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, owners, patch_to_own
 from ingress_manager.commands.view.typed import as_service, as_spec
-from ingress_manager.core.annotations import PROFILE, is_entrance_name
+from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
+from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import IngressSpec, Object
-from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
+from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy, in_namespace
-from ingress_manager.core.text import listed, quoted
+from ingress_manager.core.text import quoted
 
 
 @dataclass(slots=True)
 class Adoption(Plan):
     """What is to be done with one Ingress."""
 
+    becomes: Sequence[str] = ()
+    """The Ingresses that it becomes: itself, if it stays. Empty when it can't be adopted."""
+
     spec: Object | None = None
-    """The spec that it has afterwards; None when it can't be adopted, or is ingress-manager's already."""
+    """The spec that it has afterwards; None when it goes, or can't be adopted."""
 
     advice: Sequence[Step] = ()
-    """What can be done instead, if there is something."""
+    """What can be done before it is tried again, if there is something."""
 
     changes: Sequence[str] = ()
     """The fields that change, or would change."""
 
+    @property
+    def summary(self) -> str:
+        """Return what becomes of it, in a few words."""
+        if self.messages:
+            return "can't be adopted"
+        if [*self.becomes] == [self.item.label]:
+            return "stays, and is adopted"
+        others = ", ".join(label for label in self.becomes if label != self.item.label)
+        return f"stays, and what leads elsewhere becomes {others}" if self.spec else f"becomes {others}"
+
 
 class _NotAdopted(Exception):  # noqa: N818 - it is caught where it is raised for
-    """Why an Ingress can't be adopted, and what can be done instead."""
+    """Why an Ingress can't be adopted, and what can be done before it is tried again."""
 
     def __init__(self, *messages: Message, advice: Iterable[Step] = (), changes: Iterable[str] = ()) -> None:
         super().__init__()
@@ -57,18 +89,18 @@ class _NotAdopted(Exception):  # noqa: N818 - it is caught where it is raised fo
 def adopt(
     manifests: Manifests, ingresses: Iterable[Item], policy: Policy, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield what is to be done with each of these Ingresses, a pause apart.
+    """Yield what is to be done with each of these Ingresses, a pause apart, after what was to be done before it.
 
     `accepted` names the fields that may change, such as spec.defaultBackend.
     """
-    services = {item.label: item for item in manifests.of_kind(SERVICES)}
+    around = Around.of(manifests, policy, accepted)
     for item in ingresses:
-        service, entrance = service_of(item, services)
+        service, entrance = service_of(item, around.services)
         if service and is_made_for(item, service):
             yield Adoption(item, notes=[f"{item.label}: is ingress-manager's already"])
             continue
         try:
-            yield adoption_of(item, service, entrance, manifests, policy, accepted)
+            yield adoption_of(item, service, entrance, around)
         except _NotAdopted as reason:
             yield Adoption(item, messages=reason.messages, advice=reason.advice, changes=reason.changes)
 
@@ -81,16 +113,11 @@ def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, s
     return (services.get(label), entrance) if is_entrance_name(entrance) else (None, "")
 
 
-def adoption_of(  # noqa: PLR0913, PLR0917 - each has a say in it
-    item: Item,
-    service: Item | None,
-    entrance: str,
-    manifests: Manifests,
-    policy: Policy,
-    accepted: Container[str],
-) -> Adoption:
-    """Return how an Ingress is adopted by the Service and the entrance of its name. Raises _NotAdopted."""
-    paused, policy = policy.paused_in(item.namespace), policy.without_pause()
+def adoption_of(item: Item, service: Item | None, entrance: str, around: Around) -> Adoption:
+    """Return how an Ingress is adopted: by the Service and the entrance of its name, else by new ones in its place.
+
+    Raises _NotAdopted.
+    """
     if found := list(obstacles(item, service)):
         ours = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
         without_label = Step(kubectl("label", item, changes=[f"{MANAGED_BY_LABEL}-"]))
@@ -99,27 +126,31 @@ def adoption_of(  # noqa: PLR0913, PLR0917 - each has a say in it
     if isinstance(spec, list):
         raise _NotAdopted(*spec)
     profile = service.annotations.get(f"{begin_of(entrance)}{PROFILE}") if service else None
-    here = in_namespace(policy, item.namespace, profile)
+    here = in_namespace(around.policy, item.namespace, profile)
     if not here.makes_ingresses:
         whose = f"of the profile {here.profile}" if here.profile else "of this namespace"
         raise _NotAdopted(about(item, f"the settings give the Services {whose} no Ingress: see outputs"))
-    refuse_other_backends(item, service.name if service else item.name, spec, manifests, policy)
-    if service is None:
-        raise _NotAdopted(about(item, f"there is no Service {item.label}, so there is nothing to annotate"))
-    typed = as_service(service)
-    if isinstance(typed, list):
-        raise _NotAdopted(*typed)
-    asked = annotated_for(item, spec, typed, policy, entrance)
-    refuse_what_cannot_be_said(item, asked, accepted)
-    if wrong := list(unseen(service, asked.annotations)):
-        raise _NotAdopted(*wrong, changes=[change.field for change in asked.changes])
-    return Adoption(
-        item,
-        steps=list(steps(item, service, asked, paused=paused)),
-        spec=asked.ingress["spec"] if asked.ingress and asked.changes else item.object["spec"],
-        notes=[f"{item.label}: {sentence}" for sentence in notes(item, service, asked)],
-        changes=[change.field for change in asked.changes],
-    )
+    names = backends_of(item, spec)
+    if service and service.name not in names:
+        service = None
+    home = service.name if service else ""
+    parts: list[Part] = []
+    changes: list[str] = []
+    # A default backend of another Service can be given up.
+    given_up = home and services_of(msgspec.structs.replace(spec, default_backend=None)) in ([home], [])
+    if {*names} - {home} and not (given_up and DEFAULT_BACKEND in around.accepted):
+        ways = split(item, spec, home, around)
+        if ways.reasons:
+            may = f"{DEFAULT_BACKEND}: --accept-changes {DEFAULT_BACKEND} does without it"
+            reasons = [*ways.reasons, *([may] if given_up else [])]
+            raise _NotAdopted(
+                *(about(item, sentence) for sentence in reasons), changes=[*ways.changes, DEFAULT_BACKEND]
+            )
+        parts, changes = ways.parts, ways.changes
+    adoption = stayed(item, service, entrance, spec, parts, around) if service else replaced(item, parts, changes)
+    for each in parts:
+        around.made(each.service, each.asked.annotations, each.ingress)
+    return adoption
 
 
 def obstacles(item: Item, service: Item | None) -> Iterator[str]:
@@ -141,27 +172,67 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
             )
 
 
-def refuse_other_backends(item: Item, own: str, spec: IngressSpec, manifests: Manifests, policy: Policy) -> None:
-    """Raise _NotAdopted unless all paths, or without any the default backend, lead to the Service of the Ingress."""
-    names = services_of(spec)
+def backends_of(item: Item, spec: IngressSpec) -> list[str]:
+    """Return the names of the Services to which an Ingress leads. Raises _NotAdopted for another resource."""
     for _, path in spec.paths():
         if path.backend.service is None:
             raise _NotAdopted(about(item, f"spec.rules: the path {path.path} leads to another resource than a Service"))
+    names = services_of(spec)
     if not names:
         raise _NotAdopted(about(item, "spec: no path and no default backend leads to a Service"))
-    # A default backend of another Service is a change that somebody can accept.
-    if services_of(msgspec.structs.replace(spec, default_backend=None)) in ([own], []) and names[0] == own:
-        return
-    if len(names) > 1:
-        sentence = (
-            f"spec.rules: leads to {len(names)} Services, {listed(names)}; each has an Ingress of its own: split it"
-        )
-    else:
-        sentence = (
-            f"metadata.name: leads to Service {names[0]}, whose Ingress has to be called {names[0]} or "
-            f"{names[0]}.ENTRANCE, and an Ingress can't be renamed: make the new one beside it"
-        )
-    raise _NotAdopted(about(item, sentence), advice=split(item, spec, manifests, policy))
+    return names
+
+
+def stayed(  # noqa: PLR0913, PLR0917 - each has a say in it
+    item: Item, service: Item, entrance: str, spec: IngressSpec, parts: Sequence[Part], around: Around
+) -> Adoption:
+    """Return how an Ingress becomes that of the Service of its name, and others get the `parts`. Raises _NotAdopted."""
+    typed = as_service(service)
+    if isinstance(typed, list):
+        raise _NotAdopted(*typed)
+    own = part(spec, service.name, around.rooted(item, spec)) if parts else spec
+    asked = annotated_for(item, own, typed, around.policy.without_pause(), entrance)
+    refuse_what_cannot_be_said(item, asked, around.accepted)
+    if taken := list(why_not_routed(service, asked.objects, around.httproutes)):
+        raise _NotAdopted(*(about(item, sentence) for sentence in taken))
+    if wrong := list(unseen(service, asked.annotations)):
+        raise _NotAdopted(*wrong, changes=[change.field for change in asked.changes])
+    refuse_before_its_source(item, [(service, asked.annotations), *annotated_by(parts)])
+    after = asked.ingress["spec"] if asked.ingress and (parts or asked.changes) else item.object["spec"]
+    adoption = Adoption(
+        item,
+        steps=list(staying(item, service, parts, asked, after, paused=around.policy.paused_in(item.namespace))),
+        becomes=[item.label, *(each.label for each in parts)],
+        spec=after,
+        notes=list(notes(item, {service.label: service}, [asked], parts)),
+        changes=[change.field for change in asked.changes],
+    )
+    around.annotated(service, asked.annotations)
+    return adoption
+
+
+def replaced(item: Item, parts: Sequence[Part], changes: Sequence[str]) -> Adoption:
+    """Return how an Ingress goes, once others have taken its place. Raises _NotAdopted."""
+    refuse_before_its_source(item, annotated_by(parts))
+    steps = instead(parts, item) if is_known(item, *(each.service for each in parts)) else beside(parts, item)
+    return Adoption(
+        item,
+        steps=list(steps),
+        becomes=[each.label for each in parts],
+        notes=list(notes(item, {}, [], parts)),
+        changes=changes,
+    )
+
+
+def annotated_by(parts: Sequence[Part]) -> list[tuple[Item, Annotations]]:
+    """Return the Services that get Ingresses of their own, each with its annotations."""
+    return [(each.service, each.asked.annotations) for each in parts]
+
+
+def refuse_before_its_source(item: Item, services: Sequence[tuple[Item, Annotations]]) -> None:
+    """Raise _NotAdopted where a tool keeps the Ingress, or takes annotations off a Service, by what its source says."""
+    if found := list(not_yet(item, services)):
+        raise _NotAdopted(*(about(item, sentence) for sentence in found), advice=before(item, services))
 
 
 def refuse_what_cannot_be_said(item: Item, asked: Annotated, accepted: Container[str]) -> None:
@@ -171,79 +242,95 @@ def refuse_what_cannot_be_said(item: Item, asked: Annotated, accepted: Container
     lost = [
         about(item, f"{change.field}: {change.sentence}; --accept-changes {change.field} allows it")
         for change in asked.changes
-        if change.field not in accepted
+        if not change.is_served_alike and change.field not in accepted
     ]
     if lost:
         raise _NotAdopted(*lost, changes=[change.field for change in asked.changes])
 
 
-def steps(item: Item, service: Item, asked: Annotated, *, paused: bool) -> Iterator[Step]:
-    """Yield the steps. Where no cluster has given the two objects their uid, there is only the first."""
-    known = service.metadata.get("uid") and item.metadata.get("resourceVersion")
+def staying(  # noqa: PLR0913 - each has a say in it
+    item: Item, service: Item, parts: Sequence[Part], asked: Annotated, after: Object, *, paused: bool
+) -> Iterator[Step]:
+    """Yield the steps. Where no cluster has given the objects their uids, there are only the first."""
+    known = is_known(item, service, *(each.service for each in parts))
+    if known:
+        yield Step(until=[is_unchanged(item)])
+    yield from beside(parts, item)
     touched = touch(service, item)
     if asked.annotations:
-        yield annotating(service, asked.annotations, touched.until if known else None, version=True)
+        yield annotating(service, asked.annotations, touched.until if known else (), version=True)
     elif known:
         yield touched
     if not known:
         return
+    if parts:
+        yield Step(until=still(parts))
     back = ("ingress-manager", "release", item.label, "--apply")
-    record = f"jsonpath={{.metadata.annotations.{LAST_APPLIED.replace('.', chr(92) + '.')}}}"
     # In a pause, Metacontroller writes its record afterwards.
-    recorded = None if paused else wait(item, record)
-    yield Step(patch(item, given(item, service, asked)), back, recorded)
+    recorded = () if paused else (is_recorded(item, after),)
+    yield Step(patch(item, given(item, service, asked, after)), back, recorded, takes_away=bool(parts))
     if not asked.annotations:
         yield Step(touched.undo)
 
 
-def given(item: Item, service: Item, asked: Annotated) -> dict[str, Any]:
+def given(item: Item, service: Item, asked: Annotated, after: Object) -> dict[str, Any]:
     """Return the merge patch that gives the Ingress to its Service, with the changes that are accepted."""
     change: dict[str, Any] = {"metadata": patch_to_own(item, service)}
     if asked.changes and asked.ingress:
-        before, after = item.object["spec"], asked.ingress["spec"]
         for field in ("annotations", "labels"):
             change["metadata"][field] |= asked.ingress["metadata"].get(field, {})
-        if spec := {key: after.get(key) for key in before | after if before.get(key) != after.get(key)}:
-            change["spec"] = spec
+    if spec := merge_patch(item.object["spec"], after):
+        change["spec"] = spec
     return change
 
 
-def notes(item: Item, service: Item, asked: Annotated) -> Iterator[str]:
-    """Yield what is worth knowing about an Ingress that can be adopted."""
+def merge_patch(before: Object, after: Object) -> Object:
+    """Return the merge patch that makes one object of another. Source: RFC 7386."""
+    patch: Object = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        old = before.get(key)
+        if value != old:
+            patch[key] = merge_patch(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return patch
+
+
+def notes(item: Item, own: Mapping[str, Item], asked: Sequence[Annotated], parts: Sequence[Part]) -> Iterator[str]:
+    """Yield what is worth knowing about an Ingress that can be adopted.
+
+    `own` and `asked` are about the Service of its name, if it stays.
+    """
     label = item.labels.get(MANAGED_BY_LABEL, MANAGED_BY)
-    if label != MANAGED_BY:
-        yield f"its label {MANAGED_BY_LABEL}: {quoted(label)} becomes {quoted(MANAGED_BY)}"
-    if left := left_behind(item.annotations, asked):
-        yield (
-            f"stays as it is, but if it is ever deleted, it comes back without {listed(left)}; the "
+    about_it: list[str] = []
+    if asked and label != MANAGED_BY:
+        about_it.append(f"its label {MANAGED_BY_LABEL}: {quoted(label)} becomes {quoted(MANAGED_BY)}")
+    if left := [key for each in asked for key in left_behind(item.annotations, each)]:
+        about_it.append(
+            f"stays as it is, but if it is ever deleted, it comes back without {', '.join(left)}; the "
             "administrator can have them copied from the Service: see limits.copyAnnotations"
         )
-    for desired in asked.objects:
-        if desired["kind"] != "Ingress":
-            yield f"its Service also gets the {desired['kind']} {desired['metadata']['name']}"
-    yield from about_ingress(item)
-    if asked.annotations:
-        yield from about_service(service)
+    for each in (*asked, *(each.asked for each in parts)):
+        about_it += (
+            f"its Service also gets the {desired['kind']} {desired['metadata']['name']}"
+            for desired in each.objects
+            if desired["kind"] != "Ingress"
+        )
+    about_it += about_ingress(item)
+    changed = {**own, **{each.service.label: each.service for each in parts if each.asked.annotations}}
+    for service in changed.values():
+        if not own or service.label not in own or any(each.annotations for each in asked):
+            about_it += about_service(service)
+    return (f"{item.label}: {sentence}" for sentence in about_it)
 
 
-def lines(adoption: Adoption, options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the script that adopts an Ingress, or, as comments, one that can be run instead."""
+def lines(adoption: Adoption, options: Sequence[str] = (), seconds: int = PATIENCE) -> Iterator[str]:
+    """Yield the script that adopts an Ingress, or, as comments, what can be done before it is tried again."""
     if adoption.advice:
-        yield comment(f"{adoption.item.label} can't be adopted as it is. Instead:")
+        yield comment(f"{adoption.item.label} can't be adopted as it is. First:")
         yield from (comment(f"  {line}") for line in script(adoption.advice, options))
-    if adoption.spec is None:
+    if not adoption.becomes:
         return
     yield comment(adoption.item.label)
-    yield from script(adoption.steps, options)
+    yield from script(adoption.steps, options, seconds)
     if not any(step.until for step in adoption.steps):
-        yield comment("The next steps need the Ingress and the Service as the cluster has them:")
+        yield comment("The next steps need the Ingress and the Services as the cluster has them:")
         yield f"ingress-manager adopt {word(adoption.item.label)} --apply"
-
-
-def differs(adoption: Adoption, now: Item) -> Message | None:
-    """Return what is wrong with an adopted Ingress as it is `now`, None when all is as it was planned."""
-    if now.metadata.get("uid") != adoption.item.metadata.get("uid"):
-        return about(now, "was deleted and made again meanwhile")
-    if now.object.get("spec") != adoption.spec:
-        return about(now, "its spec is not the one that was planned: does the cluster have other settings?")
-    return None

@@ -4,23 +4,35 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from ingress_manager.commands.adopt.adoption import Adoption, differs, lines
+from ingress_manager.commands.adopt.adoption import Adoption, lines
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.plans.carrying_out import carry_out, plan_options, tell
 from ingress_manager.commands.plans.plan import without_events
 from ingress_manager.commands.printing.console import note, show
-from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.printing.words import comment
+from ingress_manager.commands.reading import kinds
 from ingress_manager.commands.reading.kinds import INGRESSES
-from ingress_manager.commands.reading.names import named, read_named
-from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, SETTINGS, Source, with_source
-from ingress_manager.core.policy import Policy
+from ingress_manager.commands.reading.manifests import Manifests
+from ingress_manager.commands.reading.names import read_named
+from ingress_manager.commands.reading.options import (
+    ALL_NAMESPACES,
+    CLUSTER,
+    FILES,
+    ONE_NAMESPACE,
+    SETTINGS,
+    Source,
+    with_source,
+)
+from ingress_manager.commands.view.managed import is_managed
+from ingress_manager.core.policy import HTTPROUTE, Policy
 from ingress_manager.core.text import listed
 
 RESOURCES = "services,ingresses"
 
 
-@click.command(short_help="Make hand-written Ingresses ingress-manager's, in place.")
-@click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1, required=True)
+@click.command(short_help="Make hand-written Ingresses ingress-manager's.")
+@click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="All Ingresses of the namespace, the files or the cluster.")
 @click.option(
     "--accept-changes",
     "accepted",
@@ -29,7 +41,7 @@ RESOURCES = "services,ingresses"
     help="A field of the Ingress that may change, as it is named where the Ingress is refused; may be repeated.",
 )
 @plan_options
-@with_source(*FILES, *ONE_NAMESPACE, *CLUSTER, *SETTINGS)
+@with_source(*FILES, *ONE_NAMESPACE, *ALL_NAMESPACES, *CLUSTER, *SETTINGS)
 @click.pass_context
 def adopt(  # noqa: PLR0913 - each is an option
     context: click.Context,
@@ -37,14 +49,19 @@ def adopt(  # noqa: PLR0913 - each is an option
     names: tuple[str, ...],
     accepted: tuple[str, ...],
     *,
+    everything: bool,
     apply: bool,
     without_event: bool,
+    seconds: int,
 ) -> None:
     """Print the commands that make hand-written Ingresses ingress-manager's, or run them.
 
-    It finds the annotations with which the Service of the same name asks for exactly what the Ingress says. The Ingress
-    stays: it is served all the time. What annotations can't say is named, and nothing is done to that Ingress, unless
-    --accept-changes allows it.
+    It finds the annotations with which Services ask for exactly what the Ingress says. An Ingress of the Service of
+    its name stays, and is served all the time. Any other is replaced: each Service gets an Ingress of its own beside
+    it, and it goes when all of them stand. What annotations can't say is named, and nothing is done to that Ingress,
+    unless --accept-changes allows it.
+
+    With --all, a table says first what becomes of each.
 
     Exit status: 0 when all can be adopted, 1 when one can't, 2 for wrong use or when kubectl has failed.
 
@@ -53,30 +70,67 @@ def adopt(  # noqa: PLR0913 - each is an option
       ingress-manager adopt team-a/shop
       ingress-manager adopt team-a/shop --apply
       ingress-manager adopt shop blog --namespace team-a --accept-changes spec.defaultBackend --apply
-      kubectl get services,ingresses -A -o yaml > dump.yaml; ingress-manager adopt team-a/shop -f dump.yaml
+      ingress-manager adopt --all --all-namespaces
+      kubectl get services,ingresses -A -o yaml > dump.yaml; ingress-manager adopt --all -f dump.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    if apply and source.files:
-        raise click.UsageError("--apply works on the cluster, not on files")
-    manifests, ingresses = read_named(source, INGRESSES, names, RESOURCES)
-    policy = source.policy(guess=not apply)
+    check(source, names, everything=everything, apply=apply)
+    if everything:
+        manifests = source.read(RESOURCES, "--show-managed-fields")
+        ingresses = [item for item in manifests.of_kind(INGRESSES) if not is_managed(item)]
+    else:
+        manifests, ingresses = read_named(source, INGRESSES, names, RESOURCES)
+    policy = source.policy(guess=False)
     if not without_event:
         refuse_pause(policy, {item.namespace for item in ingresses}, apply=apply)
+    manifests.extend(httproutes(source, policy, {item.namespace for item in ingresses}))
     wrong = show(manifests.unreadable)
     adoptions = list(adoptions_of(manifests, ingresses, policy, accepted))
     for field in sorted({*accepted}.difference(*(adoption.changes for adoption in adoptions))):
         note(f"--accept-changes {field} has no effect: this field would stay as it is.")
+    for line in table(adoptions) if everything else ():
+        click.echo(line)
     for adoption in adoptions:
         wrong += tell(adoption)
         if without_event:
             adoption.steps = without_events(adoption.steps)
-        if not apply or adoption.advice:
-            for line in lines(adoption, source.kubectl.options):
+        if apply and adoption.steps:
+            carry_out(source.kubectl, adoption, seconds)
+            click.echo(f"{adoption.item.label} is ingress-manager's: {', '.join(adoption.becomes)}.")
+        else:
+            for line in lines(adoption, source.kubectl.options, seconds):
                 click.echo(line)
-        elif adoption.steps:
-            carry_out(source.kubectl, adoption)
-    if apply:
-        wrong += show(check(source, [adoption for adoption in adoptions if adoption.steps]))
     context.exit(1 if wrong else 0)
+
+
+def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool) -> None:
+    """Raise click.UsageError for arguments of which one would have no effect."""
+    if apply and source.files:
+        raise click.UsageError("--apply works on the cluster, not on files")
+    if bool(names) == everything:
+        raise click.UsageError("name Ingresses, or say --all")
+    if source.all_namespaces and not everything:
+        raise click.UsageError("--all-namespaces is for --all")
+
+
+def httproutes(source: Source, policy: Policy, namespaces: Iterable[str]) -> Manifests:
+    """Return the HTTPRoutes of the namespaces, where Services may be given some. Raises KubectlFailed."""
+    found = Manifests()
+    defaults = [policy.defaults, *(each.defaults for each in policy.namespaces.values() if each.defaults)]
+    given = [*defaults, *policy.profiles.values()]
+    if not source.files and any(HTTPROUTE in (each.outputs or ()) for each in given):
+        where = [f"--namespace={each}" for each in sorted(namespaces)]
+        for option in ["--all-namespaces"] if source.all_namespaces else where:
+            found.extend(source.kubectl.get_if_known(kinds.RESOURCES[kinds.HTTPROUTE], option) or Manifests())
+    return found
+
+
+def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
+    """Yield a line for each Ingress that says what becomes of it; all of them are comments of a script."""
+    rows = [(adoption.item.label, adoption.summary) for adoption in adoptions]
+    width = max((len(label) for label, _ in rows), default=0)
+    yield from (comment(f"{label:{width}}  {summary}") for label, summary in rows)
+    can = sum(bool(adoption.becomes) for adoption in adoptions)
+    yield comment(f"{can} of {len(rows)} Ingresses can be adopted.")
 
 
 def refuse_pause(policy: Policy, namespaces: Iterable[str], *, apply: bool) -> None:
@@ -88,15 +142,3 @@ def refuse_pause(policy: Policy, namespaces: Iterable[str], *, apply: bool) -> N
     if apply:
         raise click.UsageError(sentence)
     note(sentence)
-
-
-def check(source: Source, adopted: Sequence[Adoption]) -> Iterator[Message]:
-    """Look at the Ingresses again. Yield what is wrong with one; print the names of the others."""
-    namespaces = {adoption.item.namespace for adoption in adopted}
-    now = {name: source.kubectl.get("ingresses", f"--namespace={name}") for name in namespaces}
-    for adoption in adopted:
-        item = adoption.item
-        if found := differs(adoption, named(now[item.namespace], INGRESSES, item.label, None)):
-            yield found
-        else:
-            click.echo(f"{item.label} is ingress-manager's.")

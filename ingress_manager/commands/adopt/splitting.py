@@ -1,105 +1,197 @@
-"""Splitting: what can be done with an Ingress that isn't that of one Service, of the same name: it can't be adopted.
+"""Splitting: an Ingress that isn't that of one Service, of the same name, is moved into one for each Service.
 
-Each Service gets an Ingress of its own beside the old one. For a time both lead to the same Services: no request fails.
+Each Service gets an Ingress of its own beside the old one. Only when all of them stand as planned, and are served where
+a controller says so, the old one goes, or keeps what leads to the Service of its name.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, annotated_with, left_behind
-from ingress_manager.commands.plans.plan import Step
-from ingress_manager.commands.plans.steps import annotating, kubectl, patch, unseen, wait
-from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
-from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.view.entrances import ingress_of
-from ingress_manager.commands.view.ingresses import covers, default_port_of, services_of
+from ingress_manager.commands.adopt.around import Around, Claimant
+from ingress_manager.commands.adopt.losses import lost, why_lost, why_not_at_all
+from ingress_manager.commands.adopt.routes import why_not_routed
+from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, annotated_with
+from ingress_manager.commands.plans.plan import Pause, Seen, Step
+from ingress_manager.commands.plans.steps import annotating, deleting, is_served, is_unchanged, stands, unseen
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.ingresses import class_of, covers, default_port_of, places_of, services_of
 from ingress_manager.commands.view.typed import as_service
-from ingress_manager.core.annotations import LONGEST_ENTRANCE, PROFILE, is_entrance_name, read_entrances
-from ingress_manager.core.kubernetes import IngressSpec, Service
-from ingress_manager.core.policy import Policy
-from ingress_manager.core.text import listed
+from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
+from ingress_manager.core.kubernetes import IngressPath, IngressPaths, IngressRule, IngressSpec, Object, Service
 
-WEBHOOK = "ingress-nginx's admission webhook, where there is one, denies a host and path that another Ingress has."
+DEFAULT_BACKEND, CLASS = "spec.defaultBackend", "spec.ingressClassName"
 
 
-def split(item: Item, spec: IngressSpec, manifests: Manifests, policy: Policy) -> Iterator[Step]:
-    """Yield the steps that give each Service its own Ingress, and take the old one away at the end.
+@dataclass(slots=True)
+class Part:
+    """The part of an Ingress that leads to one Service, and the Ingress that the Service gets for it."""
 
-    `manifests` hold all the Services and Ingresses of the namespace. Notes tell what would be different.
-    """
-    names = services_of(spec)
-    own = [own_ingress(name, item, part(spec, name), manifests, policy) for name in names if name != item.name]
-    yield from (Step(notes=[WEBHOOK]), *own)
-    if not any(step.command for step in own):
+    service: Item
+    asked: Annotated
+    ingress: Object
+
+    @property
+    def label(self) -> str:
+        """Return what a person calls the new Ingress."""
+        return f"{self.service.namespace}/{self.asked.name}"
+
+    def stands(self) -> Seen:
+        """Return what shows that it is there."""
+        return stands(self.service, self.ingress)
+
+
+@dataclass(slots=True)
+class Split:
+    """What becomes of an Ingress that is split."""
+
+    parts: list[Part] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    """Why it can't be."""
+
+    changes: list[str] = field(default_factory=list)
+    """The fields that change."""
+
+
+def split(item: Item, spec: IngressSpec, home: str, around: Around) -> Split:
+    """Return how each Service to which an Ingress leads gets an Ingress of its own, but for the Service `home`."""
+    found = Split()
+    found.reasons += why_not_at_all(item, spec)
+    if around.policy.paused_in(item.namespace):
+        found.reasons.append(
+            f"the settings pause {item.namespace}, so that no other Ingress is made: end the pause first"
+        )
+    found.reasons += why_not_rooted(item, spec, around)
+    rooted = around.rooted(item, spec)
+    for name in services_of(spec):
+        if name != home:
+            _add_part(found, name, item, part(spec, name, rooted), around)
+    return found
+
+
+def _add_part(found: Split, name: str, item: Item, spec: IngressSpec, around: Around) -> None:
+    """Add the Ingress of a Service which says what `spec` says, or why there can't be one."""
+    service = around.services.get(f"{item.namespace}/{name}")
+    typed = as_service(service) if service else None
+    if service is None or not isinstance(typed, Service):
+        found.reasons.append(f"leads to Service {name}, which isn't there: nothing could be annotated")
         return
-    if not all(step.command for step in own):
-        yield Step(notes=["Take the paths that have moved out of the old Ingress. It stays for the others."])
-    elif item.name in names:
-        yield Step(without_others(item, spec))
-        yield Step(("ingress-manager", "adopt", item.label, "--apply"))
-    else:
-        yield Step(kubectl("delete", item))
+    asked = asked_beside(item, spec, typed, around)
+    ingress = asked.ingress
+    if ingress is None:
+        told = asked.refused.line() if asked.refused else "it has a profile by which it gets no Ingress: see outputs"
+        found.reasons.append(f"Service {name} can't have an Ingress of its own: {told}")
+        return
+    found.reasons += (wrong.sentence for wrong in unseen(service, asked.annotations))
+    new = f"{item.namespace}/{asked.name}"
+    for change in asked.changes:
+        if not change.is_served_alike:
+            found.changes.append(change.field)
+            if change.field not in around.accepted:
+                found.reasons.append(
+                    f"{change.field}: in Ingress {new}, {change.sentence}; --accept-changes {change.field} allows it"
+                )
+    found.changes += lost(item, asked)
+    found.reasons += why_lost(item, asked, around.accepted)
+    made = msgspec.convert(ingress["spec"], IngressSpec)
+    found.reasons += why_not_beside(item, made, new, around)
+    found.reasons += why_not_routed(service, asked.objects, around.httproutes)
+    found.parts.append(Part(service, asked, ingress))
 
 
-def own_ingress(name: str, item: Item, spec: IngressSpec, manifests: Manifests, policy: Policy) -> Step:
-    """Return the step that gives a Service an Ingress of its own, which says what `spec` says.
-
-    A Service that has an Ingress gets another entrance: what it has stays as it is. The step has no command, and says
-    why, where the paths to the Service stay in the old Ingress.
-    """
-    label = f"{item.namespace}/{name}"
-    found = next((each for each in manifests.of_kind(SERVICES) if each.label == label), None)
-    service = as_service(found) if found else None
-    if found is None or service is None or isinstance(service, list):
-        return Step(notes=[f"There is no Service {name} that could be annotated."])
-    taken = [each.name for each in manifests.of_kind(INGRESSES) if each.namespace == item.namespace]
-    asked = asked_beside(item, spec, service, taken, policy)
-    if reason := why_none(found, asked):
-        return Step(notes=[f"Service {name} {reason}"])
-    left = left_behind(item.annotations, asked)
-    notes = [f"Ingress {asked.name} lacks {listed(left)}"] if left else []
-    notes += [f"Ingress {asked.name} differs: {change.field}: {change.sentence}" for change in asked.changes]
-    if asked.name != name and (left or not all(change.is_served_alike for change in asked.changes)):
-        # What only this one Ingress has is lost when it goes, and what is copied from the Service, all its others get.
-        profile = f"{asked.name.removeprefix(f'{name}.')}.{PROFILE}"
-        return Step(notes=[*notes, f"So it isn't made. A profile of the settings could say the rest: {profile}."])
-    stands = wait(found, "create", asked.name)
-    if not asked.annotations:
-        return Step(stands, notes=notes)
-    # What the Service has asked for since would be another Ingress with these annotations.
-    return annotating(found, asked.annotations, stands, version=True, notes=notes)
+def why_not_beside(item: Item, made: IngressSpec, new: str, around: Around) -> Iterator[str]:
+    """Yield which other Ingresses, younger than this one, would get requests of a new one, which is younger still."""
+    own = Claimant(new, class_of(item, made), item.born)
+    for claim in dict.fromkeys(places_of(made)):
+        for other in around.claims.get(claim, ()):
+            if own.meets(other) and other.label != item.label and own.born <= other.born:
+                host, path, _ = claim
+                yield (
+                    f"Ingress {other.label} has {host or '*'}{path}, too, and would be older than {new}: take it out "
+                    "of one of the two first"
+                )
 
 
-def why_none(service: Item, asked: Annotated) -> str:
-    """Return why a Service can't be given an Ingress; empty when it can."""
-    if asked.refused:
-        return f"can't have one: {asked.refused.line()}"
-    if asked.ingress is None:
-        return "has a profile by which it gets no Ingress: see outputs."
-    wrong = next(unseen(service, asked.annotations), None)
-    return f"can't be annotated by a command: {wrong.sentence}" if wrong else ""
+def why_not_rooted(item: Item, spec: IngressSpec, around: Around) -> Iterator[str]:
+    """Yield where the default backend can't be given the path / of a host, because a wider host may answer that."""
+    backend = spec.default_backend.service if spec.default_backend else None
+    if not backend:
+        return
+    elsewhere = {
+        (host, path.path)
+        for host, path in spec.paths()
+        if path.backend.service and path.backend.service.name != backend.name
+    }
+    hosts = sorted(without_root(spec, backend.name, around.rooted(item, spec)))
+    wider = elsewhere | {(host, path) for host, path, _ in around.beside(item, spec)} if hosts else set()
+    for host in hosts:
+        for other, path in sorted(each for each in wider if each[0] in {"", f"*.{host.partition('.')[2]}"} - {host}):
+            yield (
+                f"{DEFAULT_BACKEND}: some controllers answer the other paths of {host} by it, and some by "
+                f"{other or '*'}{path}; give {host} a path / first"
+            )
 
 
-def asked_beside(item: Item, spec: IngressSpec, service: Service, taken: Collection[str], policy: Policy) -> Annotated:
-    """Return how a Service asks for what `spec` says without a change of what it asks for already.
+def beside(parts: Sequence[Part], item: Item) -> Iterator[Step]:
+    """Yield the steps after which the new Ingresses stand beside the old one, and are served."""
+    status = item.object.get("status")
+    balancer = status.get("loadBalancer") if isinstance(status, dict) else None
+    addresses = balancer.get("ingress") if isinstance(balancer, dict) else None
+    known = is_known(item, *(each.service for each in parts))
+    for each in parts:
+        until = [each.stands()] if known else []
+        if addresses and known:
+            until.append(is_served(item.namespace, each.asked.name, addresses))
+        if each.asked.annotations:
+            yield annotating(each.service, each.asked.annotations, until, version=True)
+        elif until:
+            yield Step(until=until)
+    if parts and known and not addresses:
+        yield Step(
+            until=[Pause()],
+            notes=[f"No controller has given {item.label} an address, so nobody can see when the new ones are served."],
+        )
 
-    `taken` are the names of the Ingresses that stand.
-    """
-    name = service.metadata.name
+
+def is_known(item: Item, *services: Item) -> bool:
+    """Return whether these are objects of a cluster, which has given them their uids."""
+    return bool(item.metadata.get("resourceVersion")) and all(each.metadata.get("uid") for each in (item, *services))
+
+
+def still(parts: Sequence[Part]) -> list[Seen]:
+    """Return what shows that the new Ingresses still stand."""
+    return [replace(each.stands(), at_once=True) for each in parts]
+
+
+def instead(parts: Sequence[Part], item: Item) -> Iterator[Step]:
+    """Yield the steps that put the new Ingresses in the place of the old one."""
+    yield Step(until=[is_unchanged(item)])
+    yield from beside(parts, item)
+    yield Step(until=still(parts))
+    yield deleting(item)
+
+
+def asked_beside(item: Item, spec: IngressSpec, service: Service, around: Around) -> Annotated:
+    """Return how a Service asks for what `spec` says without a change of what it asks for already."""
+    name, policy = service.metadata.name, around.policy.without_pause()
     entrances = [*read_entrances(service.metadata.annotations or {})]
     for entrance in entrances:
         asked = annotated_with(item, spec, service, policy, {}, entrance)
-        if asked.ingress and not asked.changes and not left_behind(item.annotations, asked):
+        # An entrance of an earlier run may lack what was given up. One with other hosts or paths is never the same.
+        given_up = all(each in around.accepted for each in lost(item, asked))
+        others = [change.field for change in asked.changes if not change.is_served_alike]
+        if asked.ingress and given_up and (not others or (others == [CLASS] and CLASS in around.accepted)):
             return asked
-    if "" not in entrances and name not in taken:
+    if "" not in entrances and f"{item.namespace}/{name}" not in around.taken:
         return annotated_for(item, spec, service, policy)
     words = (without(item.name, name), spec.ingress_class_name or "", "also")
     free = (
         word
         for word in (word[:LONGEST_ENTRANCE].strip("-") for word in (*words, *map("also-{}".format, range(2, 99))))
-        if is_entrance_name(word) and word not in entrances and ingress_of(word, name) not in taken
+        if is_entrance_name(word)
+        and word not in entrances
+        and f"{item.namespace}/{ingress_of(word, name)}" not in around.taken
     )
     return annotated_for(item, spec, service, policy, next(free))
 
@@ -109,37 +201,45 @@ def without(name: str, service: str) -> str:
     return f"-{name}-".replace(".", "-").replace(f"-{service}-", "-", 1).strip("-")
 
 
-def without_others(item: Item, spec: IngressSpec) -> Command:
-    """Return the command that leaves in an Ingress only what leads to the Service of its name."""
-    own = part(spec, item.name)
-    rest = msgspec.to_builtins(own)
-    change = {"rules": rest["rules"], **({"tls": rest.get("tls")} if spec.tls else {})}
-    if spec.default_backend and not own.default_backend:
-        change["defaultBackend"] = None
-    version = item.metadata.get("resourceVersion")
-    metadata = {"metadata": {"resourceVersion": version}} if version else {}
-    return patch(item, {**metadata, "spec": change})
+def part(spec: IngressSpec, service: str, rooted: Container[str] = ()) -> IngressSpec:
+    """Return a spec with only what leads to one Service.
 
-
-def part(spec: IngressSpec, service: str) -> IngressSpec:
-    """Return a spec with only what leads to one Service."""
+    The default backend also answers what no path of a host has: some controllers look for it within the Ingress that
+    has the host. So it gets the path / of these hosts, but for those that are `rooted` elsewhere.
+    """
     rules = []
+    default = default_port_of(service, spec) is not None
+    added = without_root(spec, service, rooted)
     for rule in spec.rules or ():
         paths = [
             path
             for path in (rule.http.paths if rule.http else ())
             if path.backend.service and path.backend.service.name == service
         ]
-        if rule.http and paths:
-            rules.append(msgspec.structs.replace(rule, http=msgspec.structs.replace(rule.http, paths=paths)))
-    default = spec.default_backend if default_port_of(service, spec) is not None else None
+        if spec.default_backend and rule.host in added:
+            paths.append(IngressPath("Prefix", spec.default_backend, "/"))
+        if paths:
+            rules.append(IngressRule(rule.host, IngressPaths(paths)))
     hosts, every = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
     # A certificate for a host of no rule is used by what answers every host, if anything does.
-    rest = "" in hosts or bool(default) or not ("" in every or (spec.default_backend and spec.default_backend.service))
+    rest = "" in hosts or default or not ("" in every or (spec.default_backend and spec.default_backend.service))
     tls = [
         msgspec.structs.replace(entry, hosts=own or None)
         for entry in spec.tls or ()
         if (own := [host for host in entry.hosts or () if covers(host, hosts) or (rest and not covers(host, every))])
         or not entry.hosts
     ]
-    return msgspec.structs.replace(spec, default_backend=default, rules=rules or None, tls=tls or None)
+    return msgspec.structs.replace(
+        spec, default_backend=spec.default_backend if default else None, rules=rules or None, tls=tls or None
+    )
+
+
+def without_root(spec: IngressSpec, service: str, rooted: Container[str]) -> set[str]:
+    """Return the hosts whose other paths the default backend answers, if it is that of a Service, beside another one.
+
+    The host "" always has the default backend.
+    """
+    if default_port_of(service, spec) is None:
+        return set()
+    others = {host for host, path in spec.paths() if (path.backend.service and path.backend.service.name) != service}
+    return {host for host in others if host and host not in rooted and (host, "/", False) not in places_of(spec)}

@@ -10,11 +10,12 @@ import msgspec
 from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.annotating.changes import Change, changes
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.entrances import begin_of, ingress_of, keys_of
+from ingress_manager.commands.view.entrances import annotations_of
 from ingress_manager.commands.view.ingresses import certificates_of, default_port_of, routes_to, tls_of
-from ingress_manager.core.annotations import PROFILE, read, read_entrances
-from ingress_manager.core.copying import CONTROLLER_PREFIXES, OLD_CLASS, check_copied
+from ingress_manager.core.annotations import PREFIX, PROFILE, read
+from ingress_manager.core.copying import OLD_CLASS, check_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
+from ingress_manager.core.entrances import begin_of, ingress_of, read_entrances
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
@@ -58,7 +59,7 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
     """
     annotations = service.metadata.annotations or {}
     begin = begin_of(entrance)
-    present = {key.removeprefix(begin): annotations[key] for key in keys_of(entrance, annotations)}
+    present = annotations_of(entrance, annotations)
     here = in_namespace(policy, service.metadata.namespace, present.get(PROFILE))
     # A path type that may not be asked for becomes the default one: a change that somebody can accept.
     routes = [
@@ -112,12 +113,30 @@ def annotated_with(  # noqa: PLR0913, PLR0917 - each has a say in it
     return replace(found, changes=tuple(changes(service, spec, item, found.ingress)))
 
 
+BOOKKEEPING = (
+    *("kubectl.kubernetes.io/", "meta.helm.sh/", "helm.sh/", "app.kubernetes.io/", "argocd.argoproj.io/"),
+    *("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "field.cattle.io/publicEndpoints"),
+    *(f"ingress.kubernetes.io/{name}" for name in ("backends", "forwarding-rule", "https-forwarding-rule", "ssl-cert")),
+    *(f"ingress.kubernetes.io/{name}" for name in ("target-proxy", "https-target-proxy", "url-map", "static-ip")),
+    *(PREFIX, "ingress-manager/", "metacontroller.k8s.io/"),
+)
+"""How the keys of annotations and labels begin that change nothing for whoever sends a request: by these, tools know
+their objects, and controllers note what they have made. Sources: the documentation of Helm, Argo CD, Flux, Rancher and
+ingress-gce."""
+
+
 def left_behind(annotations: Mapping[str, str], annotated: Annotated) -> list[str]:
-    """Return those annotations of an Ingress, meant for a controller, that one made in its place would lack."""
+    """Return those annotations of an Ingress that one made in its place would lack."""
     desired = annotated.ingress["metadata"].get("annotations", {}) if annotated.ingress else {}
     # The old annotation of the class is said by spec.ingressClassName.
-    meant = [key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and key != OLD_CLASS]
+    meant = [key for key in annotations if not key.startswith(BOOKKEEPING) and key != OLD_CLASS]
     return sorted(key for key in meant if key not in desired)
+
+
+def labels_left(labels: Mapping[str, str], annotated: Annotated) -> list[str]:
+    """Return those labels of an Ingress that one made in its place would lack, or have with another value."""
+    desired = annotated.ingress["metadata"].get("labels", {}) if annotated.ingress else {}
+    return sorted(key for key in labels if not key.startswith(BOOKKEEPING) and desired.get(key) != labels[key])
 
 
 def copied(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tuple[str, str]]:

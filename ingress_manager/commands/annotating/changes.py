@@ -22,6 +22,10 @@ from ingress_manager.core.kubernetes import (
 )
 from ingress_manager.core.text import quoted
 
+GOOGLE_CLASSES = ("gce", "gce-internal")
+"""The values of the annotation kubernetes.io/ingress.class for Google's controller. Source: GKE, "Ingress for external
+Application Load Balancers"."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -46,7 +50,12 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
     yield from _default_backend(service, observed.default_backend, spec.default_backend)
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
-        remark = f", as its annotation {OLD_CLASS} says; there has to be an IngressClass of that name" if old else ""
+        needed = (
+            "Google Cloud reads that annotation alone: a profile with class: null and the annotation says it"
+            if old in GOOGLE_CLASSES
+            else "there has to be an IngressClass of that name"
+        )
+        remark = f", as its annotation {OLD_CLASS} says; {needed}" if old else ""
         before, after = observed.ingress_class_name, spec.ingress_class_name
         yield _change("spec.ingressClassName", _text(before), _text(after), remark if old == after else "")
     if (observed.tls or ()) != (spec.tls or ()):
@@ -84,7 +93,10 @@ def _paths(service: Service, where: str, path: IngressPath, other: IngressPath) 
     at = "spec.rules.http.paths"
     if path.path != other.path:
         change = _change(f"{at}.path", quoted(path.path), quoted(other.path), f" for {where}")
-        yield _served_alike(change, "prefix") if path.path_type == other.path_type == "Prefix" else change
+        # A prefix is compared element by element: a slash at its end is none. Without a path, every one matches.
+        is_same = path.path.rstrip("/") == other.path.rstrip("/") and path.path_type == other.path_type == "Prefix"
+        is_all = (path.path, other.path) == ("", "/") and other.path_type != "Exact"
+        yield _served_alike(change, "prefix") if is_same or is_all else change
     if path.path_type != other.path_type:
         yield _change(f"{at}.pathType", path.path_type, other.path_type, f" for {where}")
     backends = path.backend.service, other.backend.service

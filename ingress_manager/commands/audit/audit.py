@@ -11,31 +11,40 @@ import msgspec
 
 from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.audit.claims import UpstreamCollision, claimed_twice, upstream_collisions
-from ingress_manager.commands.audit.kinds import FindingKind
+from ingress_manager.commands.audit.kinds import KINDS, OBJECTS, FindingKind
+from ingress_manager.commands.audit.serving import backends_of, name_taken, what_it_does
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
+from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.answering import causes
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import (
+    SETTINGS,
     UNKNOWN,
     Known,
     ObjectView,
     ServiceView,
+    Unknown,
     View,
     finalizers_of,
     is_being_deleted,
     look,
 )
 from ingress_manager.commands.view.managed import FINALIZER
+from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import entrance_for
+from ingress_manager.core.errors import Reason
 from ingress_manager.core.exposure import states_no_rule
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import NOTHING_STATED, Policy, in_namespace
+from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.text import listed
+
+RESTS_ON_ABSENCE = (FindingKind.MISSING, FindingKind.DETACHED, FindingKind.UPSTREAM_COLLISION)
 
 PLACEHOLDER = Policy().defaults.host
 """The default host until the settings state one."""
@@ -53,6 +62,9 @@ class Finding:
     command: Command = ()
     """What mends it; empty where no command does."""
 
+    reasons: Sequence[Reason] = ()
+    """Why the Service is refused, or the object is forbidden, in the words of the Events, logs and metrics."""
+
     @property
     def about(self) -> str:
         """Return what a person calls the object: its kind, namespace and name."""
@@ -65,6 +77,16 @@ class Count(msgspec.Struct, frozen=True):
     all: int
     ours: int
     """The Services that ask to be exposed, and what says that ingress-manager made it."""
+
+
+class Unseen(msgspec.Struct, frozen=True):
+    """What could not be looked at, why, and which kinds of findings are therefore not made, or not all of them."""
+
+    what: str
+    """Service, Ingress, HTTPRoute, "settings", or an object."""
+
+    sentence: str
+    findings: list[FindingKind]
 
 
 @dataclass(slots=True)
@@ -81,22 +103,47 @@ class Audit:
     paused: str = ""
     """What is paused, as a person would say it; "" for nothing."""
 
+    unseen: list[Unseen] = field(default_factory=list)
+    """What could not be looked at."""
+
+    scope: str = ""
+    """What was not looked at because nobody asked for it, as a sentence; "" where all was."""
+
     options: Sequence[str] = ()
     """kubectl's options that say which cluster; every command has them."""
 
 
-def audit(items: Iterable[Item], policy: Policy, known: Known | None = None) -> Audit:
+def audit(
+    items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None, around: Surroundings | None = None
+) -> Audit:
     """Return what needs a person among the items. Nothing is found for want of what could not be looked at."""
-    # What a pause keeps from being done is found as if there were none: that is what somebody has to know.
-    return Auditor(look(items, policy.without_pause(), known), policy).audit()
+    return Auditor(look_at(items, policy, known), policy, around).audit()
+
+
+def look_at(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:
+    """Return the view that is judged.
+
+    What a pause keeps from being done is found as if there were none: that is what somebody has to know.
+    """
+    return look(items, policy.without_pause() if isinstance(policy, Policy) else policy, known)
+
+
+def once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings; that nobody seems to serve a class, which is one thing, for the first of its Ingresses."""
+    told: set[str] = set()
+    for finding in findings:
+        if finding.kind is not FindingKind.CLASS_UNSERVED or finding.sentence not in told:
+            told.add(finding.sentence)
+            yield finding
 
 
 class Auditor:
-    """Judges once a view in which nothing is paused; `policy` says what is."""
+    """Judges once a view in which nothing is paused; `policy` says what is. Without `around`, it isn't looked at."""
 
-    def __init__(self, view: View, policy: Policy) -> None:
+    def __init__(self, view: View, policy: Policy | Unknown, around: Surroundings | None = None) -> None:
         self._view = view
         self._policy = policy
+        self._around = around or Surroundings()
         self._desired_by = {
             key: service
             for service in view.services.values()
@@ -109,25 +156,45 @@ class Auditor:
         """Return all that is found."""
         order = {kind: number for number, kind in enumerate(FindingKind)}
         found = sorted(self._all(), key=lambda each: (order[each.kind], each.item.label, each.about))
-        return Audit(found, self._view.invalid, self._counts(), self._policy.pauses)
+        pauses = self._policy.pauses if isinstance(self._policy, Policy) else ""
+        return Audit(found, self._view.invalid, self._counts(), pauses, list(self._unseen()))
 
     def _all(self) -> Iterator[Finding]:
+        """Yield what is found, and rests on nothing that is unknown. Of single objects the view says so."""
+        unknown = {SETTINGS, SERVICE} & self._view.unseen().keys()
+        return (each for each in self._candidates() if unknown.isdisjoint(KINDS[each.kind].needs))
+
+    def _candidates(self) -> Iterator[Finding]:
         for service in self._view.services.values():
             if service.is_exposed or service.observed:
                 yield from self._of_service(service)
         for each in self._view.objects.values():
             if each.looks_ours:
                 yield from self._of_object(each)
+            for cause in causes(each, self._view, self._around):
+                yield Finding(FindingKind(cause.kind), each.item, cause.sentence, cause.command)
         yield from self._of_claims()
 
     def _counts(self) -> dict[str, Count]:
         services = self._view.services.values()
         counts = {SERVICE: Count(len(services), sum(service.is_exposed for service in services))}
-        for kind in (INGRESS, HTTPROUTE):
-            if kind not in self._view.known.unknown:
-                objects = [each for each in self._view.objects.values() if each.kind == kind]
+        for kind in OBJECTS:
+            objects = [each for each in self._view.objects.values() if each.kind == kind]
+            if objects or kind not in self._view.known.unknown:
                 counts[kind] = Count(len(objects), sum(each.looks_ours for each in objects))
         return counts
+
+    def _unseen(self) -> Iterator[Unseen]:
+        for what, sentence in self._view.unseen().items():
+            yield Unseen(what, sentence, [kind for kind, row in KINDS.items() if what in row.needs])
+        for kind, label in sorted(self._view.misread):
+            yield Unseen(f"{kind} {label}", f"{kind} {label} could not be read", [])
+        if not self._view.known.is_whole:
+            sentence = "A part of the files could not be read; what is in no other part may be there"
+            yield Unseen("a part of the files", sentence, list(RESTS_ON_ABSENCE))
+        for whats, sentence in self._around.unseen():
+            kinds = [kind for kind, row in KINDS.items() if not {*whats}.isdisjoint(row.needs)]
+            yield Unseen(", ".join(whats), sentence, kinds)
 
     # Services, and what was made for them.
 
@@ -140,8 +207,11 @@ class Auditor:
             yield Finding(FindingKind.HELD, service.item, sentence, remedies.let_go(service.item, keep))
         elif service.refused:
             command = remedies.correct(service.item, service.refused)
-            yield Finding(FindingKind.REFUSED, service.item, service.refused.line(), command)
-        elif service.desired:
+            reasons = [problem.reason for problem in service.refused.problems]
+            yield Finding(
+                FindingKind.REFUSED, service.item, service.refused.line(), command, list(dict.fromkeys(reasons))
+            )
+        else:
             yield from self._of_desired(service)
         yield from self._of_observed(service)
 
@@ -150,10 +220,14 @@ class Auditor:
         for key in service.desired:
             if key not in service.observed:
                 yield from self._of_absent(service, key)
+        anew = self._view.anew(service)
+        if not anew or isinstance(self._view.policy, Unknown):
+            return
         ours: dict[str, str] = {}
-        for each in service.desired.values():
+        for each in anew.values():
             ours |= each["metadata"].get("annotations", {})
-        if left := keys_not_copied(service.item.annotations, ours):
+        not_copied = keys_not_copied(service.item.annotations, ours)
+        if left := [key for key in not_copied if not is_read_from_services(key)]:
             sentence = f"{listed(left)} {'is' if len(left) == 1 else 'are'} not copied"
             yield Finding(
                 FindingKind.NOT_COPIED,
@@ -171,7 +245,7 @@ class Auditor:
     def _of_absent(self, service: ServiceView, key: Key) -> Iterator[Finding]:
         """Yield what is found of an object that a Service asks for, and that Metacontroller doesn't have."""
         other = self._view.object(key)
-        if other is UNKNOWN:
+        if isinstance(other, Unknown):
             return
         if other is None:
             sentence = f"its {key[0]} {key[1]} isn't there"
@@ -181,8 +255,7 @@ class Auditor:
         elif is_being_deleted(other.item):
             yield held(other.item)
         else:
-            sentence = f"{other} is in the way: it was not made for this Service"
-            yield Finding(FindingKind.NAME_TAKEN, service.item, sentence, kubectl("delete", other.item))
+            yield Finding(FindingKind.NAME_TAKEN, service.item, *name_taken(service, other))
 
     def _of_observed(self, service: ServiceView) -> Iterator[Finding]:
         """Yield what is found of the objects that were made for a Service."""
@@ -191,8 +264,10 @@ class Auditor:
             if is_being_deleted(each.item):
                 yield held(each.item)
             elif key in forbidden:
-                yield Finding(FindingKind.FORBIDDEN, each.item, forbidden[key].sentence, kubectl("delete", each.item))
-            elif is_being_deleted(service.item):
+                why = forbidden[key]
+                command = kubectl("delete", each.item)
+                yield Finding(FindingKind.FORBIDDEN, each.item, why.told(), command, [why.reason])
+            elif is_being_deleted(service.item) or isinstance(service.decision, Unknown):
                 continue
             elif self._is_unwanted(service, each):
                 sentence = f"Service {service.item.label} doesn't ask for it"
@@ -224,7 +299,7 @@ class Auditor:
     def _of_object(self, each: ObjectView) -> Iterator[Finding]:
         """Yield what is found of an object that says it is ours, if Metacontroller takes it for no Service's."""
         owner = self._view.owner_of(each)
-        if owner is UNKNOWN or (owner and each.is_marked):
+        if isinstance(owner, Unknown) or (owner and each.is_marked):
             return
         if is_being_deleted(each.item):
             yield held(each.item)
@@ -237,27 +312,44 @@ class Auditor:
             return "it lacks Metacontroller's annotation", remedies.attach(each, owner)
         if each.service:
             sentence = f"it belongs to Service {each.service} of uid {each.owner_uid}, which isn't there"
-            return sentence, kubectl("delete", each.item)
+            heir = self._asking_for(each)
+            return sentence, self._attach(each, heir) if heir else kubectl("delete", each.item)
         if each.owner:
             sentence = f"it belongs to {each.owner.get('kind')} {each.owner.get('name')}, and is not ingress-manager's"
             return sentence, remedies.disown(each.item)
-        service = self._asking_for(each)
-        command = remedies.attach(each, service) if service else kubectl("delete", each.item)
         more = "" if each.is_marked else ", and lacks Metacontroller's annotation"
-        return f"it has no owner{more}", command
+        if service := self._asking_for(each):
+            return f"it has no owner{more}", self._attach(each, service)
+        there = [
+            (kind, name)
+            for kind, name in backends_of(each)
+            if kind != SERVICE or self._view.service(f"{each.item.namespace}/{name}")
+        ]
+        if does := what_it_does(each, there):
+            return f"it has no owner{more}{does}", remedies.disown(each.item)
+        return f"it has no owner{more}, and leads to nothing that is there", kubectl("delete", each.item)
+
+    @staticmethod
+    def _attach(each: ObjectView, service: ServiceView | Unknown) -> Command:
+        """Return the command that gives an object to a Service; none where it isn't known which one asks for it."""
+        return () if isinstance(service, Unknown) else remedies.attach(each, service)
 
     def _belongs_to_a_service(self, each: ObjectView) -> bool:
         """Return whether Metacontroller takes an object for one that it made for a Service that is there."""
         return each.is_marked and isinstance(self._view.owner_of(each), ServiceView)
 
-    def _asking_for(self, each: ObjectView) -> ServiceView | None:
+    def _asking_for(self, each: ObjectView) -> ServiceView | Unknown | None:
         """Return the Service that asks for an object, or that may ask for it once it is not refused, or not held."""
         if found := self._desired_by.get(each.key):
             return found
         # No Service's name has a dot: what is behind it tells one of its HTTPRoutes from the others.
-        namesake = self._view.services.get(each.item.label.partition(".")[0])
-        if not namesake or entrance_for(namesake.service, each.key) not in namesake.entrances:
+        namesake = self._view.service(each.item.label.partition(".")[0])
+        if isinstance(namesake, Unknown) or not namesake:
+            return namesake
+        if entrance_for(namesake.service, each.key) not in namesake.entrances:
             return None
+        if isinstance(namesake.decision, Unknown):
+            return UNKNOWN
         return namesake if namesake.refused or is_held(namesake.item) else None
 
     # What two have.
@@ -265,28 +357,34 @@ class Auditor:
     def _of_claims(self) -> Iterator[Finding]:
         objects = self._view.objects.values()
         for both in claimed_twice(objects):
-            owner = self._view.owner_of(both.younger)
-            is_told = isinstance(owner, ServiceView) and has_placeholder(
-                owner, entrance_for(owner.service, both.younger.key), self._view.policy
-            )
+            is_told = self._has_placeholder(both.younger)
             claims = [str(claim) for claim in both.claims if not (is_told and claim.host == PLACEHOLDER)]
-            if claims and (both.younger.looks_ours or both.older.looks_ours):
-                age = "is older" if both.older.born[0] < both.younger.born[0] else "is as old"
+            if claims:
+                age = "is older" if both.older.item.born[0] < both.younger.item.born[0] else "is as old"
                 sentence = f"{both.older} {age}, and claims {listed(claims)}, too"
                 yield Finding(
                     FindingKind.CLAIMED_TWICE, both.younger.item, sentence, self._of_another_host(both.younger)
                 )
         yield from filter(None, map(self._of_one_name, upstream_collisions(objects)))
 
+    def _has_placeholder(self, each: ObjectView) -> bool:
+        """Return whether the host of an object may be told as a placeholder: it is, or nobody can say."""
+        owner = self._view.owner_of(each)
+        if isinstance(owner, ServiceView) and isinstance(self._view.policy, Policy):
+            return has_placeholder(owner, entrance_for(owner.service, each.key), self._view.policy)
+        return owner is not None
+
     def _of_one_name(self, collision: UpstreamCollision) -> Finding | None:
         younger, other, what = collision.younger, collision.other, collision.kind
         item, command = younger.item, self._of_another_host(younger)
+        namespaces = {label.partition("/")[0] for label in (collision.one, collision.other)}
+        if collision.kind != INGRESS and not all(self._view.has_all(INGRESS, each) for each in namespaces):
+            return None  # which of them is used for longer isn't known
         if collision.kind == SERVICE:
-            service = self._view.services.get(collision.one) or self._view.services.get(collision.other)
+            service = self._view.services.get(collision.one)
             if not service:
                 return None
             item, command = service.item, kubectl("edit", service.item)
-            other = collision.other if item.label == collision.one else collision.one
         elif collision.kind == INGRESS:
             what = "a route of Ingress"
         else:
@@ -310,7 +408,7 @@ class Auditor:
 
     def _undone(self, item: Item, sentence: str) -> tuple[str, Command]:
         """Return a sentence about what Metacontroller has not done, and the command that makes it do so."""
-        if self._policy.paused_in(item.namespace):
+        if isinstance(self._policy, Policy) and self._policy.paused_in(item.namespace):
             return f"{sentence}, because of the pause", ()
         return sentence, remedies.SYNC_ALL
 

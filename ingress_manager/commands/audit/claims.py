@@ -7,16 +7,16 @@ names of its services, routers and certificates) and pkg/provider/configuration.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
+from ingress_manager.commands.view.ingresses import class_of, places_of
 from ingress_manager.commands.view.look import ObjectView
-from ingress_manager.core.copying import OLD_CLASS
-from ingress_manager.core.exposure import as_prefix, location
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, IngressSpec, RouteMatch, RouteRule
+from ingress_manager.core.exposure import as_prefix
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, RouteMatch, RouteRule
 
 NGINX, TRAEFIK = "ingress-nginx", "Traefik"
 SECRET = "Secret"  # noqa: S105 - a kind
@@ -74,20 +74,32 @@ def claimed_twice(objects: Iterable[ObjectView]) -> Iterator[ClaimedTwice]:
     Two redirects to https don't take anything from each other: what they lead to is told.
     """
     by_claim: dict[Claim, list[ObjectView]] = {}
-    for each in objects:
+    for each in sorted(objects, key=lambda each: each.item.born):
         for claim in dict.fromkeys(claims_of(each)):
             by_claim.setdefault(claim, []).append(each)
     found: dict[tuple[str, str, str], ClaimedTwice] = {}
     for claim, claimants in by_claim.items():
-        older, *others = sorted(claimants, key=lambda each: each.born)
-        for younger in others:
-            if is_redirect(older) and is_redirect(younger):
-                continue
-            both = found.setdefault(
-                (younger.kind, younger.item.label, older.item.label), ClaimedTwice(younger, older, [])
-            )
-            both.claims.append(claim)
+        for first, second in pairs(claimants):
+            older, younger = claimants[first], claimants[second]
+            key = younger.kind, younger.item.label, older.item.label
+            found.setdefault(key, ClaimedTwice(younger, older, [])).claims.append(claim)
     yield from found.values()
+
+
+def pairs(objects: Sequence[ObjectView]) -> Iterator[tuple[int, int]]:
+    """Yield, for each object that shares something with an older one, the numbers of the oldest such and of its own.
+
+    They are sorted by their age. One of the two is ingress-manager's. Where only some of the objects are known, there
+    are fewer younger ones in it, and never another.
+    """
+    ours = [number for number, each in enumerate(objects) if each.looks_ours]
+    for number, younger in enumerate(objects) if ours else ():
+        for other in range(number) if younger.looks_ours else ours:
+            if other >= number:
+                break
+            if not (is_redirect(objects[other]) and is_redirect(younger)):
+                yield other, number
+                break
 
 
 def upstream_collisions(objects: Iterable[ObjectView]) -> Iterator[UpstreamCollision]:
@@ -96,16 +108,16 @@ def upstream_collisions(objects: Iterable[ObjectView]) -> Iterator[UpstreamColli
     Which controller serves a class is not known here, so each class is taken for ingress-nginx's and for Traefik's.
     """
     users: dict[Name, dict[str, ObjectView]] = {}
-    for each in sorted(objects, key=lambda each: each.born):
+    for each in sorted(objects, key=lambda each: each.item.born):
         for name, user in names_of(each):
             users.setdefault(name, {}).setdefault(user, each)
     found: dict[tuple[str, str, str, str], UpstreamCollision] = {}
     for name, used in users.items():
-        first, *others = used
-        for other in others:
-            if used[first].looks_ours or used[other].looks_ours:
-                new = UpstreamCollision(used[other], name.kind, other, first, name.text, [])
-                found.setdefault((name.kind, name.text, other, first), new).controllers.append(name.controller)
+        called = list(used)
+        for first, second in pairs(list(used.values())):
+            one, other = called[second], called[first]
+            new = UpstreamCollision(used[one], name.kind, one, other, name.text, [])
+            found.setdefault((name.kind, name.text, one, other), new).controllers.append(name.controller)
     yield from found.values()
 
 
@@ -114,11 +126,8 @@ def claims_of(each: ObjectView) -> Iterator[Claim]:
     if isinstance(each.typed, HTTPRoute):
         yield from _claims_of_route(each.item.namespace, each.typed)
         return
-    among = (INGRESS, _class_of(each, each.typed.spec))
-    for host, path in each.typed.spec.paths():
-        yield Claim(among, *location(host, path.path or "/", path.path_type))
-    if each.typed.spec.default_backend:
-        yield Claim(among, *location("", "/", "Prefix"))
+    among = (INGRESS, class_of(each.item, each.typed.spec))
+    yield from (Claim(among, *place) for place in places_of(each.typed.spec))
 
 
 def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
@@ -137,8 +146,10 @@ def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
 
 def is_redirect(each: ObjectView) -> bool:
     """Return whether an object is an HTTPRoute that leads to no backend."""
+    if each.kind != HTTPROUTE:
+        return False
     rules = each.item.object["spec"].get("rules") or ()
-    return each.kind == HTTPROUTE and bool(rules) and not any(rule.get("backendRefs") for rule in rules)
+    return bool(rules) and not any(rule.get("backendRefs") for rule in rules)
 
 
 def names_of(each: ObjectView) -> Iterator[tuple[Name, str]]:
@@ -149,7 +160,7 @@ def names_of(each: ObjectView) -> Iterator[tuple[Name, str]]:
     if not isinstance(each.typed, Ingress):
         return
     spec = each.typed.spec
-    namespace, ingress_class = each.item.namespace, _class_of(each, spec)
+    namespace, ingress_class = each.item.namespace, class_of(each.item, spec)
     routes = []
     for host, path in spec.paths():
         if service := path.backend.service:
@@ -170,8 +181,3 @@ def names_of(each: ObjectView) -> Iterator[tuple[Name, str]]:
 def normalized(text: str) -> str:
     """Return a text as Traefik has it in its names: words of letters and digits, with one `-` between two."""
     return "-".join("".join(char if unicodedata.category(char)[0] in "LN" else " " for char in text).split())
-
-
-def _class_of(each: ObjectView, spec: IngressSpec) -> str:
-    """Return the class of an Ingress; empty for the cluster's default."""
-    return spec.ingress_class_name or each.item.annotations.get(OLD_CLASS, "")

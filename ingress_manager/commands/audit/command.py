@@ -1,35 +1,66 @@
 """`ingress-manager audit`: the shell."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from ingress_manager.commands.audit.audit import audit as audit_of
-from ingress_manager.commands.audit.kinds import Effect, FindingKind, Severity
+from ingress_manager.commands.audit.audit import Audit, Auditor, Unseen, look_at, once
+from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind, Severity
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import FORMATS, effects, findings
+from ingress_manager.commands.audit.why import (
+    need_a_reason,
+    nothing_done_at_all,
+    with_reason_for_all,
+    with_reasons,
+)
 from ingress_manager.commands.printing.console import note, show, waiting
+from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.options import Options, Source, settings_option, source_options
+from ingress_manager.commands.reading.options import INSTALLATION, Options, Source, settings_option, source_options
 from ingress_manager.commands.reading.settings import policy_of_file
-from ingress_manager.commands.view.cluster import read_objects, read_policy
+from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings, scope_of
+from ingress_manager.commands.view.events import EVENT, OF_SERVICES, Report, reports, reports_in
 from ingress_manager.commands.view.look import Known
+from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import did_you_mean, quoted
 
 COLOURS: dict[str, dict[str, Any]] = {
     Severity.ERROR: {"fg": "red"},
     Severity.WARNING: {"fg": "yellow"},
+    Severity.HINT: {"fg": "cyan"},
     Effect.REMOVED: {"fg": "red"},
     Effect.REFUSED: {"fg": "yellow"},
     Effect.CHANGED: {"fg": "cyan"},
     Effect.CREATED: {"fg": "green"},
     "command": {"dim": True},
     "head": {"bold": True},
+    "unseen": {"fg": "red"},
 }
 COULD_NOT_LOOK = 2
-CURRENT_SETTINGS: Options = (settings_option("those of the cluster, else the defaults", "--current-settings"),)
+CURRENT_SETTINGS: Options = (
+    *INSTALLATION,
+    settings_option(
+        "those of the cluster; with files, those of a Deployment and ConfigMap in them", "--current-settings"
+    ),
+)
+
+
+def kinds_in(_context: click.Context, _option: click.Parameter, value: str | None) -> frozenset[FindingKind] | None:
+    """Return the kinds of findings in a text with commas. Raises click.BadParameter for a word that is none."""
+    words = [] if value is None else [word.strip() for word in value.split(",")]
+    for word in words:
+        if word not in set(FindingKind):
+            near = did_you_mean(word, FindingKind)
+            raise click.BadParameter(
+                f"{quoted(word)} is not a kind of findings{near}; `ingress-manager explain` lists them"
+            )
+    return frozenset(map(FindingKind, words)) or None
 
 
 @click.command(short_help="Say what of a cluster needs a person, and what mends it.")
@@ -52,22 +83,48 @@ CURRENT_SETTINGS: Options = (settings_option("those of the cluster, else the def
     help="Findings of this kind alone; may be repeated. `ingress-manager explain` lists the kinds. With --settings: "
     f"{', '.join(Effect)}.",
 )
+@click.option(
+    "--ignore", metavar="KIND[,...]", callback=kinds_in, help="Findings of these kinds are left out, and don't count."
+)
+@click.option(
+    "--fail-on",
+    metavar="KIND[,...]",
+    callback=kinds_in,
+    help="The kinds of findings that make the exit status 1. Without: all that are printed, but for hints.",
+)
+@click.option(
+    "--allow-empty", is_flag=True, help="Exit status 0, and not 2, where there is nothing of a kind to look at."
+)
 @click.pass_context
-def audit(context: click.Context, source: Source, new: str | None, output: str, only: tuple[str, ...]) -> None:
+def audit(  # noqa: PLR0913, PLR0917 - each is an option
+    context: click.Context,
+    source: Source,
+    new: str | None,
+    output: str,
+    only: tuple[str, ...],
+    ignore: Collection[FindingKind] | None,
+    fail_on: Collection[FindingKind] | None,
+    *,
+    allow_empty: bool,
+) -> None:
     """Say what of a cluster needs a person, each with the kubectl command that mends it.
 
     It reads Services, Ingresses and, where the cluster has them, HTTPRoutes. Services and what stands are judged by the
-    settings of the cluster, or by --current-settings.
+    settings of the cluster, or by --current-settings. Why something that stands may not answer is looked for in
+    IngressClasses, EndpointSlices, NetworkPolicies, Gateways and the certificates in Secrets, as far as you may read
+    them. Nothing is found for want of what could not be looked at, and the report says what that is.
 
     With --settings NEW it says what would happen instead if NEW were the settings: the look before a policy is changed.
 
-    Exit status: 0 when nothing is found (with --settings: nothing would be removed), 1 when something is or a part of a
-    file can't be read, 2 for wrong use or when something could not be looked at.
+    Exit status: 0 when nothing is found but hints (with --settings: nothing that answers would be taken away), 1 when
+    something is or a part of a file can't be read, 2 for wrong use, when Services, what is made for them, Events or the
+    settings could not be looked at, or when there was nothing to look at.
 
     \b
     Examples:
       ingress-manager audit --all-namespaces
       ingress-manager audit -n team-a --only refused --only name-taken
+      ingress-manager audit -n team-a --ignore not-copied --fail-on refused,missing
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
@@ -75,46 +132,104 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
     for kind in only:
         if kind not in kinds:
             raise click.UsageError(f"--only {kind} is for an audit {'with' if new is None else 'without'} --settings")
+    # The variable of --current-settings may be set for other commands.
+    stated = context.get_parameter_source("settings") is ParameterSource.COMMANDLINE
+    if new is not None and (ignore or fail_on or source.installation or stated):
+        raise click.UsageError(
+            "--ignore, --fail-on, --installation and --current-settings are for an audit without --settings"
+        )
     proposed = None if new is None else policy_of_file(new)
     manifests, known = read_objects(source)
     with waiting(f"judging {len(manifests.items)} objects"):
         if proposed is None:
-            wrong = print_findings(source, manifests, known, output, only)
+            wanted = {each for each in FindingKind if not only or each in only} - set(ignore or ())
+            counting = fail_on or {kind for kind in wanted if KINDS[kind].severity is not Severity.HINT}
+            wrong, unseen = print_findings(source, manifests, known, output, wanted, counting)
         else:
-            wrong = print_plan(manifests, known, proposed, output, only)
+            wrong, unseen = print_plan(source, manifests, known, proposed, output, only)
     wrong += show(manifests.unreadable)
-    for sentence in known.unknown.values():
-        click.secho(sentence, fg="red", err=True)
-    context.exit(COULD_NOT_LOOK if known.unknown else 1 if wrong else 0)
+    if allow_empty:
+        unseen -= known.empty
+    elif unseen and unseen <= known.empty:
+        note("There is nothing to look at, hence exit status 2; if that is right, add --allow-empty.")
+    context.exit(COULD_NOT_LOOK if unseen else 1 if wrong else 0)
 
 
-def print_findings(source: Source, manifests: Manifests, known: Known, output: str, only: Collection[str]) -> int:
-    """Print what needs a person; return how much that is."""
-    policy = read_policy(source, known, "--current-settings")
-    if policy.pauses:
+def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
+    source: Source,
+    manifests: Manifests,
+    known: Known,
+    output: str,
+    wanted: Collection[FindingKind],
+    fail_on: Collection[FindingKind],
+) -> tuple[int, set[str]]:
+    """Print what needs a person, of the `wanted` kinds. Return how much counts, and what could not be looked at."""
+    policy = read_policy(source, manifests, known, "--current-settings")
+    view = look_at(manifests.items, policy, known)
+    audited = Auditor(view, policy, read_surroundings(source, manifests, view)).audit()
+    audited.findings = [found for found in once(audited.findings) if found.kind in wanted]
+    if need_a_reason(audited.findings):
+        audited.findings = list(with_reasons(audited.findings, read_reports(source, manifests, audited)))
+    if need_a_reason(audited.findings) and (reason := read_controller(source, known)):
+        audited.findings = list(with_reason_for_all(audited.findings, reason))
+    if audited.paused:
         note(
-            f"The settings pause {policy.pauses}: nothing but what is forbidden changes there until `paused` is false."
+            f"The settings pause {audited.paused}: nothing but what is forbidden changes there until `paused` is false."
         )
-    audited = audit_of(manifests.items, policy, known)
     audited.options = source.kubectl.options
-    if only:
-        audited.findings = [found for found in audited.findings if found.kind in only]
-    for text in findings(audited, output, known.unknown.values(), paint):
+    if not (source.files or source.all_namespaces):
+        audited.scope = f"Outside of {scope_of(source)} nothing was looked at."
+    for text in findings(audited, output, paint):
         click.echo(text, nl=False)
-    return len(audited.findings) + show(audited.invalid)
+    count = sum(found.kind in fail_on for found in audited.findings)
+    return count + show(audited.invalid), {each.what for each in audited.unseen} & {EVENT, *known.unknown}
 
 
-def print_plan(manifests: Manifests, known: Known, policy: Policy, output: str, only: Collection[str]) -> int:
-    """Print what other settings would do; return how much would be removed."""
+def read_reports(source: Source, manifests: Manifests, audited: Audit) -> Mapping[str, Report] | str:
+    """Return what Metacontroller has reported of each Service, or why that can't be looked at."""
+    if source.files:
+        return reports_in(manifests.items)
+    try:
+        return reports(source.kubectl.get("events", OF_SERVICES, *source.scope).items)
+    except KubectlFailed as failed:
+        audited.unseen.append(Unseen(EVENT, f"Events could not be looked at: {failed.message}", []))
+        return "Events may not be read"
+
+
+def read_controller(source: Source, known: Known) -> tuple[str, Command] | None:
+    """Return why Metacontroller does nothing at all, as far as the DecoratorController shows it, and what helps."""
+    if source.files:
+        return None
+    httproutes = known.httproutes is not False
+    try:
+        controller = source.kubectl.get_one(f"decoratorcontrollers.metacontroller.k8s.io/{CONTROLLER}")
+    except KubectlFailed as failed:
+        if failed.is_unknown_kind or failed.is_not_found:
+            return nothing_done_at_all(None, knows_kind=not failed.is_unknown_kind, httproutes=httproutes)
+        note(f"The DecoratorController could not be looked at: {failed.message}")
+        return None
+    return nothing_done_at_all(controller, knows_kind=True, httproutes=httproutes)
+
+
+def print_plan(  # noqa: PLR0913, PLR0917 - each has a say in it
+    source: Source, manifests: Manifests, known: Known, policy: Policy, output: str, only: Collection[str]
+) -> tuple[int, set[str]]:
+    """Print what other settings would do.
+
+    Return how much would be removed, or would not answer as it does, and what could not be looked at.
+    """
     if policy.pauses:
         note(f"These settings pause {policy.pauses}: until `paused` is false there, only what they forbid is removed.")
     would = preview(manifests.items, policy, known)
+    would.options = source.kubectl.options
     removed = sum(each.effect is Effect.REMOVED for each in would.affected)
     if only:
         would.affected = [each for each in would.affected if each.effect in only]
     for text in effects(would, output, paint):
         click.echo(text, nl=False)
-    return removed + show(would.invalid)
+    for sentence in would.unseen.values():
+        click.secho(sentence, fg="red", err=True)
+    return removed + len(would.taken) + show(would.invalid), {*would.unseen}
 
 
 def paint(text: str, role: str) -> str:

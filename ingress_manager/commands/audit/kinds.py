@@ -3,15 +3,26 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
+from ingress_manager.commands.view.look import SETTINGS
+from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, POLICY, SECRET, SLICE
+
+OBJECTS = (INGRESS, HTTPROUTE)
+MADE = (SETTINGS, SERVICE, *OBJECTS)
+"""What a finding needs to know that compares what was made for a Service with what should be."""
+
 
 class Severity(StrEnum):
     """How much a finding matters."""
 
     ERROR = "error"
-    """Something isn't as the Service and the settings say."""
+    """Something isn't as the Service and the settings say, or it can't answer."""
 
     WARNING = "warning"
     """All is as they say, and somebody may not have meant it."""
+
+    HINT = "hint"
+    """It may well be as it should; it is worth a look where nothing answers. It doesn't make the exit status 1."""
 
 
 class FindingKind(StrEnum):
@@ -26,17 +37,33 @@ class FindingKind(StrEnum):
     DETACHED = "detached"
     HELD = "held"
     UPSTREAM_COLLISION = "upstream-collision"
+    NO_CLASS = "no-class"
+    NO_GATEWAY = "no-gateway"
+    NO_LISTENER = "no-listener"
+    NOT_ACCEPTED = "not-accepted"
+    NO_ENDPOINTS = "no-endpoints"
+    PORT_UNSERVED = "port-unserved"
+    NO_CERTIFICATE = "no-certificate"
+    WRONG_CERTIFICATE = "wrong-certificate"
+    HEADLESS = "headless"
     CLAIMED_TWICE = "claimed-twice"
     NOT_COPIED = "not-copied"
     PLACEHOLDER_HOST = "placeholder-host"
+    CLASS_UNSERVED = "class-unserved"
+    CERTIFICATE_AWAITED = "certificate-awaited"
+    NETWORK_POLICY = "network-policy"
 
 
 class Row(NamedTuple):
-    """A kind: how much it matters, what it means, and what to do about it."""
+    """A kind: how much it matters, what it means, what to do about it, and what has to be known to say so."""
 
     severity: Severity
     meaning: str
     remedy: str
+
+    needs: tuple[str, ...]
+    """The kinds of objects, and the settings, that it rests on. It isn't made where one of them could not be read; of
+    Ingresses and HTTPRoutes it needs those alone that it is about."""
 
 
 KINDS = {
@@ -44,39 +71,53 @@ KINDS = {
         Severity.ERROR,
         "The Service's annotations or ports are refused: nothing is made, and what stands stays as it is.",
         "Correct the annotation, as the sentence says; `ingress-manager explain` tells more of each reason.",
+        (SERVICE,),
     ),
     FindingKind.NAME_TAKEN: Row(
         Severity.ERROR,
         "The Service can't be given its Ingress or HTTPRoute, because somebody else's has the name.",
-        "Delete the other one, make it ingress-manager's with `ingress-manager adopt`, or turn the Service off.",
+        "If it leads to this Service, `ingress-manager adopt` makes it ingress-manager's while it serves. If it leads "
+        "elsewhere, leave it there: another entrance of this Service, such as web.ingress/http, has an Ingress of "
+        "another name. Delete it only if it leads nowhere.",
+        MADE,
     ),
     FindingKind.FORBIDDEN: Row(
         Severity.ERROR,
         "It stands, and holds what the settings don't allow.",
-        "Delete it: it is made again only as the settings allow it. The hook removes it with the next sync of its "
+        "Delete it: what it serves is what the settings forbid, and it is made again only as they allow it. The hook "
+        "removes it with the next sync of its "
         "Service; there is none while the Service is being deleted.",
+        MADE,
     ),
     FindingKind.MISSING: Row(
         Severity.ERROR,
         "The Service asks for it, and it isn't there.",
-        "Look at the Events of the Service: a quota or an admission webhook can be in the way. Where there are none, "
-        "the hook or Metacontroller doesn't run, or a change is seconds old. Metacontroller syncs all when it starts.",
+        "Do away with what the sentence says is in the way. Metacontroller then tries again by itself, after 1,000 "
+        "seconds at most; at once when anything of the Service changes, such as an annotation. If no Event says why, "
+        "the hook or Metacontroller doesn't run, or a change is seconds old: Metacontroller syncs all when it starts.",
+        MADE,
     ),
     FindingKind.DRIFTED: Row(
         Severity.ERROR,
         "It differs from what the Service and the settings ask for. What others have added to it doesn't count.",
         "As with `missing`. Changed settings take up to six minutes to reach it.",
+        MADE,
     ),
     FindingKind.UNWANTED: Row(
         Severity.ERROR,
         "ingress-manager made it, and its Service doesn't ask for it any more.",
-        "Delete it: it isn't made again. Metacontroller would have, if it and the hook ran.",
+        "Delete it: its Service has turned it off, and it isn't made again. Metacontroller would have deleted it, if "
+        "it and the hook ran.",
+        MADE,
     ),
     FindingKind.DETACHED: Row(
         Severity.ERROR,
         "It carries ingress-manager's label or annotation, and ingress-manager doesn't look after it: it lacks its "
         "owner or Metacontroller's annotation, or its Service is gone. It stays as it is, whatever the Service says.",
-        "Attach it again, if its Service asks for it; or delete it. If it is somebody else's, take the label off.",
+        "Attach it again, if a Service asks for it. If none does, and it leads to one, take the label off: it goes on "
+        "serving, and is nobody's. Delete it only if it leads to nothing that is there, or belongs to a Service that "
+        "is gone: Kubernetes deletes that, too.",
+        (SERVICE, *OBJECTS),
     ),
     FindingKind.HELD: Row(
         Severity.ERROR,
@@ -84,6 +125,7 @@ KINDS = {
         "have. Meanwhile nothing about it changes, and the Ingress of a Service that is held goes on serving.",
         "Let whoever has set the finalizers do its work and take them off. By hand, only if that one is gone for good, "
         "or if it is Metacontroller's.",
+        (SERVICE, *OBJECTS),
     ),
     FindingKind.UPSTREAM_COLLISION: Row(
         Severity.ERROR,
@@ -93,23 +135,107 @@ KINDS = {
         "other's settings, in Traefik the other's requests; of two routes or certificates Traefik drops one. Each "
         "class is compared as if either controller served it.",
         "Give one of the two another name, the Service's port another number, or the Ingress another host.",
+        (SERVICE, INGRESS),
+    ),
+    FindingKind.NO_CLASS: Row(
+        Severity.ERROR,
+        "No IngressClass has the name that the Ingress states; or it states none, and no IngressClass is the "
+        "cluster's default. An Ingress that has an address is served nevertheless.",
+        "State the class of an ingress controller that runs: ingress/class, or the setting defaults.class.",
+        (SERVICE, INGRESS, CLASS),
+    ),
+    FindingKind.NO_GATEWAY: Row(
+        Severity.ERROR,
+        "The Gateway that the HTTPRoute names isn't there.",
+        "The administrator states a Gateway that is there, in the setting defaults.gateway or in the profile.",
+        (SERVICE, HTTPROUTE, GATEWAY),
+    ),
+    FindingKind.NO_LISTENER: Row(
+        Severity.ERROR,
+        "The Gateway has no listener of the name that the HTTPRoute states; or that one takes no HTTPRoutes, none from "
+        "this namespace, or none for one of the hosts.",
+        "The administrator states another listener, or changes the Gateway; or ingress/host states a host that fits.",
+        (SERVICE, HTTPROUTE, GATEWAY),
+    ),
+    FindingKind.NOT_ACCEPTED: Row(
+        Severity.ERROR,
+        "The controller of the Gateway says in the HTTPRoute's status that it doesn't accept it, or can't resolve what "
+        "it refers to; or minutes after it was made, no controller says anything.",
+        "Do as the controller's sentence says.",
+        (SERVICE, HTTPROUTE, GATEWAY),
+    ),
+    FindingKind.NO_ENDPOINTS: Row(
+        Severity.ERROR,
+        "Nothing is ready behind the Service: its host answers 502 or 503.",
+        "Correct the Service's selector, or the Pods; a Service without a selector needs an EndpointSlice.",
+        (SERVICE, *OBJECTS, SLICE),
+    ),
+    FindingKind.PORT_UNSERVED: Row(
+        Severity.ERROR,
+        "Something is ready behind the Service, but not at the port to which the Ingress or HTTPRoute leads.",
+        "Correct the Service's targetPort or the name of the container's port; or state another ingress/port.",
+        (SERVICE, *OBJECTS, SLICE),
+    ),
+    FindingKind.NO_CERTIFICATE: Row(
+        Severity.ERROR,
+        "The Secret that the Ingress names for its certificate isn't there, or lacks tls.crt or tls.key. Controllers "
+        "show another certificate instead, or none.",
+        "Make the Secret, of the type kubernetes.io/tls; or let ingress/tls-secret name another.",
+        (SERVICE, INGRESS, SECRET),
+    ),
+    FindingKind.WRONG_CERTIFICATE: Row(
+        Severity.ERROR,
+        "The certificate in the Secret has expired, isn't for one of the hosts, or isn't one: browsers warn.",
+        "Renew the certificate, or have one made for these hosts.",
+        (SERVICE, INGRESS, SECRET, CERTIFICATES),
+    ),
+    FindingKind.HEADLESS: Row(
+        Severity.WARNING,
+        "The Service is headless. Controllers that send requests to its Pods serve it; for those that send them to the "
+        "Service's address, as GKE's or Traefik with nativeLB, there is none.",
+        "Expose a Service with an address beside it, which has the same selector.",
+        (SERVICE, *OBJECTS),
     ),
     FindingKind.CLAIMED_TWICE: Row(
         Severity.WARNING,
         "Two Ingresses of a class, or two HTTPRoutes of a listener, claim a host and a path. One of them gets no "
         "requests there: with ingress-nginx and in the Gateway API that is the younger one.",
         "Give one of the two another host or path.",
+        OBJECTS,
     ),
     FindingKind.NOT_COPIED: Row(
         Severity.WARNING,
         "Annotations of the Service look meant for an ingress controller, and are not copied.",
         "Take them off. Or the administrator allows them in the setting limits.copyAnnotations.",
+        (SETTINGS, SERVICE),
     ),
     FindingKind.PLACEHOLDER_HOST: Row(
         Severity.WARNING,
         "The host is example.com, which the setting defaults.host has until somebody changes it. Nobody reaches the "
         "Service.",
         "State ingress/host. Or the administrator states the setting defaults.host, for example with {service}.",
+        (SETTINGS, SERVICE),
+    ),
+    FindingKind.CLASS_UNSERVED: Row(
+        Severity.HINT,
+        "The IngressClass is there, and none of its Ingresses in any namespace has an address, though one was made "
+        "more than five minutes ago. Perhaps no controller runs for it; some write no address.",
+        "Look whether the controller that the IngressClass names runs. It is told once, of the first Ingress, and only "
+        "where all namespaces are read.",
+        (SERVICE, INGRESS, CLASS),
+    ),
+    FindingKind.CERTIFICATE_AWAITED: Row(
+        Severity.HINT,
+        "The Secret of the certificate isn't there yet, and an annotation asks cert-manager to make it.",
+        "Wait; if it doesn't come, cert-manager's Certificate of the same name says why.",
+        (SERVICE, INGRESS, SECRET),
+    ),
+    FindingKind.NETWORK_POLICY: Row(
+        Severity.HINT,
+        "A NetworkPolicy selects the Service's Pods, and none lets anybody of another namespace, or from outside of "
+        "the cluster, in. The Pods are known by the Service's selector alone.",
+        "Where the host answers 502 or 504: add a NetworkPolicy that admits the ingress controller's namespace.",
+        (SERVICE, *OBJECTS, POLICY),
     ),
 }
 """What each kind means, in the order in which findings are reported."""

@@ -4,21 +4,22 @@ Each Service is decided on as the hook would with these settings; what would be 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from ingress_manager.commands.audit.kinds import Effect
+from ingress_manager.commands.audit.taken import Kept, Taken, taken
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged, our_parts
-from ingress_manager.commands.view.look import Known, ObjectView, ServiceView, View, is_being_deleted, look
+from ingress_manager.commands.view.look import Known, ObjectView, ServiceView, Unknown, View, is_being_deleted, look
 from ingress_manager.commands.view.merge import same
-from ingress_manager.core.decide import Desired, Purged, Unchanged, decide
+from ingress_manager.core.decide import Purged, Unchanged
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.kubernetes import NOTHING, Key, Object, key_of
+from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.policy import Policy
 
 BEFORE, AFTER = "as it is", "as it would be"
@@ -52,8 +53,20 @@ class Preview:
     invalid: list[Message] = field(default_factory=list)
     """Why an object can't be judged at all."""
 
+    taken: list[Taken] = field(default_factory=list)
+    """What answers now, and would not, or for another Service."""
+
+    kept: list[Kept] = field(default_factory=list)
+    """What keeps that, if it is done before."""
+
     paused: str = ""
     """What these settings pause, as a person would say it; "" for nothing."""
+
+    unseen: dict[str, str] = field(default_factory=dict)
+    """What could not be looked at, with the sentence that says why."""
+
+    options: Sequence[str] = ()
+    """kubectl's options that say which cluster; every command has them."""
 
     def by_namespace(self) -> dict[str, Counter[Effect]]:
         """Return how often each would happen in each namespace in which any would."""
@@ -74,13 +87,13 @@ def preview(items: Iterable[Item], policy: Policy, known: Known | None = None) -
         if affected.kind not in view.known.unknown
     ]
     found.sort(key=lambda each: (order[each.effect], each.namespace, each.about))
-    return Preview(found, view.invalid, policy.pauses)
+    return Preview(found, view.invalid, *taken(view, policy), policy.pauses, view.unseen())
 
 
 def of_service(view: View, service: ServiceView) -> Iterator[Affected]:
     """Yield what would happen to a Service and to what was made for it."""
-    if is_being_deleted(service.item):
-        return  # Metacontroller doesn't look after it any more
+    if is_being_deleted(service.item) or isinstance(service.decision, Unknown):
+        return  # Metacontroller doesn't look after it any more, or what becomes of it is unknown
     observed = {key: each for key, each in service.observed.items() if not is_being_deleted(each.item)}
     if not isinstance(service.decision, Unchanged):
         why = reasons(view, service)
@@ -93,7 +106,7 @@ def of_service(view: View, service: ServiceView) -> Iterator[Affected]:
     for key, desired in service.desired.items():
         if key in observed:
             yield from of_update(observed[key], desired)
-        elif key not in view.objects:
+        elif view.object(key) is None:
             yield of_object(Effect.CREATED, key, f"Service {service.item.label} asks for it")
 
 
@@ -104,13 +117,12 @@ def reasons(view: View, service: ServiceView) -> Callable[[Key], str]:
         return lambda _: unasked
     forbidden = view.forbidden(service)
     # What is forbidden goes first. It is made anew once it is gone.
-    then = decide(service.service, NOTHING, view.policy)
-    anew = {key_of(each) for each in then.objects} if isinstance(then, Desired) else set()
+    anew = view.anew(service)
 
     def why(key: Key) -> str:
         if key not in forbidden:
             return unasked
-        sentence = forbidden[key].sentence
+        sentence = forbidden[key].told()
         return sentence if service.refused else f"{sentence}; it is then made anew" if key in anew else unasked
 
     return why

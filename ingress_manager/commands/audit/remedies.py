@@ -6,19 +6,12 @@ from ingress_manager.commands.plans import steps
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed
-from ingress_manager.commands.view.entrances import begin_of, keys_of
+from ingress_manager.commands.view.entrances import annotations_of
 from ingress_manager.commands.view.look import ObjectView, ServiceView
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.core.annotations import (
-    HTTP,
-    KEYS,
-    MOST_ENTRANCES,
-    PREFIX,
-    PROFILE,
-    is_entrance_name,
-    read_entrances,
-)
+from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL
+from ingress_manager.core.entrances import MOST_ENTRANCES, begin_of, is_entrance_name, read_entrances
 from ingress_manager.core.errors import Reason, Refused
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.text import nearest
@@ -73,6 +66,11 @@ def attach(observed: ObjectView, service: ServiceView) -> Command:
     return steps.patch(observed.item, {"metadata": change})
 
 
+def adopt(item: Item) -> Command:
+    """Return the command that makes an Ingress ingress-manager's."""
+    return ("ingress-manager", "adopt", item.label)
+
+
 def disown(item: Item) -> Command:
     """Return the command after which an object doesn't say any more that it is ours."""
     off = {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}
@@ -95,7 +93,7 @@ def correct(item: Item, refused: Refused) -> Command:
             return steps.kubectl("edit", item)  # all its annotations need another name, or one of the others has to go
         if problem.annotation:
             begin = begin_of(entrance)
-            own = {key.removeprefix(begin): item.annotations[key] for key in keys_of(entrance, item.annotations)}
+            own = annotations_of(entrance, item.annotations)
             correction = _correction(own, problem.annotation.removeprefix(begin), problem.reason)
             changes = {f"{begin}{key}": f"{begin}{word}" for key, word in correction.items()}
             # What is stated for one problem isn't taken off for another.

@@ -7,6 +7,7 @@ from typing import Any
 from ingress_manager.commands.audit.audit import Audit, Finding
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
 from ingress_manager.commands.audit.preview import Affected, Preview
+from ingress_manager.commands.audit.taken import Kept, Taken
 from ingress_manager.commands.printing.messages import counted
 from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import shown
@@ -15,9 +16,11 @@ from ingress_manager.core.text import one_line
 FORMATS = ("table", "json", "markdown")
 
 Paint = Callable[[str, str], str]
-"""Returns a text in the style of a role: a severity, a change, "command" or "head"."""
+"""Returns a text in the style of a role: a severity, a change, "command", "head" or "unseen"."""
 
 INDENT = "    "
+TAKEN = "No longer answered, or by something else:"
+FIRST = "To take nothing away, do this before the settings are changed:"
 
 
 def plain(text: str, _role: str) -> str:
@@ -28,8 +31,8 @@ def plain(text: str, _role: str) -> str:
 # What was found.
 
 
-def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint = plain) -> Iterator[str]:
-    """Yield the report of an audit, in pieces. `unseen` says what could not be looked at."""
+def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
+    """Yield the report of an audit, in pieces."""
     if form == "json":
         yield as_json(
             {
@@ -37,11 +40,15 @@ def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint =
                 "kinds": _tally(audit),
                 "objects": audit.counts,
                 "paused": audit.paused or None,
-                "unseen": list(unseen),
+                "unseen": audit.unseen,
+                "scope": audit.scope or None,
             }
         )
     elif form == "markdown":
         yield f"{_summary(audit)}\n"
+        if audit.unseen:
+            yield "\n"
+        yield from (f"- {_cell(line)}\n" for line in _unseen(audit))
         if audit.findings:
             yield from ("\n| kind | object | what | what to do |\n", "|---|---|---|---|\n")
         for finding in audit.findings:
@@ -50,6 +57,7 @@ def findings(audit: Audit, form: str, unseen: Iterable[str] = (), paint: Paint =
     else:
         yield from _table(audit, paint)
         yield f"{_summary(audit)}\n"
+        yield from (f"{paint(one_line(line), 'unseen')}\n" for line in _unseen(audit))
 
 
 def _table(audit: Audit, paint: Paint) -> Iterator[str]:
@@ -82,6 +90,7 @@ def _as_json(finding: Finding, command: str) -> dict[str, Any]:
             "name": finding.item.name,
         },
         "sentence": finding.sentence,
+        "reasons": finding.reasons,
         "command": command or None,
         **place,
     }
@@ -102,7 +111,14 @@ def _summary(audit: Audit) -> str:
     ]
     found = ", ".join(f"{count:,} {kind}" for kind, count in _tally(audit).items())
     total = f"{counted(len(audit.findings), 'finding')} ({found})" if found else "Nothing was found"
-    return f"{total} in {', '.join(looked)}."
+    return " ".join(filter(None, (f"{total} in {', '.join(looked)}.", audit.scope)))
+
+
+def _unseen(audit: Audit) -> Iterator[str]:
+    """Yield what could not be looked at, and what was therefore not looked for, a line each."""
+    for each in audit.unseen:
+        therefore = f" Not looked for, or not everywhere: {', '.join(each.findings)}." if each.findings else ""
+        yield f"{each.sentence}.{therefore}"
 
 
 # What would change.
@@ -118,6 +134,13 @@ def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
                     namespace: {effect: counter[effect] for effect in Effect}
                     for namespace, counter in preview.by_namespace().items()
                 },
+                "taken": [
+                    {"url": each.url, "service": each.service, "sentence": each.sentence} for each in preview.taken
+                ],
+                "first": [
+                    {"service": each.service, "sentence": each.sentence, "command": _first(each, preview) or None}
+                    for each in preview.kept
+                ],
                 "paused": preview.paused or None,
             }
         )
@@ -135,6 +158,15 @@ def _plan_as_table(preview: Preview, paint: Paint) -> Iterator[str]:
         for line in affected.diff.splitlines():
             yield f"{INDENT}{paint(one_line(line), _role_of(line))}\n"
     yield "\n" if preview.affected else ""
+    if preview.taken:
+        yield f"{paint(TAKEN, 'head')}\n"
+        yield from (f"{INDENT}{one_line(_about_url(each))}\n" for each in preview.taken)
+        yield f"\n{paint(FIRST, 'head')}\n" if preview.kept else ""
+        for each in preview.kept:
+            yield f"{INDENT}Service {one_line(each.service)}: {one_line(each.sentence)}\n"
+            if command := _first(each, preview):
+                yield f"{INDENT}{INDENT}{paint(one_line(command), 'command')}\n"
+        yield "\n"
     rows = list(_counts(preview))
     if rows:
         yield from _columns((("NAMESPACE", *(effect.upper() for effect in Effect)), *rows), paint)
@@ -156,6 +188,14 @@ def _plan_as_markdown(preview: Preview) -> Iterator[str]:
         if affected.diff:
             body = "".join(f"  {one_line(line)}\n" for line in affected.diff.splitlines())
             yield f"\n  ```diff\n{body}  ```\n\n"
+    if preview.taken:
+        yield f"\n{TAKEN}\n\n"
+        yield from (f"- {_cell(_about_url(each))}\n" for each in preview.taken)
+        yield f"\n{FIRST}\n\n" if preview.kept else ""
+        for each in preview.kept:
+            yield (
+                f"- {_cell(f'Service {each.service}: {each.sentence}')} {_code(_first(each, preview))}".rstrip() + "\n"
+            )
 
 
 def _counts(preview: Preview) -> Iterator[tuple[str, ...]]:
@@ -175,6 +215,16 @@ def _columns(rows: Iterable[tuple[str, ...]], paint: Paint) -> Iterator[str]:
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))]
         line = "  ".join(cells)
         yield f"{line if number else paint(line, 'head')}\n"
+
+
+def _about_url(each: Taken) -> str:
+    """Return what would become of a host and a path, as a line."""
+    return f"{each.url} of Service {each.service}: {each.sentence}"
+
+
+def _first(each: Kept, preview: Preview) -> str:
+    """Return what keeps it as a line for a shell; empty where no command does."""
+    return shown(each.command, preview.options) if each.command else ""
 
 
 def _change_as_json(affected: Affected) -> dict[str, Any]:

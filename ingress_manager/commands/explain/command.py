@@ -1,10 +1,29 @@
 """`ingress-manager explain`: the shell."""
 
+import re
+
 import click
 from click.shell_completion import CompletionItem
 
+from ingress_manager.commands.audit.audit import audit
+from ingress_manager.commands.audit.why import with_reasons
 from ingress_manager.commands.explain.entries import entries, find, listing
+from ingress_manager.commands.explain.sentences import words_in
+from ingress_manager.commands.explain.service import told
+from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.names import named
+from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, SETTINGS, Source, with_source
+from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings
+from ingress_manager.commands.view.events import EVENT, reports, reports_in
+from ingress_manager.commands.view.look import Known, look
 from ingress_manager.core.text import did_you_mean, quoted
+
+SERVICE_NAME = re.compile(r"(?:services?|svc)/(.+)")
+"""As kubectl takes it."""
+
+COULD_NOT_LOOK = 2
 
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -12,26 +31,69 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
     return [CompletionItem(entry.key, help=entry.meaning) for entry in entries() if entry.key.startswith(incomplete)]
 
 
-@click.command(short_help="Say what an annotation, a setting or a reason means.")
-@click.argument("key", required=False, shell_complete=complete)
-def explain(key: str | None) -> None:
+@click.command(short_help="Say what a word, a sentence or a Service is about.")
+@click.argument("words", metavar="[KEY | SENTENCE | service/NAME]", nargs=-1, shell_complete=complete)
+@with_source(*FILES, *ONE_NAMESPACE, *CLUSTER, *SETTINGS)
+@click.pass_context
+def explain(context: click.Context, source: Source, words: tuple[str, ...]) -> None:
     """Say what an annotation, a setting, the reason of a refusal or a finding of an audit means.
 
-    Without KEY: all there are.
+    Instead of the KEY, a SENTENCE: what `kubectl describe` shows, pasted as it is. Without either: all there are.
 
-    Exit status: 0, or 2 when there is no such KEY.
+    With service/NAME: what that Service asks for, what stands, what happened, and what to do. The options say where the
+    Service is, as for `audit`.
+
+    Exit status: 0, or 2 when nothing of the name is known, or something could not be looked at.
 
     \b
     Examples:
       ingress-manager explain ingress/routes
       ingress-manager explain limits.hosts
       ingress-manager explain host-not-allowed
+      ingress-manager explain 'Sync error: … ingress/host: "a.b" may not be claimed; … [host-not-allowed]'
+      ingress-manager explain service/shop -n team-a
     """  # noqa: D301 - \b keeps click from joining lines
-    if key is None:
+    text = " ".join(words)
+    if name := SERVICE_NAME.fullmatch(text):
+        context.exit(explain_service(source, name[1]))
+    if source != Source(settings=source.settings):
+        raise click.UsageError("the options say where a Service is, and none is named: service/NAME")
+    if not text:
         click.echo(listing(), nl=False)
         return
-    found = find(key)
+    found = find(text) or [entry for word in words_in(text) for entry in find(word) if entry.is_reason]
     if not found:
-        near = did_you_mean(key, [entry.key for entry in entries()]) or "; without a key, `explain` lists all"
-        raise click.UsageError(f"{quoted(key)} is no annotation, setting, reason or kind of finding{near}")
+        near = did_you_mean(text, [entry.key for entry in entries()]) or "; without a key, `explain` lists all"
+        raise click.UsageError(f"{quoted(text)} is no annotation, setting, reason or kind of finding{near}")
     click.echo("\n".join(entry.text() for entry in found), nl=False)
+
+
+def explain_service(source: Source, name: str) -> int:
+    """Print what becomes of a Service; return the exit status."""
+    manifests, known = read_objects(source)
+    policy = read_policy(source, manifests, known, "--settings")
+    item = named(manifests, SERVICES, name, source.namespace)
+    view = look(manifests.items, policy, known)
+    service = view.services.get(item.label)
+    if service is None:
+        raise click.UsageError("; ".join(map(str, view.invalid)))
+    events = manifests.items if source.files else read_events(source, item, known)
+    around = read_surroundings(source, manifests, view)
+    audited = audit(manifests.items, policy, known, around)
+    found = (
+        reports_in(events) if source.files else "Events may not be read" if EVENT in known.unknown else reports(events)
+    )
+    findings = list(with_reasons(audited.findings, found))
+    unseen = [*view.unseen().values(), *(sentence for _, sentence in around.unseen())]
+    click.echo(told(service, view, findings, events, unseen, source.kubectl.options), nl=False)
+    return COULD_NOT_LOOK if view.unseen() else 0
+
+
+def read_events(source: Source, item: Item, known: Known) -> list[Item]:
+    """Return the Events of a Service; none, with a note in `known`, where they can't be read."""
+    which = f"--field-selector=involvedObject.kind=Service,involvedObject.name={item.name}"
+    try:
+        return source.kubectl.get("events", which, f"--namespace={item.namespace}").items
+    except KubectlFailed as failed:
+        known.unknown[EVENT] = f"Events could not be looked at: {failed.message}"
+        return []

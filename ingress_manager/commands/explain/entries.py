@@ -49,6 +49,11 @@ class Entry:
     also: tuple[str, ...] = ()
     """Other keys of which the same is true; * stands for any name in them."""
 
+    @property
+    def is_reason(self) -> bool:
+        """Return whether it is a word that an Event or a finding carries."""
+        return self.sort in {REASON, KIND}
+
     def text(self) -> str:
         """Return all of it, for a terminal."""
         width = max((len(name) for name, _ in self.facts), default=0)

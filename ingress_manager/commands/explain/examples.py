@@ -98,6 +98,7 @@ SETTINGS: dict[str, Any] = {
     "namespaces.*.limits": {"namespaces": {"team-a": {"limits": LIMITS["hosts"]}}},
     "namespaces.*.paused": {"namespaces": {"team-a": {"paused": True}}},
     "paused": {"paused": True},
+    **{key: {"admission": {"deny": True}} for key in ("admission", "admission.deny")},
 }
 """The settings file, by the path of the setting that it shows."""
 

@@ -1,27 +1,30 @@
 """Carries plans out, for `adopt --apply` and `release --apply`: runs their kubectl commands, one after the other."""
 
 from collections.abc import Callable, Sequence
-from time import sleep
+from dataclasses import replace
+from time import monotonic, sleep
 
 import click
 
-from ingress_manager.commands.plans.plan import PATIENCE, Event, Pause, Plan, Step, Until, going_back
+from ingress_manager.commands.plans.plan import PATIENCE, Pause, Plan, Seen, Step, going_back, late
 from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.words import Command, shown
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.options import timeout_option
 from ingress_manager.core.text import one_line
 
-LOOKS_A_SECOND = 2
-"""A script looks once a second: `sleep` of a POSIX shell takes no part of one."""
+BETWEEN_LOOKS = 0.5
+"""Seconds. A script looks once a second: `sleep` of a POSIX shell takes no part of one."""
 
 
 def plan_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options --apply and --without-event."""
+    """Give a command the options --apply, --without-event and --timeout."""
     without = (
         f"Wait {Pause().seconds} seconds in the place of Metacontroller's Event: where the admission policy "
         "ingress-manager-name-taken is not installed."
     )
     apply = "Run the commands, one by one, instead of printing them."
+    command = timeout_option("2m", "For how long each thing is waited for that a step has to bring about")(command)
     command = click.option("--without-event", is_flag=True, help=without)(command)
     return click.option("--apply", is_flag=True, help=apply)(command)
 
@@ -34,64 +37,66 @@ def tell(plan: Plan) -> int:
     return wrong
 
 
-def carry_out(kubectl: Kubectl, plan: Plan) -> None:
+def carry_out(kubectl: Kubectl, plan: Plan, seconds: int = PATIENCE) -> None:
     """Run the commands, and print each before. Raises KubectlFailed at the first that fails, or when Ctrl-C ends it.
 
-    The message says what was done before, and how to take it back.
+    The message says what was done before, and how to go on or back. Each thing that has to be seen is waited for for so
+    many seconds.
     """
     done: list[Step] = []
     try:
         for step in plan.steps:
-            before = _look(kubectl, step.until) if isinstance(step.until, Event) else []
+            new = [until for until in step.until if isinstance(until, Seen) and until.is_new]
+            before = [line for until in new for line in _look(kubectl, until)]
             # It counts as done before it is: Ctrl-C can come while it runs, or is waited for.
             done.append(step)
             try:
-                _run(kubectl, step.command)
+                _run(kubectl, step)
             except KubectlFailed:
-                done.pop()
+                # Where something may have gone although the answer was lost, nothing is to be taken back.
+                done[-1:] = [replace(step, command=())] if step.takes_away else []
                 raise
-            _wait(kubectl, step.until, before)
+            for until in step.until:
+                if isinstance(until, Pause):
+                    with waiting(f"waiting {until.seconds} seconds, so that it is seen"):
+                        sleep(until.seconds)
+                else:
+                    with waiting(f"so far: {until.missing}"):
+                        _wait(kubectl, until, before, seconds)
     except KubectlFailed as failed:
         raise KubectlFailed(_told(plan, failed.message, done, kubectl.options)) from failed
     except KeyboardInterrupt as stopped:
-        # Nobody knows whether a command that has begun was carried out. Taking it back does no harm.
+        # Nobody knows whether a command that has begun was carried out. The way back is told for it, too: where nothing
+        # was done, it changes nothing.
         raise KubectlFailed(_told(plan, "interrupted", done, kubectl.options)) from stopped
 
 
-def _run(kubectl: Kubectl, command: Command) -> None:
-    click.echo(f"$ {shown(command, kubectl.options)}")
-    kubectl.run(*command[1:])
+def _run(kubectl: Kubectl, step: Step) -> None:
+    if step.command:
+        click.echo(f"$ {shown(step.command, kubectl.options)}")
+        kubectl.run(*step.command[1:], stdin=step.stdin)
 
 
-def _wait(kubectl: Kubectl, until: Until | None, before: list[str]) -> None:
-    """Return once a step was seen. Raises KubectlFailed when it isn't in time."""
-    if isinstance(until, Event):
-        with waiting(f"waiting until Metacontroller has seen it: {until.text}"):
-            _wait_for_event(kubectl, until, before)
-    elif isinstance(until, Pause):
-        with waiting(f"waiting {until.seconds} seconds, so that Metacontroller sees it"):
-            sleep(until.seconds)
-    elif until:
-        _run(kubectl, until)
+def _wait(kubectl: Kubectl, seen: Seen, before: Sequence[str], seconds: int) -> None:
+    """Return once something was seen. Raises KubectlFailed when it isn't in time."""
+    end = monotonic() + (0 if seen.at_once else seconds)
+    while not any(seen.text in line and not (seen.is_new and line in before) for line in _look(kubectl, seen)):
+        if monotonic() > end:
+            raise KubectlFailed(f"{late(seen, seconds)}; last seen: {_last(kubectl, seen.why or seen.command)}")
+        sleep(BETWEEN_LOOKS)
 
 
-def _wait_for_event(kubectl: Kubectl, event: Event, before: list[str]) -> None:
-    lines = before
-    for _ in range(PATIENCE * LOOKS_A_SECOND):
-        lines = _look(kubectl, event)
-        if any(event.text in line and line not in before for line in lines):
-            return
-        sleep(1 / LOOKS_A_SECOND)
-    # A refusal ends with a line break.
-    last = next((line for line in reversed(lines) if line.strip()), " none").partition(" ")[2]
-    raise KubectlFailed(event.missing(f"The last Event of Service {event.service.label}: {one_line(last)}. "))
+def _look(kubectl: Kubectl, seen: Seen) -> list[str]:
+    return kubectl.run(*seen.command[1:]).splitlines()
 
 
-def _look(kubectl: Kubectl, event: Event) -> list[str]:
-    """Return a line for each Event on the Service."""
-    return kubectl.run(*event.command[1:]).splitlines()
+def _last(kubectl: Kubectl, command: Command) -> str:
+    """Return the last line that a command prints. A refusal in an Event ends with a line break."""
+    lines = [line for line in kubectl.run(*command[1:]).splitlines() if line.strip()]
+    return one_line(lines[-1]) if lines else "nothing"
 
 
 def _told(plan: Plan, message: str, done: Sequence[Step], options: Sequence[str]) -> str:
-    so_far = ["Done so far:", *(f"  {shown(step.command, options)}" for step in done), *going_back(done, options)]
-    return "\n".join([f"{plan.item.label}: {message}", *(so_far if done else ["Nothing of it was done."])])
+    so_far = [f"  {shown(step.command, options)}" for step in done if step.command]
+    ending = ["Done so far:", *so_far, *going_back(done, options)] if so_far else ["Nothing of it was done."]
+    return "\n".join([f"{plan.item.label}: {message}", *ending])

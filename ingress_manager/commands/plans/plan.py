@@ -10,52 +10,42 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.printing.words import Command, comment, shown, word
+from ingress_manager.commands.printing.words import Command, comment, shown, with_options, word
 from ingress_manager.commands.reading.manifests import Item
 
-PATIENCE = 60
-"""Seconds after which nothing is expected any more."""
-
-FORMAT = '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\\n"}{end}'
-"""A line for each Event. Its resourceVersion changes when the same Event is reported again."""
+PATIENCE = 120
+"""Seconds after which nothing is expected any more, unless --timeout states others."""
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """Metacontroller's Event on a Service which says that somebody else's object has the name."""
+class Seen:
+    """Something that has to be seen: a line that a command prints."""
 
-    service: Item
-    taken: str
-    """The object that is in the way, such as "Ingress team-a/shop"."""
+    command: Command
+    text: str
+    """The line holds it."""
 
-    @property
-    def text(self) -> str:
-        """Return what the Event's message holds. Source: metacontroller/controller/name-taken.yaml."""
-        return f"{self.taken} is in the way"
+    missing: str
+    """What to tell when it isn't seen in time."""
 
-    @property
-    def command(self) -> Command:
-        """Return the command that prints the Events on the Service."""
-        these = f"--field-selector=involvedObject.uid={self.service.metadata.get('uid')},reason=SyncError"
-        return ("kubectl", "get", f"--namespace={self.service.namespace}", these, FORMAT, "--", "events")
+    is_new: bool = False
+    """Whether the line must be another one than those before the step."""
 
-    def missing(self, last: str = "") -> str:
-        """Return what to tell when it doesn't come; `last` is a sentence about what came in its place."""
-        return (
-            f"Metacontroller has not reported within {PATIENCE} s that {self.text}. {last}Where the settings pause "
-            "ingress-manager, or the policy ingress-manager-name-taken is not installed, --without-event does without"
-        )
+    at_once: bool = False
+    """Whether it has been seen before, so that nothing is waited for."""
+
+    why: Command = ()
+    """Prints what may tell why it isn't seen, in its last line; without it, what `command` prints."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Some time, in the place of an Event."""
+    """Some time, where nothing can be seen."""
 
     seconds: int = 10
 
 
-Until = Event | Pause | Command
-"""What has to be seen after a step. A command waits for it, no longer than PATIENCE."""
+Until = Seen | Pause
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +53,22 @@ class Step:
     """One command of a plan. Every command here has its program, such as kubectl, as its first word."""
 
     command: Command = ()
-    """Empty when there is nothing to do but to tell the notes."""
+    """Empty when there is nothing to do but to tell the notes, or to look."""
 
     undo: Command = ()
     """The command that takes it back; empty when nothing has to be."""
 
-    until: Until | None = None
-    """What has to be seen before the next step is taken; None when nothing has."""
+    until: Sequence[Until] = ()
+    """What has to be seen before the next step is taken, one after the other."""
 
     notes: Sequence[str] = ()
     """What a person should read before it, a line each."""
+
+    stdin: str = ""
+    """What the command reads, in one line."""
+
+    takes_away: bool = False
+    """Whether something has gone after it: then what was done before it must stay."""
 
 
 @dataclass(slots=True)
@@ -92,43 +88,69 @@ class Plan:
 
 def without_events(steps: Iterable[Step]) -> list[Step]:
     """Return the steps with a pause in the place of each Event."""
-    return [replace(step, until=Pause()) if isinstance(step.until, Event) else step for step in steps]
+    return [
+        replace(step, until=[Pause() if isinstance(each, Seen) and each.is_new else each for each in step.until])
+        for step in steps
+    ]
+
+
+def late(seen: Seen, seconds: int) -> str:
+    """Return what to tell when something isn't seen within that many seconds."""
+    return seen.missing if seen.at_once else f"After {seconds} s: {seen.missing}"
 
 
 def going_back(done: Sequence[Step], options: Sequence[str]) -> list[str]:
     """Return the lines that tell how to take back what was done; none when nothing has to be."""
     undo = dict.fromkeys(step.undo for step in reversed(done) if step.undo)
-    return ["To go back:", *(f"  {shown(command, options)}" for command in undo)] if undo else []
+    if not undo:
+        return []
+    if any(step.takes_away for step in done):
+        return ["What was done before has to stay. Plan it again to go on."]
+    return ["Plan it again to go on. To go back:", *(f"  {shown(command, options)}" for command in undo)]
 
 
-def script(steps: Sequence[Step], options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the lines of a script for a POSIX shell that takes the steps; `options` of kubectl say which cluster."""
-    several = sum(bool(step.command) + bool(step.until) for step in steps) > 1
+LOOKING = """\
+stop() { printf '%s\\n' "$@" >&2; exit 1; }
+see() {
+  looks=$1 text=$2; shift 2
+  until seen=$("$@") && printf '%s\\n' "$seen" | grep -F -- "$text" | grep -qvxF -- "$before"; do
+    [ $((looks -= 1)) -gt 0 ] || { last=$(printf '%s\\n' "$seen" | tail -n 1); return 1; }
+    sleep 1
+  done
+}
+before="""
+"""Functions of a script: `see LOOKS TEXT COMMAND` returns once the command prints a line that holds the text, and that
+it has not printed before. There is a second between two looks."""
+
+
+def script(steps: Sequence[Step], options: Sequence[str] = (), seconds: int = PATIENCE) -> Iterator[str]:
+    """Yield the lines of a script for a POSIX shell that takes the steps; `options` of kubectl say which cluster.
+
+    It waits for each thing that has to be seen for about so many seconds.
+    """
+    several = sum(bool(step.command) + len(step.until) for step in steps) > 1
     # A step after one that has failed, or that somebody has stopped, could make Metacontroller delete the Ingress.
     # Lines that are pasted into a shell go on; those of a subshell do not.
     yield from ["(set -e"] if several else []
-    if any(isinstance(step.until, Event | tuple) for step in steps):
-        yield """stop() { printf '%s\\n' "$@" >&2; exit 1; }"""
+    if any(isinstance(until, Seen) for step in steps for until in step.until):
+        yield from LOOKING.split("\n")
     for number, step in enumerate(steps, start=1):
-        yield from _lines(step, going_back(steps[:number], options), options)
+        yield from _lines(step, going_back(steps[:number], options), options, seconds)
     yield from [")"] if several else []
 
 
-def _lines(step: Step, back: Sequence[str], options: Sequence[str]) -> Iterator[str]:
-    until = step.until
+def _lines(step: Step, back: Sequence[str], options: Sequence[str], seconds: int) -> Iterator[str]:
     yield from map(comment, step.notes)
-    if isinstance(until, Event):
-        yield f"seen() {{ {shown(until.command, options)} | grep -F {word(until.text)}; }}"
-        yield "before=$(seen || true)"
+    new = [shown(each.command, options) for each in step.until if isinstance(each, Seen) and each.is_new]
+    yield from (f"before=$({command})" for command in new)
     if step.command:
-        yield shown(step.command, options)
-    if isinstance(until, Event):
-        yield f"looks={PATIENCE}"
-        yield 'until now=$(seen) && [ "$now" != "$before" ]; do'
-        yield f"  [ $((looks -= 1)) -gt 0 ] || {shown(('stop', until.missing(), *back))}"
-        yield "  sleep 1"
-        yield "done"
-    elif isinstance(until, Pause):
-        yield f"sleep {until.seconds}"
-    elif until:
-        yield f"{shown(until, options)} || {shown(('stop', *back))}"
+        reading = f"printf '%s' {word(step.stdin)} | " if step.stdin else ""
+        yield f"{reading}{shown(step.command, options)}"
+    for until in step.until:
+        if isinstance(until, Pause):
+            yield f"sleep {until.seconds}"
+        else:
+            looks = "1" if until.at_once else str(seconds)
+            told = " ".join([word(late(until, seconds)), '"Last seen: $last"', *map(word, back)])
+            yield f"{shown(('see', looks, until.text, *with_options(until.command, options)))} || stop {told}"
+    yield from ["before="] if new else []

@@ -4,11 +4,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ingress_manager.commands.plans.plan import PATIENCE, Event, Step, Until
+from ingress_manager.commands.plans.plan import Seen, Step, Until
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.about import about
 from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.events import SYNC_ERROR
+from ingress_manager.commands.view.managed import CONTROLLER
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.text import is_seen, quoted
 
 MOVING = "ingress-manager/moving"
@@ -41,14 +45,102 @@ def annotate(*items: Item, changes: Iterable[str], overwrite: bool = False, opti
     return kubectl("annotate", *items, options=[*options, *(["--overwrite"] if overwrite else [])], changes=changes)
 
 
-def wait(item: Item, until: str, name: str = "") -> Command:
-    """Return the command that waits for something, such as "create", of the Ingress with a name, or an object's."""
-    words = (f"--for={until}", f"--namespace={item.namespace}", f"--timeout={PATIENCE}s")
-    return ("kubectl", "wait", *words, "--", f"ingress/{name or item.name}")
+def path_of(key: str) -> str:
+    """Return the JSONPath of an annotation, as kubectl has it."""
+    return f"{{.metadata.annotations.{key.replace('.', chr(92) + '.')}}}"
+
+
+def as_printed(value: Any) -> str:
+    """Return a value as kubectl prints it by a JSONPath: as JSON of Go, but text as it is, and nothing for None."""
+    if value is None:
+        return ""
+    is_text = isinstance(value, str)
+    text = value if is_text else json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    # Go escapes these. Of others that nobody would see, a script can't hold one: what has them is never seen.
+    hidden = {char for char in text if not char.isprintable()}
+    for char in hidden if is_text else {*"<>&", *hidden}:
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def looking(namespace: str, name: str, *paths: str) -> Command:
+    """Return the command that prints fields of an Ingress on one line, or nothing if it isn't there."""
+    options = (f"--namespace={namespace}", "--ignore-not-found", f"--output=jsonpath={' '.join(paths)}")
+    return ("kubectl", "get", *options, "--", "ingress", name)
+
+
+def events_of(service: Item) -> Command:
+    """Return the command that prints a line for each of Metacontroller's Events on a Service that tell of a failure.
+
+    Its resourceVersion, in front, changes when the same Event is reported again.
+    """
+    these = f"--field-selector=involvedObject.uid={service.metadata.get('uid')},reason={SYNC_ERROR}"
+    output = '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\\n"}{end}'
+    return ("kubectl", "get", f"--namespace={service.namespace}", these, output, "--", "events")
+
+
+def stands(service: Item, ingress: Object) -> Seen:
+    """Return what shows that Metacontroller has made an Ingress for a Service, and that it says what is planned."""
+    name, annotations = ingress["metadata"]["name"], ingress["metadata"].get("annotations", {})
+    keys = [key for key in annotations if key.isprintable() and annotations[key].isprintable()]
+    paths = ("{.metadata.ownerReferences[?(@.controller==true)].uid}", path_of(DECORATOR), "{.spec}")
+    values = (service.metadata.get("uid"), CONTROLLER, ingress["spec"], *(annotations[key] for key in keys))
+    return Seen(
+        looking(service.namespace, name, *paths, *map(path_of, keys)),
+        " ".join(map(as_printed, values)),
+        f"Ingress {service.namespace}/{name} does not stand as planned; the Events of its Service may say why",
+        why=events_of(service),
+    )
+
+
+def is_served(namespace: str, name: str, addresses: Any) -> Seen:
+    """Return what shows that a controller has given an Ingress these addresses, those of its status."""
+    return Seen(
+        looking(namespace, name, "{.status.loadBalancer.ingress}"),
+        as_printed(addresses),
+        f"Ingress {namespace}/{name} does not have the addresses of the one that it replaces, so it may not be served",
+    )
+
+
+def is_unchanged(item: Item) -> Seen:
+    """Return what shows that an Ingress still is as it was read."""
+    values = (item.metadata.get("uid"), item.metadata.get("resourceVersion"))
+    return Seen(
+        looking(item.namespace, item.name, "{.metadata.uid}", "{.metadata.resourceVersion}"),
+        " ".join(map(as_printed, values)),
+        f"Ingress {item.label} has been changed since it was read: plan it again",
+        at_once=True,
+    )
+
+
+def is_recorded(item: Item, spec: Any) -> Seen:
+    """Return what shows that Metacontroller looks after an adopted Ingress, which has this spec."""
+    return Seen(
+        looking(item.namespace, item.name, "{.metadata.uid}", "{.spec}", path_of(LAST_APPLIED)),
+        " ".join(map(as_printed, (item.metadata.get("uid"), spec, '{"apiVersion":'))),
+        f"Metacontroller has not written its record on Ingress {item.label}, or the Ingress is not as planned: does "
+        "the cluster have other settings?",
+    )
+
+
+def deleting(item: Item) -> Step:
+    """Return the step that deletes an Ingress, unless it has been changed, or made again, since it was read.
+
+    Source: DeleteOptions of the Kubernetes API reference; `kubectl delete ingress` has no preconditions.
+    """
+    as_read = {key: item.metadata.get(key) for key in ("uid", "resourceVersion")}
+    uri = f"/apis/networking.k8s.io/v1/namespaces/{item.namespace}/ingresses/{item.name}"
+    only = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": as_read}
+    return Step(("kubectl", "delete", f"--raw={uri}", "--filename=-"), stdin=json.dumps(only), takes_away=True)
 
 
 def annotating(
-    service: Item, changes: Annotations, until: Until | None = None, *, version: bool = False, notes: Sequence[str] = ()
+    service: Item,
+    changes: Annotations,
+    until: Sequence[Until] = (),
+    *,
+    version: bool = False,
+    notes: Sequence[str] = (),
 ) -> Step:
     """Return the step that changes annotations of a Service.
 
@@ -75,8 +167,20 @@ def touch(service: Item, item: Item) -> Step:
     versions = [each.metadata.get("resourceVersion") for each in (service, item)]
     value = ".".join(str(version) for version in versions if version)
     command = annotate(service, changes=[f"{MOVING}={value}"], overwrite=True)
-    taken = Event(service, f"{item.kind.rpartition('/')[2]} {item.label}")
-    return Step(command, annotate(service, changes=[f"{MOVING}-"]), taken)
+    return Step(command, annotate(service, changes=[f"{MOVING}-"]), [is_taken(service, item)])
+
+
+def is_taken(service: Item, item: Item) -> Seen:
+    """Return Metacontroller's Event on a Service which says that somebody else's object has the name.
+
+    Source of its words: metacontroller/controller/name-taken.yaml.
+    """
+    text = f"{item.kind.rpartition('/')[2]} {item.label} is in the way"
+    missing = (
+        f"Metacontroller has not reported that {text}. Where the settings pause ingress-manager, or the policy "
+        "ingress-manager-name-taken is not installed, --without-event does without"
+    )
+    return Seen(events_of(service), text, missing, is_new=True)
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:

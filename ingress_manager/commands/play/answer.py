@@ -151,7 +151,7 @@ def _mistakes(messages: Iterable[Message]) -> Iterator[Mistake]:
     for message in messages:
         remedy = REASONS[Reason(message.reason)].remedy if message.reason else ""
         # What is about a text is the end of a sentence, before which other commands name the file.
-        sentence = one_line(message.sentence if message.about else f"The text {message.sentence}")
+        sentence = one_line(message.told if message.about else f"The text {message.sentence}")
         about = one_line(message.about)
         yield Mistake(Field.SERVICE, message.line, about, sentence, "" if remedy in said else remedy)
         said.add(remedy)

@@ -26,8 +26,9 @@ def show(messages: Iterable[Message]) -> int:
     for count, message in enumerate(messages, start=1):  # noqa: B007 - the last number is how many there are
         line = str(message)
         # The sentence is what has to be read; the place before it is for editors.
-        place = line.removesuffix(one_line(message.sentence))
-        click.echo(f"{click.style(place, bold=True)}{one_line(message.sentence)}", err=True)
+        told = one_line(message.told)
+        place = line.removesuffix(told)
+        click.echo(f"{click.style(place, bold=True)}{told}", err=True)
     return count
 
 

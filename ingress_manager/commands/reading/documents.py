@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from ingress_manager.core.strict_yaml import TOO_DEEP
+
 Path = Sequence[str | int]
 """Where a value is within a document: the keys and the numbers that lead to it."""
 
@@ -44,4 +46,4 @@ def refuse_levels(value: Any) -> None:
         level = [each for members in inside for each in members if isinstance(each, dict | list)]
         if not level:
             return
-    raise NotReadable("is nested too deeply")
+    raise NotReadable(TOO_DEEP)

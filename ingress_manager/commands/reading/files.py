@@ -52,4 +52,4 @@ def _decoded(content: bytes, file: str, namespace: str) -> Manifests:
         return read(content.decode("utf-8-sig"), file, namespace)
     except UnicodeDecodeError as error:
         line = 1 + content.count(b"\n", 0, error.start)
-        return Manifests(unreadable=[Message("is not UTF-8 text", file, line)])
+        return Manifests(unreadable=[Message("is not UTF-8 text", file, line)], is_whole=False)

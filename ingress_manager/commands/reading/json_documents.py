@@ -10,6 +10,7 @@ from typing import Any
 
 from ingress_manager.commands.reading.documents import Document, NotReadable, Path, refuse_levels
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.strict_yaml import TOO_DEEP
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -17,7 +18,7 @@ _read_value = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 """Returns the value at an offset of a text, and the offset of its end."""
 
 _REASONS = {
-    RecursionError: "is nested too deeply",
+    RecursionError: TOO_DEEP,
     UnicodeEncodeError: "holds half of a character",
     ValueError: "holds a value that can't be read",  # a number of more than 4,300 digits
 }
@@ -27,8 +28,10 @@ class NotJson(Exception):  # noqa: N818 - it says what a text is
     """A text that begins like JSON is something else."""
 
 
-def documents(text: str) -> Iterator[Document | NotReadable]:
+def documents(text: str, *, is_written: bool = True) -> Iterator[Document | NotReadable]:
     """Yield the values that follow each other, up to the first that can't be read, and why.
+
+    A text that a person has written may state a key twice, by mistake. One that a program has printed doesn't.
 
     Raises NotJson for a text that is no JSON from its first value on. One that breaks off at its end is JSON.
     """
@@ -37,7 +40,7 @@ def documents(text: str) -> Iterator[Document | NotReadable]:
     while start < len(text):
         lines = JsonLines(text, start, ends)
         try:
-            value, end = _value(text, start)
+            value, end = _value(text, start, _decoder if is_written else _quick_decoder)
         except json.JSONDecodeError as error:
             if start == first and error.pos < len(text.rstrip()):
                 raise NotJson from error
@@ -50,10 +53,10 @@ def documents(text: str) -> Iterator[Document | NotReadable]:
         start = _skip(text, end)
 
 
-def _value(text: str, start: int) -> tuple[Any, int]:
+def _value(text: str, start: int, decoder: json.JSONDecoder) -> tuple[Any, int]:
     """Return the value at an offset, and the offset of its end. Raises NotReadable and json.JSONDecodeError."""
     try:
-        value, end = _decoder.raw_decode(text, start)
+        value, end = decoder.raw_decode(text, start)
         if _SURROGATE.search(text, start, end):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError:
@@ -72,7 +75,7 @@ def _unique_pairs(pairs: list[tuple[str, Any]]) -> Object:
     return found
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_unique_pairs)
+_decoder, _quick_decoder = json.JSONDecoder(object_pairs_hook=_unique_pairs), json.JSONDecoder()
 
 
 class JsonLines:

@@ -16,6 +16,11 @@ from ingress_manager.core.text import one_line, quoted
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
 """How the lines begin that kubectl's libraries log beside its own message."""
 
+_WARNING = "Warning: "
+
+IGNORE_NOT_FOUND = "--ignore-not-found"
+"""With it kubectl prints nothing at all where nothing is there."""
+
 
 class KubectlFailed(click.ClickException):
     """kubectl can't be run, or has failed; the message is its own, in one line."""
@@ -27,6 +32,11 @@ class KubectlFailed(click.ClickException):
         """Return whether the cluster doesn't know the kind that was asked for."""
         return "the server doesn't have a resource type" in self.message
 
+    @property
+    def is_not_found(self) -> bool:
+        """Return whether the object that was asked for isn't there."""
+        return "(NotFound)" in self.message
+
 
 @dataclass(frozen=True, slots=True)
 class Kubectl:
@@ -34,8 +44,16 @@ class Kubectl:
 
     options: Sequence[str] = ()
 
-    def run(self, *arguments: str) -> str:
-        """Return what kubectl prints. Raises KubectlFailed with what it says on standard error."""
+    def run(self, *arguments: str, stdin: str = "") -> str:
+        """Return what kubectl prints. Raises KubectlFailed with what it says on standard error; `stdin` is for it."""
+        return self._ended(arguments, stdin).stdout
+
+    def warnings(self, *arguments: str, stdin: str = "") -> list[str]:
+        """Return what the API server warns of. Raises KubectlFailed; `stdin` is for kubectl."""
+        said = self._ended(arguments, stdin).stderr.splitlines()
+        return [line.removeprefix(_WARNING) for line in said if line.startswith(_WARNING)]
+
+    def _ended(self, arguments: Sequence[str], stdin: str) -> subprocess.CompletedProcess[str]:
         program = shutil.which("kubectl")
         if program is None:
             raise KubectlFailed("kubectl is not on PATH; -f FILE reads files instead")
@@ -45,16 +63,21 @@ class Kubectl:
                 capture_output=True,
                 encoding="utf-8",
                 errors="replace",
-                stdin=subprocess.DEVNULL,
+                input=stdin,
                 check=False,
             )
         if ended.returncode:
             raise KubectlFailed(message(ended.stderr) or f"kubectl failed with exit code {ended.returncode}")
-        return ended.stdout
+        return ended
 
     def get(self, resources: str, *arguments: str) -> Manifests:
-        """Return the objects of some kinds, such as "services,ingresses". Raises KubectlFailed."""
-        printed = self.run("get", "--output=json", *arguments, "--", resources)
+        """Return the objects of some kinds, "services,ingresses", or with some names, "crd/a crd/b".
+
+        Raises KubectlFailed.
+        """
+        printed = self.run("get", "--output=json", *arguments, "--", *resources.split())
+        if not printed and IGNORE_NOT_FOUND in arguments:
+            return Manifests()
         found = read(printed)
         wrong = [each for each in found.unreadable if each.about]
         if len(wrong) < len(found.unreadable) or not printed.lstrip().startswith("{"):

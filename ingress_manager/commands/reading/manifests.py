@@ -73,6 +73,11 @@ class Item:
         """Return the labels whose values are text."""
         return _texts(self.metadata.get("labels"))
 
+    @property
+    def born(self) -> tuple[str, str]:
+        """Return what sorts objects by their age, the oldest first, and those of one second by their names."""
+        return str(self.metadata.get("creationTimestamp") or ""), self.label
+
     def line(self, *path: str | int) -> int:
         """Return the line of one of its fields in the file, else of the nearest field around it; 0 without a file."""
         if not self.origin.file or self.origin.lines is None:
@@ -88,12 +93,21 @@ class Manifests:
     unreadable: list[Message] = field(default_factory=list)
     """Why a document or an object can't be read, or a file from there on."""
 
+    misread: set[tuple[str, str]] = field(default_factory=set)
+    """The objects that can't be read, by their kinds and namespace/name, as far as these could be read."""
+
+    is_whole: bool = True
+    """Whether nothing else was left out. What isn't among the items isn't there then, but for what is misread."""
+
     def take(self, items: Iterable[Item]) -> None:
         """Add the items, but for those that can't have their names: nothing of them becomes a command."""
         for item in items:
             if wrong := misnamed(item.kind, item.metadata, item.namespace):
                 line = item.line(*wrong.path)
                 self.unreadable.append(Message(wrong.sentence, item.origin.file, line, item.label))
+                self.misread.add((item.kind.rpartition("/")[2], item.label))
+                # Nobody knows what an object is called whose name is wrong.
+                self.is_whole &= wrong.path[1:] not in {(), ("name",), ("namespace",)}
             else:
                 self.items.append(item)
 
@@ -101,6 +115,8 @@ class Manifests:
         """Add what was read elsewhere."""
         self.items.extend(others.items)
         self.unreadable.extend(others.unreadable)
+        self.misread |= others.misread
+        self.is_whole &= others.is_whole
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
         """Yield the items of these kinds, written as v1/Service."""
@@ -114,7 +130,7 @@ def read(text: str, file: str = "", namespace: str = "default") -> Manifests:
     """
     if text.lstrip(" \t\r\n").startswith("{"):
         try:
-            return _objects(json_documents.documents(text), file, namespace)
+            return _objects(json_documents.documents(text, is_written=bool(file)), file, namespace)
         except json_documents.NotJson:
             pass  # YAML has braces, too
     return _objects(yaml_documents.documents(text), file, namespace)
@@ -125,6 +141,7 @@ def _objects(documents: Iterable[Document | NotReadable], file: str, namespace: 
     for document in documents:
         if isinstance(document, NotReadable):
             found.unreadable.append(Message(document.sentence, file, 1 + document.line))
+            found.is_whole = False
         else:
             found.take(_opened(document.value, Origin(file, namespace, document.lines)))
     return found

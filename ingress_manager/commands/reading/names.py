@@ -20,7 +20,7 @@ def read_named(source: Source, kind: str, names: Iterable[str], resources: str) 
     else:
         manifests = Manifests()
         for namespace in sorted(namespaces, key=str):
-            manifests.extend(replace(source, namespace=namespace).read(resources))
+            manifests.extend(replace(source, namespace=namespace).read(resources, "--show-managed-fields"))
     return manifests, [named(manifests, kind, name, source.namespace) for name in dict.fromkeys(names)]
 
 

@@ -1,5 +1,6 @@
 """The options that several commands have, and what they stand for: where the objects and the settings come from."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -10,17 +11,25 @@ import click
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.objects import FORMATS
 from ingress_manager.commands.reading.files import read_files
+from ingress_manager.commands.reading.installations import (
+    DEFAULT,
+    RESOURCE,
+    Installation,
+    installations,
+    named,
+    namespaces_of_hooks,
+    pick,
+)
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.settings import (
-    DEPLOYMENT,
-    NAMESPACE,
     SettingsText,
     configmap_of,
     policy_of,
     policy_of_file,
     text_of,
 )
+from ingress_manager.core.errors import Problem
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
 from ingress_manager.core.text import is_seen, quoted
@@ -41,6 +50,9 @@ class Source:
     all_namespaces: bool = False
     context: str | None = None
     kubeconfig: str | None = None
+    installation: Installation | None = None
+    """The installation of ingress-manager; None: the only one of the cluster."""
+
     settings: str | None = None
     """The settings file; None: those of the cluster, or the defaults."""
 
@@ -48,6 +60,8 @@ class Source:
         """Raise click.UsageError for options of which one would have no effect."""
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
+        if self.files and self.installation:
+            raise click.UsageError("--installation is for the cluster, not for files")
         if self.recursive and not self.files:
             raise click.UsageError("--recursive is for folders, and none is named")
         if self.namespace is not None and self.all_namespaces:
@@ -59,16 +73,23 @@ class Source:
         stated = (("context", self.context), ("kubeconfig", self.kubeconfig))
         return Kubectl([f"--{name}={value}" for name, value in stated if value is not None])
 
-    def read(self, resources: str) -> Manifests:
+    @property
+    def scope(self) -> list[str]:
+        """Return kubectl's options that say which namespaces are meant."""
+        if self.all_namespaces:
+            return ["--all-namespaces"]
+        return [] if self.namespace is None else [f"--namespace={self.namespace}"]
+
+    def read(self, resources: str, *options: str) -> Manifests:
         """Return all that is in the files, or the objects of some kinds, such as "services,ingresses", of the cluster.
 
-        Raises click.UsageError, also for options of which one would have no effect, and KubectlFailed.
+        `options` are for kubectl, beside those. Raises click.UsageError, also for options of which one would have no
+        effect, and KubectlFailed.
         """
         self.check()
         if self.files:
             return read_files(self.files, self.namespace or "default", recursive=self.recursive)
-        where = [f"--namespace={self.namespace}"] if self.namespace is not None else []
-        return self.kubectl.get(resources, *(["--all-namespaces"] if self.all_namespaces else where))
+        return self.kubectl.get(resources, *options, *self.scope)
 
     def policy(self, *, guess: bool = True) -> Policy:
         """Return the settings as `stated_policy` does, or the defaults where those of the cluster can't be read.
@@ -92,18 +113,59 @@ class Source:
         can't be read, and click.UsageError when what was read can't be used.
         """
         if self.settings is not None:
+            if self.installation:
+                raise click.UsageError(f"--installation and {option} exclude each other: both say which settings hold")
             return policy_of_file(self.settings)
         if self.files:
             note(f"With the default settings; {option} FILE takes others.")
             return Policy()
-        inside = f"--namespace={NAMESPACE}"
-        deployment = self.kubectl.get_one(f"deployment/{DEPLOYMENT}", inside)
-        name = configmap_of(deployment)
-        if name is None:
-            raise KubectlFailed(f"the Deployment {NAMESPACE}/{DEPLOYMENT} mounts no ConfigMap")
-        configmap = self.kubectl.get_one(f"configmap/{name}", inside)
-        note(f"With the settings of the ConfigMap {NAMESPACE}/{name}.")
-        return policy_of(SettingsText(text_of(configmap) or "", f"ConfigMap {NAMESPACE}/{name}"))
+        installation = self.installed()
+        configmap = self.kubectl.get_one(f"configmap/{installation.configmap}", f"--namespace={installation.namespace}")
+        where = f"ConfigMap {installation.namespace}/{installation.configmap}"
+        note(f"With the settings of the {where}.")
+        return policy_of(SettingsText(text_of(configmap) or "", where))
+
+    def installed(self) -> Installation:
+        """Return the installation of the cluster that is meant, with its ConfigMap.
+
+        Where none is found by what it is, it is found by its name. Raises KubectlFailed when it can't be read, and
+        click.UsageError when it can't be said which one is meant.
+        """
+        found, unseen = self.installations()
+        if picked := pick(found, self.installation):
+            if unseen and not self.installation:
+                note(f"There may be other installations than {picked}: {unseen}.")
+            return picked
+        installation = self.by_name
+        if unseen and not self.installation:
+            note(f"The installation is looked for as {installation}, because {unseen}; --installation names another.")
+        deployment = self.kubectl.get_one(f"deployment/{installation.name}", f"--namespace={installation.namespace}")
+        configmap = configmap_of(deployment)
+        if configmap is None:
+            raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
+        return installation._replace(configmap=configmap)
+
+    @property
+    def by_name(self) -> Installation:
+        """Return the installation as it is named where none was found by what it is."""
+        namespace, name, *_ = self.installation or DEFAULT
+        return Installation(namespace or DEFAULT.namespace, name)
+
+    def installations(self) -> tuple[list[Installation], str]:
+        """Return what can be found of the cluster's installations, and why that may not be all."""
+        objects, unseen = Manifests(), []
+        try:
+            controllers = self.kubectl.get_if_known(RESOURCE)
+        except KubectlFailed as failed:
+            return [], f"DecoratorControllers could not be looked at: {failed.message}"
+        if controllers is None:
+            return [], "the cluster knows no DecoratorControllers"
+        for namespace in namespaces_of_hooks(controllers.items):
+            try:
+                objects.extend(self.kubectl.get("services,deployments.apps", f"--namespace={namespace}"))
+            except KubectlFailed as failed:
+                unseen.append(f"the Deployments of a hook could not be looked at: {failed.message}")
+        return installations(controllers.items, objects.items), "; ".join(unseen)
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
@@ -123,6 +185,15 @@ def seen(_context: click.Context, _option: click.Parameter, value: str | None) -
     if value is not None and not is_seen(value):
         raise click.BadParameter(f"{quoted(value)} holds characters that a person would not see in a command")
     return value
+
+
+def _named(_context: click.Context, _option: click.Parameter, value: str | None) -> Installation | None:
+    if value is None:
+        return None
+    try:
+        return named(value)
+    except Problem as problem:
+        raise click.BadParameter(f"{quoted(value)} {problem.sentence}") from problem
 
 
 FILES: Options = (
@@ -146,7 +217,15 @@ CLUSTER: Options = (
     click.option("--context", metavar="NAME", callback=seen, help="The context of the kubeconfig, as kubectl has it."),
     click.option("--kubeconfig", metavar="FILE", callback=seen, help="The kubeconfig, as kubectl has it."),
 )
-SETTINGS: Options = (settings_option("those of the cluster, else the defaults"),)
+INSTALLATION: Options = (
+    click.option(
+        "--installation",
+        metavar="[NAMESPACE/]NAME",
+        callback=_named,
+        help="The hook's Deployment, where the cluster has several of ingress-manager or you may not look for them.",
+    ),
+)
+SETTINGS: Options = (*INSTALLATION, settings_option("those of the cluster, else the defaults"))
 
 
 def source_options(command: Decorated, settings: Options = SETTINGS) -> Decorated:
@@ -180,6 +259,30 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
         return decorated  # type: ignore[return-value]
 
     return decorate
+
+
+_TIME = re.compile(r"(?=\d)(?:(\d{1,3})h)?(?:(\d{1,4})m)?(?:(\d{1,6})s?)?", re.ASCII)
+
+
+def _seconds_in(_context: click.Context, _option: click.Parameter, value: str) -> int:
+    found = _TIME.fullmatch(value)
+    hours, minutes, seconds = (int(each or 0) for each in found.groups()) if found else (0, 0, 0)
+    if not (found and (hours or minutes or seconds)):
+        raise click.BadParameter(f"{quoted(value)} is no time such as 90s, 2m or 1h30m")
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def timeout_option(default: str, of: str) -> Callable[[Decorated], Decorated]:
+    """Return the option that says how long something is waited for; the command takes the `seconds`."""
+    return click.option(
+        "--timeout",
+        "seconds",
+        metavar="TIME",
+        default=default,
+        show_default=True,
+        callback=_seconds_in,
+        help=f"{of}: 90s, 2m or 1h30m.",
+    )
 
 
 output_option = click.option(

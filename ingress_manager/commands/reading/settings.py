@@ -18,8 +18,6 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.syntax import check_name
 from ingress_manager.core.text import one_line
 
-NAMESPACE = "ingress-manager"
-DEPLOYMENT = "ingress-manager"
 VOLUME = "settings"
 KEY = "settings.yaml"
 

@@ -11,6 +11,7 @@ from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import named, read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, Source, with_source
 from ingress_manager.commands.release.releases import release as releases_of
+from ingress_manager.commands.view.events import OF_SERVICES
 
 
 @click.command(short_help="Give Ingresses back as they are, unmanaged.")
@@ -18,8 +19,8 @@ from ingress_manager.commands.release.releases import release as releases_of
 @plan_options
 @with_source(*FILES, *ONE_NAMESPACE, *CLUSTER)
 @click.pass_context
-def release(
-    context: click.Context, source: Source, names: tuple[str, ...], *, apply: bool, without_event: bool
+def release(  # noqa: PLR0913 - each is an option
+    context: click.Context, source: Source, names: tuple[str, ...], *, apply: bool, without_event: bool, seconds: int
 ) -> None:
     """Print the commands after which the Ingresses of Services stay as they are, unmanaged; or run them.
 
@@ -45,6 +46,8 @@ def release(
             # Whoever can't see them must not release their Service: they would be deleted.
             found = source.kubectl.get_if_known(RESOURCES[HTTPROUTE], f"--namespace={namespace}")
             manifests.extend(found or Manifests())
+            # A Service that is refused is waited for in another way.
+            manifests.extend(source.kubectl.get("events", f"--namespace={namespace}", OF_SERVICES))
     wrong = show(manifests.unreadable)
     plans = [
         plan
@@ -56,11 +59,11 @@ def release(
         if without_event:
             plan.steps = without_events(plan.steps)
         if apply and plan.steps:
-            carry_out(source.kubectl, plan)
+            carry_out(source.kubectl, plan, seconds)
             kept = ", ".join(f"{item.kind.rpartition('/')[2]} {item.label}" for item in plan.kept)
             click.echo(f"{plan.label} is released{f'; {kept} stays as it is' if kept else ''}.")
         elif plan.steps:
             click.echo(comment(plan.label))
-            for line in script(plan.steps, source.kubectl.options):
+            for line in script(plan.steps, source.kubectl.options, seconds):
                 click.echo(line)
     context.exit(1 if wrong else 0)

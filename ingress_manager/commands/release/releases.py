@@ -1,21 +1,25 @@
 """`release`: the Ingress and the HTTPRoutes of a Service stay as they are, and are nobody's. The pure part.
 
 The objects are released first, and only then is the Service's annotation taken off. The other way round, Metacontroller
-would delete them.
+would delete them. At the end, they are seen to stand.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ingress_manager.commands.plans.deployers import about_service
-from ingress_manager.commands.plans.plan import Plan, Step
-from ingress_manager.commands.plans.steps import MOVING, annotating, patch, touch, unseen
+from ingress_manager.commands.plans.deployers import about_released
+from ingress_manager.commands.plans.plan import Pause, Plan, Seen, Step, without_events
+from ingress_manager.commands.plans.steps import MOVING, annotating, as_printed, kubectl, patch, touch, unseen
 from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.about import about
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.view.entrances import entrances_in, ingress_of, is_on, keys_of
+from ingress_manager.commands.view.entrances import annotations_of, entrances_in, keys_of
+from ingress_manager.commands.view.events import EVENTS, Report, reports
 from ingress_manager.commands.view.managed import is_made_for, patch_to_disown
-from ingress_manager.core.decide import entrance_of
+from ingress_manager.core.annotations import is_on
+from ingress_manager.core.entrances import entrance_of, ingress_of
+from ingress_manager.core.text import one_line
 
 
 @dataclass(slots=True)
@@ -29,13 +33,27 @@ class Release(Plan):
     """The objects that stay."""
 
 
+IN_THE_WAY = " is in the way"
+"""What Metacontroller's Event says of a name that is taken. Source: metacontroller/controller/name-taken.yaml."""
+
+LOOK_AFTER = Pause(5)
+"""Metacontroller acts within a second or so on a change that it sees."""
+
+
 def release(manifests: Manifests, services: Iterable[Item], entrance: str | None = None) -> Iterator[Release]:
     """Yield what is to be done with each of these Services, or with this entrance of it alone."""
-    objects = list(manifests.of_kind(INGRESSES, HTTPROUTES))
-    return (release_of(service, objects, entrance) for service in services)
+    objects, said = list(manifests.of_kind(INGRESSES, HTTPROUTES)), reports(manifests.of_kind(EVENTS))
+    return (release_of(service, objects, entrance, refusal(service, said)) for service in services)
 
 
-def release_of(service: Item, objects: Iterable[Item], entrance: str | None) -> Release:
+def refusal(service: Item, said: Mapping[str, Report]) -> str:
+    """Return why Metacontroller's last try for a Service has failed; "" where it hasn't, or the name was taken."""
+    report = said.get(str(service.metadata.get("uid")))
+    message = one_line(report.sentence) if report else ""
+    return "" if IN_THE_WAY in message else message
+
+
+def release_of(service: Item, objects: Iterable[Item], entrance: str | None, refused: str = "") -> Release:
     """Return what is to be done with a Service, where these objects are all there are."""
 
     def is_meant(item: Item) -> bool:
@@ -47,19 +65,42 @@ def release_of(service: Item, objects: Iterable[Item], entrance: str | None) -> 
     if wrong := list(unseen(service, off)):
         return Release(service, messages=wrong, label=label)
     kept = [item for item in objects if is_made_for(item, service) and is_meant(item)]
+    if going := [item for item in kept if item.metadata.get("deletionTimestamp")]:
+        sentence = "is being deleted, and nothing can keep it; finalizers hold it until then"
+        return Release(service, messages=[about(item, sentence) for item in going], label=label)
     steps = [Step(patch(item, {"metadata": patch_to_disown(item)}), adopting(item)) for item in kept]
     # Once Metacontroller reports that the name is taken, it no longer takes the object for its own.
-    on = [each for each in entrances if is_on(each, service.annotations)]
+    on = [each for each in entrances if is_on(annotations_of(each, service.annotations))]
     names = [f"{service.namespace}/{ingress_of(each, service.name)}" for each in on]
     waited_for = [item for item in kept if entrance_of(service.name, item.name) in on]
     in_the_way = [item for item in objects if item.label in names and item not in kept]
-    steps += [touch(service, item) for item in (*waited_for, *in_the_way)]
+    steps += [touch(service, item) for item in waited_for]
+    # A stranger's object may have been released by a run that was broken off. Of most, Metacontroller never knew.
+    of_others = [touch(service, item) for item in in_the_way]
+    steps += of_others if MOVING in service.annotations else without_events(of_others)
+    if refused:
+        steps = without_events(steps)
     if off:
-        steps.append(annotating(service, off))
-    notes = list(about_service(service)) if off else []
+        steps.append(annotating(service, off, [LOOK_AFTER, *map(still, kept)] if kept else []))
+    notes = list(about_released(service)) if off else []
+    if refused and kept:
+        notes.append(
+            f"is refused, so that no Event will show what Metacontroller has seen; it is given time: {refused}"
+        )
     if not steps:
         notes = ["nothing of it is ingress-manager's"]
     return Release(service, steps, notes=[f"{label}: {sentence}" for sentence in notes], label=label, kept=kept)
+
+
+def still(item: Item) -> Seen:
+    """Return what shows that an object stands as it was read: it, and no other one of its name."""
+    paths = "--output=jsonpath={.metadata.uid} {.spec}"
+    return Seen(
+        kubectl("get", item, options=("--ignore-not-found", paths)),
+        f"{as_printed(item.metadata.get('uid'))} {as_printed(item.object.get('spec'))}",
+        f"{item.kind.rpartition('/')[2]} {item.label} does not stand any more as it was released",
+        at_once=True,
+    )
 
 
 def adopting(item: Item) -> Command:

@@ -4,22 +4,27 @@ import click
 
 from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.objects import printed
+from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.options import Source, output_option, source_options
 from ingress_manager.commands.render.rendering import render as rendered_of
+
+NO_SERVICE = 2
 
 
 @click.command(short_help="Print the Ingresses that Services become.")
 @source_options
 @output_option
 @click.option("--check", is_flag=True, help="Print no objects, only what is wrong: for pre-commit and CI.")
+@click.option("--allow-empty", is_flag=True, help="Exit status 0, not 2, where there is no Service.")
 @click.pass_context
-def render(context: click.Context, source: Source, output: str, *, check: bool) -> None:
+def render(context: click.Context, source: Source, output: str, *, check: bool, allow_empty: bool) -> None:
     """Print the Ingresses that Services become, as a stream that `kubectl apply -f -` takes.
 
     Objects of other kinds are skipped, and Lists are opened. What is refused is told on standard error, as
     `file:line: namespace/name: sentence`, and the rest is printed all the same.
 
-    Exit status: 0 when all is fine, 1 when something is refused or can't be read, 2 for wrong use.
+    Exit status: 0 when all is fine, 1 when something is refused or can't be read, 2 for wrong use or without any
+    Service.
 
     \b
     Examples:
@@ -39,4 +44,7 @@ def render(context: click.Context, source: Source, output: str, *, check: bool) 
         for text in printed(rendered.objects, output):
             click.echo(text, nl=False)
     wrong = show(manifests.unreadable) + show(rendered.messages)
-    context.exit(1 if wrong else 0)
+    is_empty = not wrong and not any(manifests.of_kind(SERVICES))
+    if is_empty:
+        note("There is no Service in what was read.")
+    context.exit(1 if wrong else NO_SERVICE if is_empty and not allow_empty else 0)

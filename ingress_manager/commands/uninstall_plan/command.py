@@ -2,17 +2,17 @@
 
 import click
 
-from ingress_manager.commands.printing.console import show
+from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.reading.installations import RESOURCE, pick
 from ingress_manager.commands.reading.kinds import HTTPROUTE, RESOURCES
 from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.options import CLUSTER, FILES, Source, with_source
+from ingress_manager.commands.reading.options import CLUSTER, FILES, INSTALLATION, Source, with_source
 from ingress_manager.commands.uninstall_plan.plan import lines
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan as plan_of
 
-DECORATORS = "decoratorcontrollers.metacontroller.k8s.io"
 OPTIONAL = (
     RESOURCES[HTTPROUTE],
-    DECORATORS,
+    RESOURCE,
     "compositecontrollers.metacontroller.k8s.io",
 )
 """Kinds that a cluster may not know."""
@@ -23,7 +23,7 @@ OPTIONAL = (
     "--keep/--remove", default=None, help="Whether the Ingresses and HTTPRoutes stay, or go. One of the two is needed."
 )
 @click.option("--keep-metacontroller", is_flag=True, help="Metacontroller stays, even if it works for nobody else.")
-@with_source(*FILES, *CLUSTER)
+@with_source(*FILES, *CLUSTER, *INSTALLATION)
 @click.pass_context
 def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None, keep_metacontroller: bool) -> None:
     """Print the commands that remove ingress-manager from a cluster. Read them, then run them.
@@ -41,11 +41,23 @@ def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None,
     if keep is None:
         raise click.UsageError("say what becomes of the Ingresses: --keep or --remove")
     has_controllers: bool | None = None
+    installation = source.by_name
     if source.files:
         manifests = source.read("services,ingresses")
     else:
         manifests, has_controllers = whole_cluster(source)
-    plan = plan_of(manifests, keep=keep, keep_metacontroller=keep_metacontroller, has_controllers=has_controllers)
+        found, unseen = source.installations()
+        if picked := pick(found, source.installation):
+            installation = picked
+        else:
+            note(f"The plan goes by the name {installation}: {unseen or 'no DecoratorController leads to a hook'}.")
+    plan = plan_of(
+        manifests,
+        installation,
+        keep=keep,
+        keep_metacontroller=keep_metacontroller,
+        has_controllers=has_controllers,
+    )
     for line in lines(plan, source.kubectl.options):
         click.echo(line)
     context.exit(1 if show(manifests.unreadable) else 0)
@@ -57,4 +69,4 @@ def whole_cluster(source: Source) -> tuple[Manifests, bool]:
     others = {resource: source.kubectl.get_if_known(resource, "--all-namespaces") for resource in OPTIONAL}
     for other in others.values():
         found.extend(other or Manifests())
-    return found, others[DECORATORS] is not None
+    return found, others[RESOURCE] is not None

@@ -4,16 +4,20 @@ The DecoratorController and the hook go first. Without an answer of the hook, Me
 deletes nothing.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ingress_manager.commands.plans.plan import Step, script
-from ingress_manager.commands.plans.steps import annotate, kubectl, patch
+from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.installations import DEFAULT, Installation
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.reading.settings import DEPLOYMENT, NAMESPACE
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
-from ingress_manager.commands.view.managed import CONTROLLER, is_managed, patch_to_disown
+from ingress_manager.commands.view.look import TYPES, ObjectView, as_object
+from ingress_manager.commands.view.managed import CONTROLLER, is_managed, operations_to_disown
+from ingress_manager.core.kubernetes import HTTPRoute
 
 DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"
 COMPOSITES = "metacontroller.k8s.io/v1alpha1/CompositeController"
@@ -27,14 +31,28 @@ POLICIES = (
 )
 """The admission policies of metacontroller/, and their bindings."""
 
+GOING = ("--ignore-not-found", "--wait=false")
+"""Options with which kubectl deletes many at once. It would wait for one after the other, though nothing needs them."""
+
+VIEWERS = ("ingress-manager-aggregate-to-view", "ingress-manager-viewer")
+"""The ClusterRoles of manifests/. Who is bound to them has bindings under names that nobody here knows."""
+
+HOOK = "service,serviceaccount,networkpolicy.networking.k8s.io,poddisruptionbudget.policy,deployment.apps"
+"""What carries the name of the hook's Deployment, or the webhook's."""
+
 MOST_NAMES = 100
-"""Objects of one command: a command line has an end."""
+"""Objects of one command: a command line has an end, and a person sees how far it is."""
 
 
 def uninstall_plan(
-    manifests: Manifests, *, keep: bool, keep_metacontroller: bool = False, has_controllers: bool | None = None
+    manifests: Manifests,
+    installation: Installation = DEFAULT,
+    *,
+    keep: bool,
+    keep_metacontroller: bool = False,
+    has_controllers: bool | None = None,
 ) -> Iterator[Step]:
-    """Yield the steps.
+    """Yield the steps that remove an installation.
 
     With `keep`, every Ingress and HTTPRoute stays as it is; without, all are removed that ingress-manager has made.
     Metacontroller stays with `keep_metacontroller`, or where it works for other controllers, or may do so.
@@ -44,37 +62,65 @@ def uninstall_plan(
     managed = [item for item in manifests.of_kind(INGRESSES, HTTPROUTES) if is_managed(item)]
     asking = [item for item in manifests.of_kind(SERVICES) if asking_keys(item)]
     decorator = [] if has_controllers is False else [delete("decoratorcontroller", CONTROLLER)]
-    deployment = delete("deployment", DEPLOYMENT, options=(f"--namespace={NAMESPACE}", "--cascade=foreground"))
+    if managed and not keep:
+        urls = [f"  {url} ({item.kind.rpartition('/')[2]} {item.label})" for item in managed for url in urls_of(item)]
+        yield Step(notes=["No longer answered after this:", *urls])
+    there = f"--namespace={installation.namespace}"
+    deployment = delete("deployment", installation.name, options=(there, "--cascade=foreground"))
     yield from steps_of("Stop ingress-manager. What it has made is served on.", *decorator, deployment)
     if keep:
         head = f"Release what it has made, {len(managed)} in all: it stays, also when its Service is deleted."
-        yield from steps_of(head, *(patch(item, {"metadata": patch_to_disown(item)}) for item in managed))
+        yield from titled(head, *releasing(managed))
     else:
         head = f"Remove what it has made, {len(managed)} in all: from here on, nothing serves the Services."
-        gone = (kubectl("delete", *items, options=["--ignore-not-found"]) for items in together(managed))
-        yield from steps_of(head, *gone)
+        yield from titled(head, *(each_of("delete", items, GOING) for items in together(managed)))
     keys = sorted({key for item in asking for key in asking_keys(item)})
-    yield from steps_of(
+    yield from titled(
         "Take the annotations off the Services. Whoever keeps Services in Git takes them off there.",
-        *(annotate(*items, changes=[f"{key}-" for key in keys]) for items in together(asking)),
+        *(each_of("annotate", items, changes=[f"{key}-" for key in keys]) for items in together(asking)),
     )
     yield from steps_of(
-        "Remove the admission policies, the rights, and the hook's namespace.",
+        "Remove the webhook, the admission policies and the rights.",
+        delete("validatingwebhookconfiguration", installation.name),
         delete("validatingadmissionpolicybinding,validatingadmissionpolicy", *POLICIES),
-        delete("clusterrolebinding,clusterrole", CONTROLLER),
-        delete("namespace", NAMESPACE),
+        delete("clusterrolebinding,clusterrole", CONTROLLER, *VIEWERS),
     )
-    if reason := staying(manifests, keep=keep_metacontroller, looked=has_controllers is not None):
+    reason = staying(manifests, keep=keep_metacontroller, looked=has_controllers is not None)
+    own = [installation.namespace] if installation.namespace == DEFAULT.namespace else []
+    if not own:
+        # As the chart names it: its Service's name has an end.
+        webhook = f"{installation.name[:53]}-admission"
+        rest = [delete(HOOK, installation.name, webhook, options=[there])]
+        rest += [delete("role", f"{installation.name}-viewer", options=[there])]
+        rest += [delete("configmap", installation.configmap, options=[there])] if installation.configmap else []
+        yield from steps_of("Remove what the hook has in its namespace, which may hold more.", *rest)
+    elif reason:
+        yield from steps_of("Remove the hook's namespace.", delete("namespace", *own))
+    if reason:
         yield Step(notes=[f"Metacontroller stays{reason}"])
         return
+    hook = "the hook's namespace, and " if own else ""
     crds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
     yield from steps_of(
-        "Remove Metacontroller. It works for nobody else.",
-        delete("namespace", "metacontroller"),
+        f"Remove {hook}Metacontroller, which works for nobody else.",
+        # Both by one command: each takes seconds to go, and kubectl waits for both at a time.
+        delete("namespace", *own, "metacontroller"),
         delete("crd", *(f"{name}.metacontroller.k8s.io" for name in crds)),
         # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
         delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller"),
     )
+
+
+def urls_of(item: Item) -> Iterator[str]:
+    """Yield the hosts and paths at which an Ingress or an HTTPRoute answers."""
+    found = as_object(item, *TYPES[item.kind])
+    if not isinstance(found, ObjectView):
+        yield "hosts and paths that can't be read"
+    elif isinstance(found.typed, HTTPRoute):
+        yield from (f"{host or '*'}{path}" for host in found.typed.hosts() for path, _ in found.typed.paths())
+    else:
+        yield from (f"{host or '*'}{path.path or '/'}" for host, path in found.typed.spec.paths())
+        yield from ["*/"] if found.typed.spec.default_backend else []
 
 
 def asking_keys(service: Item) -> list[str]:
@@ -92,7 +138,40 @@ def lines(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
 
 def steps_of(head: str, *commands: Command) -> Iterator[Step]:
     """Yield a step for each command; the first has the note that says what they are for."""
-    return (Step(command, notes=[] if number else [head]) for number, command in enumerate(commands))
+    return titled(head, *map(Step, commands))
+
+
+def titled(head: str, *steps: Step) -> Iterator[Step]:
+    """Yield steps; the first has the note that says what they are for."""
+    return (step if number else replace(step, notes=[head]) for number, step in enumerate(steps))
+
+
+def releasing(managed: Iterable[Item]) -> Iterator[Step]:
+    """Yield the steps after which objects are nobody's: few, since a call of kubectl for each would take a minute."""
+    groups: dict[str, list[Item]] = {}
+    for item in managed:
+        groups.setdefault(json.dumps(operations_to_disown(item)), []).append(item)
+    for operations, items in groups.items():
+        for some in together(items):
+            yield each_of("patch", some, ["--type=json", f"--patch={operations}"])
+
+
+def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
+    """Return the step that does something to each of some objects, by one call of kubectl.
+
+    Its command line names objects of one kind in one namespace. Others are named by what it reads.
+    """
+    if len({(item.kind, item.namespace) for item in items}) == 1:
+        return Step(kubectl(verb, *items, options=options, changes=changes))
+    named = [reference(item) for item in items]
+    command = ("kubectl", verb, "--filename=-", *options, *(["--", *changes] if changes else []))
+    return Step(command, stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": named}))
+
+
+def reference(item: Item) -> dict[str, object]:
+    """Return what of an object says which one it is."""
+    version, _, kind = item.kind.rpartition("/")
+    return {"apiVersion": version, "kind": kind, "metadata": {"namespace": item.namespace, "name": item.name}}
 
 
 def delete(kind: str, *names: str, options: Iterable[str] = ()) -> Command:
@@ -100,14 +179,11 @@ def delete(kind: str, *names: str, options: Iterable[str] = ()) -> Command:
     return ("kubectl", "delete", *options, "--ignore-not-found", "--", kind, *names)
 
 
-def together(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield the items of each kind and namespace, not too many at once: a namespace with very many comes again."""
-    groups: dict[tuple[str, str], list[Item]] = {}
-    for item in items:
-        groups.setdefault((item.kind, item.namespace), []).append(item)
-    for group in groups.values():
-        for start in range(0, len(group), MOST_NAMES):
-            yield group[start : start + MOST_NAMES]
+def together(items: Iterable[Item]) -> Iterator[Sequence[Item]]:
+    """Yield the items, those of a kind and namespace together, not too many at once."""
+    ordered = sorted(items, key=lambda item: (item.kind, item.namespace))
+    for start in range(0, len(ordered), MOST_NAMES):
+        yield ordered[start : start + MOST_NAMES]
 
 
 def staying(manifests: Manifests, *, keep: bool, looked: bool) -> str:

@@ -1,15 +1,39 @@
 """What a view is made of, read as far as the user may: the objects of a cluster or of files, and the settings."""
 
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+
 from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, INGRESSES, RESOURCES, SERVICE, SERVICES
-from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import Manifests
+from ingress_manager.commands.reading.installations import DEPLOYMENTS, Installation
+from ingress_manager.commands.reading.kinds import (
+    HTTPROUTE,
+    HTTPROUTES,
+    INGRESS,
+    INGRESSES,
+    RESOURCES,
+    SERVICE,
+    SERVICES,
+)
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.reading.options import Source
-from ingress_manager.commands.view.look import Known
+from ingress_manager.commands.reading.settings import SettingsText, configmap_of, policy_of, text_of
+from ingress_manager.commands.view.answering import places_around, unserved_classes
+from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
+from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, Unknown, View
+from ingress_manager.commands.view.surroundings import (
+    CERTIFICATES,
+    GATEWAY,
+    KINDS,
+    SECRET,
+    Surroundings,
+    surroundings_in,
+)
+from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.policy import Policy
 
-PLURAL = {INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes"}
-BOTH = "`kubectl get services,ingresses` prints both."
+PLURAL = {SERVICE: "Services", INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes"}
+VERSIONS = {SERVICE: SERVICES, INGRESS: INGRESSES, HTTPROUTE: HTTPROUTES}
 
 
 def read_objects(source: Source) -> tuple[Manifests, Known]:
@@ -17,10 +41,13 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
     known = Known()
     if source.files:
         manifests = source.read("")
-        if not any(manifests.of_kind(SERVICES)):
-            known.unknown[SERVICE] = f"Services could not be looked at: there is none in what was read; {BOTH}"
-        if not any(manifests.of_kind(INGRESSES)):
-            note(f"There is no Ingress in what was read; {BOTH}")
+        known.misread, known.is_whole = manifests.misread, manifests.is_whole
+        for kind, version in VERSIONS.items():
+            if not any(manifests.of_kind(version)) and kind not in {misread for misread, _ in known.misread}:
+                prints = f"`kubectl get {PLURAL[kind].lower()}` prints them"
+                known.unknown[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
+                known.empty.add(kind)
+        known.httproutes = UNKNOWN if HTTPROUTE in known.unknown else True
         return manifests, known
     manifests = Manifests()
     for kind, resource in RESOURCES.items():
@@ -33,16 +60,120 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
                 known.unknown[kind] = f"{PLURAL[kind]} could not be looked at: {failed.message}"
     # Last: the Ingress of a Service that is made meanwhile must not be taken for one whose Service is gone.
     manifests.extend(source.read("services"))
+    if not manifests.items:
+        known.unknown["namespace"] = f"There is nothing to look at in {scope_of(source)}, if it is there at all"
+        known.empty.add("namespace")
     return manifests, known
 
 
-def read_policy(source: Source, known: Known, option: str) -> Policy:
-    """Return the settings as `Source.stated_policy` does. Those that can't be read are noted as unknown."""
+def scope_of(source: Source) -> str:
+    """Return what of a cluster is read, as a person would say it."""
+    if source.all_namespaces:
+        return "the cluster"
+    return "the namespace that kubectl takes" if source.namespace is None else f"the namespace {source.namespace}"
+
+
+def read_policy(source: Source, manifests: Manifests, known: Known, option: str) -> Policy | Unknown:
+    """Return the settings: those that `option` names, else those of the hook, in the files or in the cluster.
+
+    Those that can't be read are noted as unknown. Raises click.UsageError when what was read can't be used.
+    """
     try:
+        if source.files and source.settings is None:
+            return policy_in(manifests, source.by_name)
         return source.stated_policy(option)
     except KubectlFailed as failed:
-        known.unknown["settings"] = (
-            "The settings could not be looked at, and the defaults were taken in their place; "
-            f"{option} names others: {failed.message}"
+        known.unknown[SETTINGS] = (
+            f"The settings could not be looked at: {failed.message}; {option} FILE names them. Refusals are told that "
+            "no settings would lift"
         )
-        return Policy()
+        return UNKNOWN
+
+
+def policy_in(manifests: Manifests, installation: Installation) -> Policy:
+    """Return the settings of an installation whose Deployment and ConfigMap were read. Raises KubectlFailed."""
+    objects: dict[tuple[str, str], Item] = {(item.kind, item.label): item for item in manifests.items}
+    deployment = objects.get((DEPLOYMENTS, str(installation)))
+    label = f"{installation.namespace}/{configmap_of(deployment) if deployment else None}"
+    configmap = objects.get(("v1/ConfigMap", label))
+    if configmap is None:
+        raise KubectlFailed("they are not in the files")
+    note(f"With the settings of the ConfigMap {label}, which is in the files.")
+    return policy_of(SettingsText(text_of(configmap) or "", f"ConfigMap {label}"))
+
+
+_SECRETS = (
+    '{{range .items}}{{.metadata.namespace}} {{.metadata.name}} {{with .data}}{{with index . "tls.crt"}}{{.}}{{end}}'
+    "{{end}} {{range $key, $_ := .data}}{{$key}},{{end}} {{.type}}{{println}}{{end}}"
+)
+"""What kubectl prints of Secrets: of all that is in them, the certificates alone have their values."""
+
+_NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
+"""Helm's Secrets hold whole charts, and never a certificate."""
+
+
+def read_surroundings(
+    source: Source, manifests: Manifests, view: View, more: Collection[tuple[str, str]] = ()
+) -> Surroundings:
+    """Return what stands around the objects of a view that were made for Services, as far as the user may read it.
+
+    `manifests` is what the view is of; `more` are kinds, each with a namespace, that are read, too. Why something was
+    not read is said in `unknown`.
+    """
+    places = {*places_around(view), *more}
+    kinds = [kind for kind in KINDS if kind in {kind for kind, _ in places}]
+    if source.files:
+        around = surroundings_in(manifests)
+        there = {kind for kind, _ in around.read | around.misread}
+        around.unknown = {kind: "there is none in what was read" for kind in kinds if kind not in there}
+    else:
+        around = Surroundings(datetime.now(UTC))
+        scope = [kind for kind in kinds if kind not in {SECRET, GATEWAY} or (kind == GATEWAY and source.all_namespaces)]
+        if scope:
+            _take(around, source.kubectl, scope, places, source.scope)
+        for namespace in sorted({each for kind, each in places if kind == GATEWAY} if GATEWAY not in scope else ()):
+            _take(around, source.kubectl, [GATEWAY], {(GATEWAY, namespace)}, [f"--namespace={namespace}"])
+        if SECRET in kinds:
+            _take_secrets(around, source, places)
+        if source.all_namespaces:
+            around.unserved = unserved_classes(view, around)
+    if SECRET in kinds and SECRET not in around.unknown and not can_be_read():
+        around.unknown[CERTIFICATES] = NOT_INSTALLED
+    return around
+
+
+def _take(
+    around: Surroundings,
+    kubectl: Kubectl,
+    kinds: Sequence[str],
+    places: Collection[tuple[str, str]],
+    scope: Sequence[str],
+) -> None:
+    """Read some kinds of some places: at once where the user may read all of them, else each by itself."""
+    try:
+        around.take(kubectl.get(",".join(AROUND[kind] for kind in kinds), *scope).items)
+    except KubectlFailed as failed:
+        if len(kinds) == 1:
+            around.unknown[kinds[0]] = failed.message
+        for kind in kinds if len(kinds) > 1 else ():
+            _take(around, kubectl, [kind], places, scope)
+    else:
+        around.read |= {place for place in places if place[0] in kinds}
+
+
+def _take_secrets(around: Surroundings, source: Source, places: Collection[tuple[str, str]]) -> None:
+    """Read what counts of the Secrets. No private key is printed."""
+    try:
+        lines = source.kubectl.run(
+            "get", f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope, "--", "secrets"
+        ).splitlines()
+    except KubectlFailed as failed:
+        around.unknown[SECRET] = failed.message
+        return
+    for line in lines:
+        namespace, name, crt, keys, type_ = line.split(" ", 4)
+        data = {key: crt if key == "tls.crt" else "" for key in keys.split(",")}
+        metadata = {"namespace": namespace, "name": name}
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": type_, "data": data}
+        around.take([Item(secret, Origin("", namespace))])
+    around.read |= {place for place in places if place[0] == SECRET}

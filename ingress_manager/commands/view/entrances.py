@@ -1,18 +1,9 @@
-"""Entrances: the names of their annotations, and of what is made for them. That of ingress/… itself is ""."""
+"""The annotations of entrances, as they stand on a Service, whether an entrance is on or off."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ingress_manager.core.annotations import HTTP, PREFIX
-
-
-def begin_of(entrance: str) -> str:
-    """Return what stands before ingress/… in the annotations of an entrance."""
-    return f"{entrance}." if entrance else ""
-
-
-def ingress_of(entrance: str, service: str) -> str:
-    """Return the name of the Ingress of an entrance."""
-    return f"{service}.{entrance}" if entrance else service
+from ingress_manager.core.annotations import PREFIX
+from ingress_manager.core.entrances import HTTP_OF_ENTRANCE, begin_of
 
 
 def entrances_in(keys: Iterable[str]) -> Iterator[str]:
@@ -20,14 +11,15 @@ def entrances_in(keys: Iterable[str]) -> Iterator[str]:
     found = list(keys)
     if any(key.startswith(PREFIX) for key in found):
         yield ""
-    yield from (key.removesuffix(f".{HTTP.key}") for key in found if key.endswith(f".{HTTP.key}"))
-
-
-def is_on(entrance: str, annotations: Mapping[str, str]) -> bool:
-    """Return whether a Service with these annotations asks for an entrance, even if it is refused."""
-    return annotations.get(f"{begin_of(entrance)}{HTTP.key}", "false") != "false"
+    yield from (key.removesuffix(HTTP_OF_ENTRANCE) for key in found if key.endswith(HTTP_OF_ENTRANCE))
 
 
 def keys_of(entrance: str, keys: Iterable[str]) -> list[str]:
     """Return those of the keys that are annotations of an entrance."""
     return [key for key in keys if key.startswith(f"{begin_of(entrance)}{PREFIX}")]
+
+
+def annotations_of(entrance: str, annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations of an entrance, as they would be without its name."""
+    begin = begin_of(entrance)
+    return {key.removeprefix(begin): annotations[key] for key in keys_of(entrance, annotations)}

@@ -2,9 +2,15 @@
 
 from collections.abc import Collection, Iterator
 
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.annotations import Certificate, Route
+from ingress_manager.core.copying import OLD_CLASS
+from ingress_manager.core.exposure import location
 from ingress_manager.core.kubernetes import Backend, IngressSpec
 from ingress_manager.core.syntax import EVERY_HOST
+
+Place = tuple[str, str, bool]
+"""A host, empty for every one, a path, and whether it is exact."""
 
 
 def services_of(spec: IngressSpec) -> list[str]:
@@ -16,6 +22,19 @@ def _backends(spec: IngressSpec) -> Iterator[Backend]:
     yield from (path.backend for _, path in spec.paths())
     if spec.default_backend:
         yield spec.default_backend
+
+
+def places_of(spec: IngressSpec) -> Iterator[Place]:
+    """Yield what an Ingress answers, a path or the default backend each."""
+    for host, path in spec.paths():
+        yield location(host, path.path or "/", path.path_type)
+    if spec.default_backend:
+        yield location("", "/", "Prefix")
+
+
+def class_of(item: Item, spec: IngressSpec) -> str:
+    """Return the class of an Ingress; empty for the cluster's default."""
+    return spec.ingress_class_name or item.annotations.get(OLD_CLASS, "")
 
 
 def routes_to(service: str, spec: IngressSpec) -> list[Route]:

@@ -3,6 +3,7 @@
 What could not be read is UNKNOWN in it: it isn't the same as what isn't there.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -12,8 +13,10 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES, INGRESS, INGRESSES, SERVICE, SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed, typed
-from ingress_manager.core.annotations import Stated, read_entrances
-from ingress_manager.core.decide import Decision, Desired, Unchanged, decide, judge, refusal_of
+from ingress_manager.commands.view.refusals import refused_by_all
+from ingress_manager.core.annotations import Stated
+from ingress_manager.core.decide import Decision, Desired, Purged, Unchanged, decide, judge, refusal_of
+from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
 from ingress_manager.core.policy import Policy
@@ -23,6 +26,14 @@ TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
     HTTPROUTES: (HTTPROUTE, HTTPRoute),
 }
 """The kinds of objects that are made for Services."""
+
+OTHER_VERSIONS = re.compile(
+    r"(?:extensions|networking\.k8s\.io)/.*/(Ingress)|gateway\.networking\.k8s\.io/.*/(HTTPRoute)"
+)
+"""The same kinds in versions that aren't looked at."""
+
+SETTINGS = "settings"
+"""What `Known.unknown` calls the settings."""
 
 
 class Unknown(Enum):
@@ -44,14 +55,23 @@ class Known:
 
     A kind is unknown, and not empty, when its objects could not be read, or when what was read need not hold them. The
     API server's answer holds all there are. A dump in files may have been made without a kind, so that one of which it
-    holds no object is unknown. Ingresses and HTTPRoutes alone are taken for absent there: Services can be judged so.
+    holds no object is unknown.
     """
 
     unknown: dict[str, str] = field(default_factory=dict)
-    """What could not be read, Service, Ingress, HTTPRoute or "settings", with the sentence that says why."""
+    """What could not be read, Service, Ingress, HTTPRoute or SETTINGS, with the sentence that says why."""
 
-    httproutes: bool = True
+    empty: set[str] = field(default_factory=set)
+    """What of the unknown is so only because nothing of it was read. Somebody may have meant that."""
+
+    httproutes: bool | Unknown = True
     """Whether the cluster has HTTPRoutes. Without them, Metacontroller can't look after any."""
+
+    misread: set[Key] = field(default_factory=set)
+    """The objects that stand in what was read, and can't be read."""
+
+    is_whole: bool = True
+    """Whether all documents could be read. In one that couldn't there may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +111,6 @@ class ObjectView:
         """Return whether it says that it was made by ingress-manager."""
         return self.is_marked or self.is_labelled
 
-    @property
-    def born(self) -> tuple[str, str]:
-        """Return what sorts objects by their age, the oldest first, and those of one second by their names."""
-        return str(self.item.metadata.get("creationTimestamp") or ""), self.item.label
-
     def __str__(self) -> str:
         """Return what a person calls it."""
         return f"{self.kind} {self.item.label}"
@@ -110,7 +125,8 @@ class ServiceView:
     observed: Mapping[Key, ObjectView]
     """What Metacontroller takes for made for it."""
 
-    decision: Decision
+    decision: Decision | Unknown
+    """UNKNOWN where it depends on what could not be read. It is a refusal if that is one whatever was not read."""
 
     @property
     def entrances(self) -> dict[str, Stated]:
@@ -120,53 +136,88 @@ class ServiceView:
     @property
     def desired(self) -> dict[Key, Object]:
         """Return what should exist for it. When it is refused and something is forbidden: what of that may stay."""
-        objects = () if isinstance(self.decision, Unchanged) else self.decision.objects
+        objects = () if isinstance(self.decision, Unchanged | Unknown) else self.decision.objects
         return {key_of(each): each for each in objects}
 
     @property
     def refused(self) -> Refused | None:
         """Return why it is refused, None if it is not."""
-        return refusal_of(self.decision)
+        return None if isinstance(self.decision, Unknown) else refusal_of(self.decision)
 
     @property
     def is_exposed(self) -> bool:
         """Return whether it asks for something, even if it is refused."""
-        return not isinstance(self.decision, Desired) or bool(self.decision.objects)
+        if isinstance(self.decision, Desired):
+            return bool(self.decision.objects)
+        return not isinstance(self.decision, Unknown) or bool(self.entrances)
 
 
 @dataclass(slots=True)
 class View:
     """What there is. Of an object that was read twice, the last counts."""
 
-    policy: Policy
+    policy: Policy | Unknown
     known: Known
     services: dict[str, ServiceView] = field(default_factory=dict)
     """By namespace/name."""
 
     objects: dict[Key, ObjectView] = field(default_factory=dict)
+    misread: set[Key] = field(default_factory=set)
+    """The objects that stand in what was read, and could not be read, or are not valid."""
+
     invalid: list[Message] = field(default_factory=list)
     """Why a Service is none, or an Ingress that says it is ours."""
 
     def object(self, key: Key) -> ObjectView | Unknown | None:
         """Return an Ingress or an HTTPRoute, None if it isn't there."""
-        return UNKNOWN if key[0] in self.known.unknown else self.objects.get(key)
+        return self.objects.get(key) or self._absent(key)
+
+    def service(self, label: str) -> ServiceView | Unknown | None:
+        """Return the Service of this namespace/name, None if it isn't there."""
+        return self.services.get(label) or self._absent((SERVICE, label))
+
+    def _absent(self, key: Key) -> Unknown | None:
+        """Return what is in the place of an object that isn't among those that were read."""
+        is_known = self.known.is_whole and key[0] not in self.known.unknown and key not in self.misread
+        return None if is_known else UNKNOWN
 
     def owner_of(self, each: ObjectView) -> ServiceView | Unknown | None:
         """Return the Service that controls an object, None if it isn't there."""
-        if SERVICE in self.known.unknown:
-            return UNKNOWN
-        found = self.services.get(each.service)
-        return found if found and each.owner_uid == found.service.metadata.uid != "" else None
+        found = self.service(each.service) if each.service else None
+        is_other = isinstance(found, ServiceView) and not each.owner_uid == found.service.metadata.uid != ""
+        return None if is_other else found
+
+    def unseen(self) -> dict[str, str]:
+        """Return what of the unknown matters here: HTTPRoutes don't where no Service asks for any."""
+        skipped = set()
+        if self.known.httproutes is UNKNOWN and (
+            isinstance(self.policy, Unknown) or not any(each.decision is UNKNOWN for each in self.services.values())
+        ):
+            skipped = {HTTPROUTE}
+        return {what: sentence for what, sentence in self.known.unknown.items() if what not in skipped}
+
+    def has_all(self, kind: str, namespace: str) -> bool:
+        """Return whether each object of a kind in a namespace could be read."""
+        misread = any(key[0] == kind and key[1].startswith(f"{namespace}/") for key in self.misread)
+        return self.known.is_whole and kind not in self.known.unknown and not misread
+
+    def anew(self, service: ServiceView) -> dict[Key, Object]:
+        """Return what a Service would be given if nothing stood in its way."""
+        if not isinstance(service.decision, Purged) or isinstance(self.policy, Unknown):
+            return service.desired
+        then = decide(service.service, as_observed({}, httproutes=self.known.httproutes is not False), self.policy)
+        return {key_of(each): each for each in then.objects} if isinstance(then, Desired) else {}
 
     def forbidden(self, service: ServiceView) -> dict[Key, Problem]:
         """Return which of the objects that were made for a Service the settings forbid, and why."""
         objects = {key: each.typed for key, each in service.observed.items()}
-        return judge(service.service, objects, self.policy) if objects else {}
+        return judge(service.service, objects, self.policy) if objects and isinstance(self.policy, Policy) else {}
 
 
-def look(items: Iterable[Item], policy: Policy, known: Known | None = None) -> View:
+def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:
     """Return what there is among the items, and what becomes of each Service by the settings `policy`."""
-    view = View(policy, known or Known())
+    known = known or Known()
+    view = View(policy, known, misread={*known.misread})
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:
         kind = item.kind
@@ -174,6 +225,7 @@ def look(items: Iterable[Item], policy: Policy, known: Known | None = None) -> V
             service = typed.as_service(item)
             if isinstance(service, list):
                 view.invalid += service
+                view.misread.add((SERVICE, item.label))
             else:
                 services[item.label] = item, service
         elif kind in TYPES:
@@ -182,15 +234,33 @@ def look(items: Iterable[Item], policy: Policy, known: Known | None = None) -> V
                 view.objects[each.key] = each
             else:
                 view.invalid += each
+                view.misread.add((TYPES[kind][0], item.label))
+        elif other := OTHER_VERSIONS.fullmatch(kind):
+            view.misread.add((other.group(1) or other.group(2), item.label))
     made_for: dict[str, dict[Key, ObjectView]] = {}
     for each in view.objects.values():
         if each.is_marked and each.owner_uid:
             made_for.setdefault(each.owner_uid, {})[each.key] = each
     for label, (item, service) in services.items():
         observed = made_for.get(service.metadata.uid, {})
-        decision = decide(service, as_observed(observed, httproutes=view.known.httproutes), policy)
-        view.services[label] = ServiceView(item, service, observed, decision)
+        view.services[label] = ServiceView(item, service, observed, decided(service, observed, policy, known))
     return view
+
+
+def decided(
+    service: Service, observed: Mapping[Key, ObjectView], policy: Policy | Unknown, known: Known
+) -> Decision | Unknown:
+    """Return what becomes of a Service, as far as that is known."""
+    if isinstance(policy, Unknown):
+        refused = refused_by_all(service)
+        return Unchanged(refused) if refused else UNKNOWN
+    decision = decide(service, as_observed(observed, httproutes=known.httproutes is not False), policy)
+    objects = () if isinstance(decision, Unchanged) else decision.objects
+    # A cluster that doesn't know HTTPRoutes makes such a Service a refused one.
+    is_open = (
+        known.httproutes is UNKNOWN and not refusal_of(decision) and any(key_of(o)[0] == HTTPROUTE for o in objects)
+    )
+    return UNKNOWN if is_open else decision
 
 
 def as_observed(objects: Mapping[Key, ObjectView], *, httproutes: bool) -> Observed:

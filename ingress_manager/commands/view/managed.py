@@ -6,14 +6,17 @@ DecoratorController and the object's controller is the parent. The label is for 
 
 from typing import Any
 
+from ingress_manager.commands.reading import installations
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import ADDED, COPIED_LABELS, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 
-CONTROLLER = "ingress-manager"
-"""The name of the DecoratorController."""
+CONTROLLER = installations.CONTROLLER
+
+RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, ADDED, COPIED_LABELS, PROFILE)
+"""The annotations that Metacontroller and ingress-manager write on what they have made."""
 
 FINALIZER = f"metacontroller.io/decoratorcontroller-{CONTROLLER}"
 """Metacontroller's own. It tries to take it off, may not write Services, and so never asks the hook."""
@@ -77,10 +80,33 @@ def patch_to_disown(item: Item) -> dict[str, Any]:
 
     All at once: an admission policy denies a change that takes the owner and leaves the annotation.
     """
-    ours = (DECORATOR, LAST_APPLIED, NOT_COPIED, ADDED, COPIED_LABELS, PROFILE)
     kept = [owner for owner in owners(item) if owner != controller_of(item)]
     metadata: dict[str, Any] = {"resourceVersion": item.metadata.get("resourceVersion")}
     if is_labelled(item):
         metadata["labels"] = {MANAGED_BY_LABEL: None}
-    metadata["annotations"] = {key: None for key in ours if key in item.annotations}
+    metadata["annotations"] = {key: None for key in RECORDS if key in item.annotations}
     return {**metadata, "ownerReferences": kept or None}
+
+
+def operations_to_disown(item: Item) -> list[dict[str, Any]]:
+    """Return a JSON patch (RFC 6902) that makes an object of ingress-manager nobody's.
+
+    It names neither the object nor its resourceVersion, so that many objects can have the same. The API server takes
+    nothing of it unless the object still is ingress-manager's: that is what the tests are for.
+    """
+    marks = [(("annotations", DECORATOR), CONTROLLER)]
+    if is_labelled(item):
+        marks.append((("labels", MANAGED_BY_LABEL), MANAGED_BY))
+    owner = ("ownerReferences", str(owners(item).index(controller_of(item))))
+    tests = [*marks, ((*owner, "kind"), "Service"), ((*owner, "controller"), True)]
+    gone = [("annotations", key) for key in RECORDS if key in item.annotations]
+    gone += [path for path, _ in marks if path not in gone]
+    return [
+        *({"op": "test", "path": _pointer(path), "value": value} for path, value in tests),
+        *({"op": "remove", "path": _pointer(path)} for path in (*gone, owner)),
+    ]
+
+
+def _pointer(path: tuple[str, ...]) -> str:
+    """Return a JSON pointer (RFC 6901) to a field of the metadata."""
+    return "/".join(["/metadata", *(key.replace("~", "~0").replace("/", "~1") for key in path)])

@@ -4,7 +4,7 @@ A Service in a file lacks what the API server adds: the namespace and the uid. T
 """
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -43,9 +43,23 @@ def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
     try:
         return msgspec.convert(object_, type_)
     except msgspec.ValidationError:
+        pass
+    object_ = {key: _without_nulls(value) if key == "spec" else value for key, value in object_.items()}
+    try:
+        return msgspec.convert(object_, type_)
+    except msgspec.ValidationError:
         found: list[Mismatch] = []
         fit(object_, type_of(type_), found)
         return [about(item, _sentence(item, each), *each.path) for each in found]
+
+
+def _without_nulls(stated: Any) -> Any:
+    """Return a value without its fields that are null: the API server takes them as left out."""
+    if isinstance(stated, list):
+        return [_without_nulls(each) for each in stated]
+    if isinstance(stated, dict):
+        return {key: _without_nulls(value) for key, value in stated.items() if value is not None}
+    return stated
 
 
 def _sentence(item: Item, mismatch: Mismatch) -> str:

@@ -1,14 +1,19 @@
 # team-a/a-record-of-earlier
 (set -e
 stop() { printf '%s\n' "$@" >&2; exit 1; }
-seen() { kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events | grep -F 'Ingress team-a/a-record-of-earlier is in the way'; }
-before=$(seen || true)
+see() {
+  looks=$1 text=$2; shift 2
+  until seen=$("$@") && printf '%s\n' "$seen" | grep -F -- "$text" | grep -qvxF -- "$before"; do
+    [ $((looks -= 1)) -gt 0 ] || { last=$(printf '%s\n' "$seen" | tail -n 1); return 1; }
+    sleep 1
+  done
+}
+before=
+see 1 '00000002-0000-0000-0000-000000000000 2' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.uid} {.metadata.resourceVersion}' -- ingress a-record-of-earlier || stop 'Ingress team-a/a-record-of-earlier has been changed since it was read: plan it again' "Last seen: $last"
+before=$(kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events)
 kubectl annotate --namespace=team-a --resource-version=1 -- service a-record-of-earlier ingress/http=true ingress/host=a-record-of-earlier.example.com
-looks=60
-until now=$(seen) && [ "$now" != "$before" ]; do
-  [ $((looks -= 1)) -gt 0 ] || stop 'Metacontroller has not reported within 60 s that Ingress team-a/a-record-of-earlier is in the way. Where the settings pause ingress-manager, or the policy ingress-manager-name-taken is not installed, --without-event does without' 'To go back:' '  kubectl annotate --namespace=team-a -- service a-record-of-earlier ingress/http- ingress/host-'
-  sleep 1
-done
+see 120 'Ingress team-a/a-record-of-earlier is in the way' kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events || stop 'After 120 s: Metacontroller has not reported that Ingress team-a/a-record-of-earlier is in the way. Where the settings pause ingress-manager, or the policy ingress-manager-name-taken is not installed, --without-event does without' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service a-record-of-earlier ingress/http- ingress/host-'
+before=
 kubectl patch --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager", "metacontroller.k8s.io/last-applied-configuration": null}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "a-record-of-earlier", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}}' -- ingress a-record-of-earlier
-kubectl wait '--for=jsonpath={.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' --namespace=team-a --timeout=60s -- ingress/a-record-of-earlier || stop 'To go back:' '  ingress-manager release team-a/a-record-of-earlier --apply' '  kubectl annotate --namespace=team-a -- service a-record-of-earlier ingress/http- ingress/host-'
+see 120 '00000002-0000-0000-0000-000000000000 {"ingressClassName":"nginx","rules":[{"host":"a-record-of-earlier.example.com","http":{"paths":[{"backend":{"service":{"name":"a-record-of-earlier","port":{"number":80}}},"path":"/","pathType":"Prefix"}]}}]} {"apiVersion":' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.uid} {.spec} {.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' -- ingress a-record-of-earlier || stop 'After 120 s: Metacontroller has not written its record on Ingress team-a/a-record-of-earlier, or the Ingress is not as planned: does the cluster have other settings?' "Last seen: $last" 'Plan it again to go on. To go back:' '  ingress-manager release team-a/a-record-of-earlier --apply' '  kubectl annotate --namespace=team-a -- service a-record-of-earlier ingress/http- ingress/host-'
 )

@@ -1,23 +1,28 @@
 set -e
 
+# No longer answered after this:
+#   shop.example.com/shop (Ingress team-a/shop)
+#   shop.example.com/ (Ingress team-a/shop)
+#   */ (Ingress team-a/shop)
+#   shop.example.com/shop (HTTPRoute team-a/shop)
+#   *.example.org/shop (HTTPRoute team-a/shop)
+
 # Stop ingress-manager. What it has made is served on.
 kubectl delete --ignore-not-found -- decoratorcontroller ingress-manager
 kubectl delete --namespace=ingress-manager --cascade=foreground --ignore-not-found -- deployment ingress-manager
 
 # Remove what it has made, 2 in all: from here on, nothing serves the Services.
-kubectl delete --namespace=team-a --ignore-not-found -- ingress shop
-kubectl delete --namespace=team-a --ignore-not-found -- httproute shop
+printf '%s' '{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"namespace": "team-a", "name": "shop"}}, {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"namespace": "team-a", "name": "shop"}}]}' | kubectl delete --filename=- --ignore-not-found --wait=false
 
 # Take the annotations off the Services. Whoever keeps Services in Git takes them off there.
-kubectl annotate --namespace=team-a -- service shop ingress/host- ingress/http- ingress/path- internal.ingress/http- internal.ingress/path-
-kubectl annotate --namespace=team-b -- service shop ingress/host- ingress/http- ingress/path- internal.ingress/http- internal.ingress/path-
+printf '%s' '{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "team-a", "name": "shop"}}, {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "team-b", "name": "shop"}}]}' | kubectl annotate --filename=- -- ingress/host- ingress/http- ingress/path- internal.ingress/http- internal.ingress/path-
 
-# Remove the admission policies, the rights, and the hook's namespace.
+# Remove the webhook, the admission policies and the rights.
+kubectl delete --ignore-not-found -- validatingwebhookconfiguration ingress-manager
 kubectl delete --ignore-not-found -- validatingadmissionpolicybinding,validatingadmissionpolicy ingress-manager-depth ingress-manager-name-taken ingress-manager-owner-guard ingress-manager-service-guard ingress-manager-httproute-name-taken
-kubectl delete --ignore-not-found -- clusterrolebinding,clusterrole ingress-manager
-kubectl delete --ignore-not-found -- namespace ingress-manager
+kubectl delete --ignore-not-found -- clusterrolebinding,clusterrole ingress-manager ingress-manager-aggregate-to-view ingress-manager-viewer
 
-# Remove Metacontroller. It works for nobody else.
-kubectl delete --ignore-not-found -- namespace metacontroller
+# Remove the hook's namespace, and Metacontroller, which works for nobody else.
+kubectl delete --ignore-not-found -- namespace ingress-manager metacontroller
 kubectl delete --ignore-not-found -- crd compositecontrollers.metacontroller.k8s.io controllerrevisions.metacontroller.k8s.io decoratorcontrollers.metacontroller.k8s.io
 kubectl delete --ignore-not-found -- clusterrolebinding,clusterrole ingress-manager-metacontroller

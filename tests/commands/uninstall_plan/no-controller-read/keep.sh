@@ -7,9 +7,12 @@ kubectl delete --namespace=ingress-manager --cascade=foreground --ignore-not-fou
 # Take the annotations off the Services. Whoever keeps Services in Git takes them off there.
 kubectl annotate --namespace=team-a -- service shop ingress/host- ingress/http-
 
-# Remove the admission policies, the rights, and the hook's namespace.
+# Remove the webhook, the admission policies and the rights.
+kubectl delete --ignore-not-found -- validatingwebhookconfiguration ingress-manager
 kubectl delete --ignore-not-found -- validatingadmissionpolicybinding,validatingadmissionpolicy ingress-manager-depth ingress-manager-name-taken ingress-manager-owner-guard ingress-manager-service-guard ingress-manager-httproute-name-taken
-kubectl delete --ignore-not-found -- clusterrolebinding,clusterrole ingress-manager
+kubectl delete --ignore-not-found -- clusterrolebinding,clusterrole ingress-manager ingress-manager-aggregate-to-view ingress-manager-viewer
+
+# Remove the hook's namespace.
 kubectl delete --ignore-not-found -- namespace ingress-manager
 
 # Metacontroller stays: none of its controllers was read, so that it can't be known whether it has others.

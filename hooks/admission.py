@@ -1,0 +1,203 @@
+"""The API server's contract: the bytes of an AdmissionReview in, the bytes of its response out.
+
+Who applies a Service is told at once what Metacontroller's Event would say later.
+
+| answer  | when                                                        | what the API server does                 |
+|---------|-------------------------------------------------------------|------------------------------------------|
+| allowed | nothing is wrong                                            | writes                                   |
+| warned  | the Service would be refused, or an annotation isn't copied | writes, and passes the sentences on      |
+| denied  | the settings deny what would be refused, and it is new      | does not write, and tells why            |
+| unread  | the Service can't be read                                   | writes                                   |
+|         | the body is not the contract: the status is 400             | writes, because of failurePolicy: Ignore |
+
+Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/ (version v1).
+"""
+
+from collections.abc import Container, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ingress_manager.core.annotations import HTTP, PREFIX
+from ingress_manager.core.copying import keys_not_copied
+from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
+from ingress_manager.core.entrances import begin_of, read_entrances
+from ingress_manager.core.errors import MOST_KEPT, Problem, Reason, Refused
+from ingress_manager.core.kubernetes import NOTHING, Service
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.read_from_services import is_read_from_services
+
+LONGEST_WARNING = 256
+"""Characters. The API server cuts a longer one off, when there are many."""
+
+LONGEST_WARNINGS = 4000
+"""Characters of all warnings. The API server passes on 4,096, those of other webhooks among them."""
+
+ALLOWED, WARNED, DENIED, UNREAD = ANSWERS = ("allowed", "warned", "denied", "unread")
+
+
+class Request(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    """What the API server asks, without the fields that are not used here."""
+
+    uid: str
+    object: msgspec.Raw
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
+    """null: there is none yet."""
+
+
+class Review(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    api_version: Literal["admission.k8s.io/v1"]
+    kind: Literal["AdmissionReview"]
+    request: Request
+
+
+class DeletedMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    deletion_timestamp: Any = None
+
+
+class Deleted(msgspec.Struct, frozen=True, gc=False):
+    """What says whether an object is being deleted."""
+
+    metadata: DeletedMeta
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An HTTP response: JSON when the status is 200, otherwise one line of text."""
+
+    status: int
+    body: bytes
+    word: str = UNREAD
+    """One of ANSWERS."""
+
+    service: Service | None = None
+    """The Service that somebody is told something of."""
+
+    problems: Sequence[Problem] = ()
+    """What is told."""
+
+
+_reviews, _services = msgspec.json.Decoder(Review), msgspec.json.Decoder(Service)
+_deleted = msgspec.json.Decoder(Deleted)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def answer(body: bytes, policy: Policy) -> Answer:
+    """Return the answer to a request of the API server. Never raises."""
+    try:
+        request = _reviews.decode(body).request
+    except UNREADABLE as error:
+        problem = Problem(f"not an AdmissionReview (admission.k8s.io/v1): {error}", Reason.INVALID_REQUEST)
+        return Answer(400, f"{problem.told()}\n".encode())
+    try:
+        service = _services.decode(request.object)
+    except UNREADABLE:
+        return reviewed(request, UNREAD)
+    decision = decide(service, NOTHING, policy)
+    refused = refusal_of(decision)
+    problems = refused.problems if refused else not_copied(service, decision)
+    if not problems:
+        return reviewed(request, ALLOWED)
+    if refused and policy.admission.deny and is_denied(request, service, refused, policy):
+        return reviewed(request, DENIED, service, problems, allowed=False, status=denial(service, refused))
+    told = warnings(problems, refused.more if refused else 0)
+    return reviewed(request, WARNED, service, problems, allowed=True, warnings=told)
+
+
+def reviewed(
+    request: Request, word: str, service: Service | None = None, problems: Sequence[Problem] = (), **response: object
+) -> Answer:
+    """Return the answer with a response, which allows the change if nothing is said."""
+    review = {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "response": {"uid": request.uid, "allowed": True} | response,
+    }
+    return Answer(200, msgspec.json.encode(review), word, service, problems)
+
+
+def not_copied(service: Service, decision: Decision) -> Sequence[Problem]:
+    """Return a problem for each annotation that looks meant for a controller and reaches none."""
+    objects = decision.objects if isinstance(decision, Desired) else ()
+    ours = {key: value for each in objects for key, value in each["metadata"].get("annotations", {}).items()}
+    return [
+        Problem(f"{key} is not copied to what is made for the Service", Reason.ANNOTATION_NOT_ALLOWED, key)
+        for key in (keys_not_copied(service.metadata.annotations or {}, ours) if objects else ())
+        if not is_read_from_services(key)
+    ]
+
+
+def warnings(problems: Sequence[Problem], more: int) -> list[str]:
+    """Return a warning for each problem, as many as the API server passes on, and how many more there are."""
+    told: list[str] = []
+    length = 0
+    for problem in problems[:MOST_KEPT]:
+        sentence = problem.told(LONGEST_WARNING)
+        length += len(sentence)
+        if length > LONGEST_WARNINGS:
+            break
+        told.append(sentence)
+    more += len(problems) - len(told)
+    return [*told, f"and {more} more"] if more else told
+
+
+def denial(service: Service, refused: Refused) -> dict[str, object]:
+    """Return the status that says why a Service is not written.
+
+    kubectl prints its causes, one a line: without any, `kubectl edit` would say nothing at all. The field is that by
+    which a Service asks for what it can't have.
+
+    Source: the Kubernetes API reference, Status.
+    """
+    causes = [{"field": "metadata.annotations", "message": problem.told()} for problem in refused.problems]
+    details = {"kind": "Service", "name": service.metadata.name, "causes": causes}
+    return {"code": 422, "reason": "Invalid", "message": refused.line(), "details": details}
+
+
+def is_denied(request: Request, service: Service, refused: Refused, policy: Policy) -> bool:
+    """Return whether this change is what makes the Service one that is refused, or one with more that is wrong.
+
+    What was wrong before stays allowed: somebody may have to change something else, or correct one thing at a time.
+    """
+    if refused.status != 422 or _deleted.decode(request.object).metadata.deletion_timestamp:
+        return False
+    if bytes(request.old_object) == b"null":
+        return True
+    try:
+        old = _services.decode(request.old_object)
+    except UNREADABLE:
+        return False
+    was_refused = refusal_of(decide(old, NOTHING, policy))
+    if was_refused is None:
+        return True
+    before, now = old.metadata.annotations or {}, service.metadata.annotations or {}
+    switched_on = read_entrances(now).keys() - read_entrances(before).keys()
+    of_switched_on = tuple([begin_of(name) + PREFIX for name in switched_on])
+    spec_or_labels = (old.spec, old.metadata.labels) != (service.spec, service.metadata.labels)
+    newly_wrong = wrong_in(refused) - wrong_in(was_refused)
+    if any(annotation.startswith(of_switched_on) for annotation in newly_wrong):
+        return True
+    blamed = {key for key in newly_wrong if (before.get(key) != now.get(key) if key else spec_or_labels)}
+    return bool(blamed) and not blamed <= wrong_in(refusal_of(decide(with_these_alone(old, blamed), NOTHING, policy)))
+
+
+def wrong_in(refused: Refused | None) -> set[str]:
+    """Return the annotations that are wrong; "" stands for the Service's spec and its labels."""
+    # That keys aren't copied is told beside what is wrong, and is nothing wrong by itself.
+    return {
+        problem.annotation
+        for problem in (refused.problems if refused else ())
+        if problem.annotation or problem.reason != Reason.ANNOTATION_NOT_ALLOWED
+    }
+
+
+def with_these_alone(service: Service, annotations: Container[str]) -> Service:
+    """Return the Service with these annotations and those that turn it on: no other mistake hides what is wrong there.
+
+    A profile that doesn't exist hides what depends on it, and routes that can't be read hide that a host isn't allowed.
+    """
+    kept = {
+        key: value
+        for key, value in (service.metadata.annotations or {}).items()
+        if key in annotations or key.endswith(HTTP.key)
+    }
+    return msgspec.structs.replace(service, metadata=msgspec.structs.replace(service.metadata, annotations=kept))

@@ -1,0 +1,111 @@
+"""The shell of the answer at `kubectl apply`: HTTP in, HTTP out (PEP 3333).
+
+| route        | answer                                                                  |
+|--------------|-------------------------------------------------------------------------|
+| POST /admit  | `admission.answer`: what is wrong with a Service, before it is written  |
+| GET /metrics | the metrics, in Prometheus' text format                                 |
+| GET /healthz | 200: the process answers                                                |
+| GET /readyz  | 200: the process answers; it starts only with settings that can be used |
+"""
+
+from collections.abc import Callable, Iterable
+from time import perf_counter
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
+
+from hooks import logs
+from hooks.admission import DENIED, Answer
+from hooks.admission import answer as answer_to
+from hooks.metrics import AdmissionMetrics
+from hooks.settings_file import SettingsFile, from_environment
+from hooks.wsgi import (
+    BUG,
+    JSON,
+    LARGEST_BODY,
+    TEXT,
+    UNREADABLE_BODY,
+    Reply,
+    Room,
+    Wsgi,
+    log_no_request,
+    named,
+    read,
+    send,
+    without_answer,
+)
+from ingress_manager import __version__
+
+
+class Admission:
+    """Answers the API server, and logs and counts the answer."""
+
+    def __init__(self, settings_file: SettingsFile) -> None:
+        self.policy = settings_file.policy
+        self.log = logs.make_logger()
+        self.metrics = AdmissionMetrics(__version__, settings_file.sha256)
+        self.room = Room()
+
+    def reply(self, method: str, path: str, environ: dict[str, Any]) -> Reply:
+        """Return the reply to a request."""
+        match method, path:
+            case "POST", "/admit":
+                return self.admit(environ)
+            case "GET" | "HEAD", "/metrics":
+                return Reply(200, {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}, self.metrics.text())
+            case "GET" | "HEAD", "/healthz" | "/readyz":
+                return Reply(200, {"Content-Type": TEXT}, b"ok\n")
+        return without_answer(404, "there are POST /admit, GET /metrics, /healthz and /readyz")
+
+    def admit(self, environ: dict[str, Any]) -> Reply:
+        """Return the reply to a request of the API server, which always says how long the body is."""
+        stated = environ.get("CONTENT_LENGTH", "")
+        length = int(stated) if stated.isdecimal() else 0
+        if length > LARGEST_BODY:
+            return without_answer(413, f"the body has more than {LARGEST_BODY} bytes")
+        with self.room.of(length):
+            body = read(environ, length)
+            return without_answer(400, UNREADABLE_BODY) if body is None else self.answer(body)
+
+    def answer(self, body: bytes) -> Reply:
+        """Return the reply to the body of a request."""
+        started = perf_counter()
+        try:
+            answer = answer_to(body, self.policy)
+        except Exception as error:
+            self.log.error("bug", status=500, exc_info=error)
+            answer = Answer(500, BUG)
+        self.metrics.count(answer.word, perf_counter() - started)
+        if answer.service is not None:
+            self.tell(answer)
+        return Reply(answer.status, {"Content-Type": JSON if answer.status == 200 else TEXT}, answer.body)
+
+    def tell(self, answer: Answer) -> None:
+        """Log what was told, and of which Service: not who changes it."""
+        (self.log.warning if answer.word == DENIED else self.log.info)(
+            answer.word,
+            **named(answer.service),
+            reasons=sorted({problem.reason for problem in answer.problems}),
+            sentences=[problem.told() for problem in answer.problems],
+        )
+
+    def application(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer a request: WSGI."""
+        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        reply = self.reply(method, path, environ)
+        if reply.status not in {200, 500}:
+            log_no_request(self.log, method, path, reply.status)
+        body = send(reply, start_response)
+        return [] if method == "HEAD" else body
+
+
+def create_app(settings_file: SettingsFile | None = None) -> Wsgi:
+    """Return the WSGI application with the given settings, or else those of the file that the environment names.
+
+    Raises ingress_manager.core.errors.SettingsError when the settings can't be used: it then does not start.
+    """
+    settings_file = from_environment() if settings_file is None else settings_file
+    admission = Admission(settings_file)
+    deny = settings_file.policy.admission.deny
+    admission.log.info("started", version=__version__, deny=deny, settings_sha256=settings_file.sha256)
+    return admission.application

@@ -1,0 +1,103 @@
+"""Around an Ingress: the Services, and what other Ingresses answer, with what the plans before are about to make."""
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import msgspec
+
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
+from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.view.ingresses import Place, class_of, places_of
+from ingress_manager.commands.view.typed import as_spec
+from ingress_manager.core.kubernetes import IngressSpec, Object
+from ingress_manager.core.policy import Policy
+
+
+class Claimant(NamedTuple):
+    """An Ingress that answers a host and path."""
+
+    label: str
+    ingress_class: str
+    """Empty for the cluster's default."""
+
+    born: tuple[str, str]
+    """Sorts Ingresses by their age, the oldest first."""
+
+    def meets(self, other: "Claimant") -> bool:
+        """Return whether another Ingress may be served by the same controller."""
+        classes = {self.ingress_class, other.ingress_class}
+        return self.label != other.label and (len(classes) == 1 or "" in classes)
+
+
+NOT_YET = "not born yet"
+"""Sorts what is about to be made behind any time."""
+
+
+@dataclass
+class Around:
+    """What is there beside an Ingress, and what may be. What a plan is about to make is added, for those after it."""
+
+    policy: Policy
+    accepted: Container[str]
+    """The fields that may change, such as spec.defaultBackend."""
+
+    httproutes: Manifests
+    """Those that stand."""
+
+    services: dict[str, Item]
+    """By namespace/name."""
+
+    claims: dict[Place, list[Claimant]] = field(default_factory=dict)
+    """The Ingresses that answer a host and path."""
+
+    taken: set[str] = field(default_factory=set)
+    """The Ingresses that are there, as namespace/name."""
+
+    @classmethod
+    def of(cls, manifests: Manifests, policy: Policy, accepted: Container[str]) -> "Around":
+        """Return what is there."""
+        around = cls(
+            policy,
+            accepted,
+            Manifests([*manifests.of_kind(HTTPROUTES)]),
+            {item.label: item for item in manifests.of_kind(SERVICES)},
+        )
+        for item in manifests.of_kind(INGRESSES):
+            around.taken.add(item.label)
+            spec = as_spec(item)
+            if isinstance(spec, IngressSpec):
+                around.claim(spec, Claimant(item.label, class_of(item, spec), item.born))
+        return around
+
+    def claim(self, spec: IngressSpec, claimant: Claimant) -> None:
+        """Note what an Ingress answers."""
+        for claim in dict.fromkeys(places_of(spec)):
+            self.claims.setdefault(claim, []).append(claimant)
+
+    def beside(self, item: Item, spec: IngressSpec) -> Iterator[Place]:
+        """Yield what another Ingress than this one may answer."""
+        own = Claimant(item.label, class_of(item, spec), item.born)
+        return (claim for claim, claimants in self.claims.items() if any(own.meets(each) for each in claimants))
+
+    def rooted(self, item: Item, spec: IngressSpec) -> set[str]:
+        """Return which of its hosts have a path / that another Ingress than this one may answer."""
+        own = Claimant(item.label, class_of(item, spec), item.born)
+        hosts = {host for host, _ in spec.paths()}
+        return {host for host in hosts if any(own.meets(each) for each in self.claims.get((host, "/", False), ()))}
+
+    def made(self, service: Item, annotations: Mapping[str, str | None], ingress: Object) -> None:
+        """Note that a Service is to be annotated, and then has an Ingress."""
+        label = f"{service.namespace}/{ingress['metadata']['name']}"
+        self.annotated(self.services[service.label], annotations)
+        self.taken.add(label)
+        spec = msgspec.convert(ingress["spec"], IngressSpec)
+        self.claim(spec, Claimant(label, spec.ingress_class_name or "", (NOT_YET, label)))
+
+    def annotated(self, service: Item, changes: Mapping[str, str | None]) -> None:
+        """Note that a Service is to be annotated. Its version is then another one, which nobody knows yet."""
+        after: dict[str, str | None] = {**service.annotations, **changes}
+        kept = {key: value for key, value in after.items() if value is not None}
+        metadata = {**service.metadata, "annotations": kept}
+        metadata.pop("resourceVersion", None)
+        self.services[service.label] = replace(service, object={**service.object, "metadata": metadata})

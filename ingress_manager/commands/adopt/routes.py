@@ -1,0 +1,91 @@
+"""HTTPRoutes: which requests at a Gateway a Service would be given with its Ingress, and take from another's."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES
+from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
+from ingress_manager.commands.view.managed import is_made_for
+from ingress_manager.commands.view.typed import as_type
+from ingress_manager.core.exposure import location
+from ingress_manager.core.kubernetes import HTTPRoute, Object
+
+
+class At(NamedTuple):
+    """A host and a path at a Gateway."""
+
+    gateway: str
+    section: str
+    """Its listener; empty for all."""
+
+    host: str
+    path: str
+    is_exact: bool
+
+    def __str__(self) -> str:
+        """Return what a person calls it."""
+        return f"{self.host or '*'}{self.path} at the Gateway {self.gateway}"
+
+    def is_within(self, other: "At") -> bool:
+        """Return whether all its requests belong to the other, unless something says them more exactly."""
+        hosts = {"", self.host, *(f"*.{rest}" for rest in after_each_dot(self.host))}
+        paths = self.path == other.path if other.is_exact else f"{self.path}/".startswith(f"{other.path.rstrip('/')}/")
+        return (
+            self.gateway == other.gateway
+            and (self.section == other.section or not (self.section and other.section))
+            and other.host in hosts
+            and paths
+            and (self.is_exact or not other.is_exact)
+        )
+
+
+def after_each_dot(host: str) -> Iterator[str]:
+    """Yield what comes after each dot of a host."""
+    while rest := host.partition(".")[2]:
+        yield rest
+        host = rest
+
+
+def answered_by(item: Item) -> list[At]:
+    """Return what an HTTPRoute answers; nothing if it isn't one that the API server takes."""
+    route = as_type(item, item.object, HTTPRoute)
+    if not isinstance(route, HTTPRoute):
+        return []
+    return [
+        At(f"{parent.namespace or item.namespace}/{parent.name}", parent.section_name, *location(host, path, path_type))
+        for parent in route.spec.parent_refs or ()
+        for host in route.hosts()
+        for path, path_type in route.paths()
+    ]
+
+
+def why_not_routed(service: Item, objects: Iterable[Object], manifests: Manifests) -> Iterator[str]:
+    """Yield which requests at a Gateway would be lost, if a Service were given these objects, and all others went.
+
+    Of two equal claims, the older one wins: it loses nothing. Source: Gateway API reference, HTTPRouteRule.
+    """
+    standing = list(manifests.of_kind(HTTPROUTES))
+    made = [Item(each, Origin("", service.namespace)) for each in objects if each["kind"] == HTTPROUTE]
+    own = [each for each in standing if is_made_for(each, service) and answered_by(each)]
+    for each in own:
+        if not any(each.name == new.name and answers(each) == answers(new) for new in made):
+            yield (
+                f"HTTPRoute {each.label} would change or go, because Service {service.name} asks for something else "
+                "than this Ingress: let it ask for that as another entrance first"
+            )
+    claims = [(each, at) for each in standing for at in answered_by(each)] if made else []
+    for new in made:
+        for at in answered_by(new):
+            wider = [(each, other) for each, other in claims if at.is_within(other)]
+            older = any(other.is_within(at) for _, other in wider)
+            taken = next((each.label for each, _ in wider if each not in own), None)
+            if taken and not older:
+                yield (
+                    f"Service {service.name} would also get the HTTPRoute {new.name}, and {at}, which HTTPRoute "
+                    f"{taken} answers; a profile whose outputs are [ingress] gives it none"
+                )
+
+
+def answers(item: Item) -> list[Any]:
+    """Return what an HTTPRoute does with requests."""
+    return [item.object["spec"].get(field) for field in ("parentRefs", "hostnames", "rules")]

@@ -1,0 +1,58 @@
+"""What serves: it leads to something, or redirects. No advice deletes it, unless it is forbidden, or turned off."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ingress_manager.commands.audit import remedies
+from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
+from ingress_manager.commands.view.look import ObjectView, ServiceView
+from ingress_manager.core.kubernetes import Ingress, Object
+from ingress_manager.core.text import listed
+
+Backend = tuple[str, str]
+"""The kind and the name of what an object leads to."""
+
+
+def backends_of(each: ObjectView) -> list[Backend]:
+    """Return what an Ingress or an HTTPRoute leads to, each once."""
+    return list(dict.fromkeys(_of_ingress(each.typed) if isinstance(each.typed, Ingress) else _of_route(each)))
+
+
+def _of_ingress(ingress: Ingress) -> Iterator[Backend]:
+    spec = ingress.spec
+    for backend in (*(path.backend for _, path in spec.paths()), spec.default_backend):
+        if backend and backend.service:
+            yield SERVICE, backend.service.name
+        elif backend and backend.resource:
+            yield str(backend.resource.get("kind")), str(backend.resource.get("name"))
+
+
+def _of_route(route: ObjectView) -> Iterator[Backend]:
+    for rule in _objects(route.item.object["spec"], "rules"):
+        for backend in _objects(rule, "backendRefs"):
+            yield str(backend.get("kind", SERVICE)), str(backend.get("name"))
+
+
+def _objects(within: Object, field: str) -> list[Any]:
+    found = within.get(field)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def what_it_does(each: ObjectView, backends: Sequence[Backend]) -> str:
+    """Return what an object answers with, as the end of a sentence: these backends, or a redirect; "" for nothing."""
+    if backends:
+        return f", and leads to {listed(backends, ' '.join)}"
+    filters = (found for rule in _objects(each.item.object["spec"], "rules") for found in _objects(rule, "filters"))
+    return ", and redirects" if any(found.get("type") == "RequestRedirect" for found in filters) else ""
+
+
+def name_taken(service: ServiceView, other: ObjectView) -> tuple[str, Command]:
+    """Return a sentence about what has the name of an object of a Service, and the command that helps."""
+    sentence = f"{other} is in the way: it was not made for this Service"
+    backends = backends_of(other)
+    does = what_it_does(other, backends)
+    if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_marked:
+        return f"{sentence}{does}", remedies.adopt(other.item)
+    return f"{sentence}{does}", kubectl("edit", service.item) if does else kubectl("delete", other.item)

@@ -1,0 +1,261 @@
+"""`ingress-manager check`: the shell."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from importlib import resources
+from time import monotonic, sleep
+from typing import Any
+
+import click
+
+from ingress_manager import __version__
+from ingress_manager.commands.check import admission
+from ingress_manager.commands.check.engine import account_of, asked_rights
+from ingress_manager.commands.check.lines import FORMATS, Line, State, exit_status, report, summary, table
+from ingress_manager.commands.check.live import live as tried_live
+from ingress_manager.commands.check.live import untried
+from ingress_manager.commands.check.parts import check as lines_of
+from ingress_manager.commands.check.routes import CRDS as GATEWAY_API
+from ingress_manager.commands.check.seen import Seen, at
+from ingress_manager.commands.printing.console import note
+from ingress_manager.commands.reading.installations import RESOURCE, installations, namespaces_of_hooks, pick
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
+from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
+from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, timeout_option, with_source
+from ingress_manager.commands.reading.settings import configmap_of
+from ingress_manager.commands.view.events import OF_SERVICES
+from ingress_manager.core.kubernetes import Object
+
+COLOURS: dict[str, dict[str, Any]] = {
+    State.OK: {"fg": "green"},
+    State.WARNING: {"fg": "yellow"},
+    State.WRONG: {"fg": "red"},
+    State.UNKNOWN: {"fg": "cyan"},
+    "head": {"bold": True},
+    "command": {"dim": True},
+}
+PAUSE = 2.0
+"""Seconds between two looks of --wait."""
+
+
+@click.command(short_help="Say whether ingress-manager is well installed, part by part.")
+@with_source(*CLUSTER, *INSTALLATION)
+@click.option(
+    "-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="How it is printed."
+)
+@click.option("--wait", is_flag=True, help="Look again until nothing is wrong, for as long as --timeout says.")
+@timeout_option("2m", "For --wait, and for each step of --live")
+@click.option("--live", is_flag=True, help="Also expose a Service in a namespace of its own, which is then deleted.")
+@click.option("--request", metavar="HOST", default="", help="With --live: give the Service this host, and ask for it.")
+@click.option(
+    "--address", metavar="ADDRESS[:PORT]", default="", help="Where the gateway answers; by default, the Ingress's."
+)
+@click.pass_context
+def check(  # noqa: PLR0913 - options, each by its name
+    context: click.Context,
+    source: Source,
+    output: str,
+    *,
+    wait: bool,
+    seconds: int,
+    live: bool,
+    request: str,
+    address: str,
+) -> None:
+    """Say whether ingress-manager is well installed, part by part, and what to do where it isn't.
+
+    It reads, and changes nothing but with --live. What may not be read is said as such.
+
+    Exit status: 0 when nothing is wrong, also when there are warnings; 1 when something is wrong; 2 for wrong use, or
+    when nothing is wrong as far as could be looked, and something could not be looked at.
+
+    \b
+    Examples:
+      ingress-manager check
+      ingress-manager check --wait --timeout 5m
+      ingress-manager check -o json
+      ingress-manager check --live --request check.example.com
+    """  # noqa: D301 - \b keeps click from joining lines
+    if (request or address) and not live:
+        raise click.UsageError("--request and --address have no effect without --live")
+    until = monotonic() + seconds
+    found, told = lines(source), ""
+    while wait and (wrong := next((line for line in found if line.state is State.WRONG), None)) and monotonic() < until:
+        if wrong.sentence != told:
+            told = wrong.sentence
+            note(f"… waiting until nothing is wrong: {told}")
+        sleep(PAUSE)
+        found = lines(source)
+    attempts = trial(source, seconds, request, address) if live else iter(())
+    with closing(collected(found, attempts)) as every:
+        if output == "json":
+            click.echo(report(every, source.kubectl.options), nl=False)
+        else:
+            for text in table(every, paint, source.kubectl.options, sys.stdout.encoding):
+                click.echo(text, nl=False)
+            click.echo(f"\n{summary(found)}")
+    context.exit(exit_status(found))
+
+
+def trial(source: Source, seconds: int, request: str, address: str) -> Iterator[Line]:
+    """Yield the lines of --live."""
+    try:
+        policy = source.stated_policy()
+    except KubectlFailed as failed:
+        yield untried(f"the settings can't be read: {failed.message}")
+    else:
+        yield from tried_live(source.kubectl, policy, seconds, request, address)
+
+
+def collected(found: list[Line], more: Iterator[Line]) -> Generator[Line]:
+    """Yield the lines that were found, and more as soon as they are, which are then among those."""
+    yield from tuple(found)
+    for line in more:
+        found.append(line)
+        yield line
+
+
+def paint(text: str, role: str) -> str:
+    """Return a text in the style of its role."""
+    return click.style(text, **COLOURS[role])
+
+
+def lines(source: Source) -> list[Line]:
+    """Return a line for each thing that was looked at, or could not be. Raises click.UsageError."""
+    return list(lines_of(look(source.kubectl, Seen(expected(), wanted=source.installation)), __version__))
+
+
+def expected() -> dict[str, list[Object]]:
+    """Return the objects that this version installs, by the folders that they are from."""
+    text = resources.files(__package__).joinpath("expected.json").read_text(encoding="utf-8")
+    found: dict[str, list[Object]] = json.loads(text)
+    return found
+
+
+CLUSTER_WIDE = {
+    "DecoratorController": RESOURCE,
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies.admissionregistration.k8s.io",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+    admission.KIND: "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "IngressClass": "ingressclasses.networking.k8s.io",
+    "Namespace": "namespaces",
+    "Deployment": "deployments.apps",
+    "StatefulSet": "statefulsets.apps",
+}
+"""What is read of the whole cluster, by the kind, as kubectl is asked for it."""
+
+BESIDE_THE_HOOK = {"Service": "services", "Pod": "pods", "NetworkPolicy": "networkpolicies.networking.k8s.io"}
+"""What is read of the hook's namespace."""
+
+BRIEFLY = "--request-timeout=5s"
+"""The API server would wait for long for a hook that a NetworkPolicy keeps from it."""
+
+
+def look(kubectl: Kubectl, seen: Seen) -> Seen:
+    """Return what can be read of the installation. Raises click.UsageError where it can't be said which one is meant.
+
+    What can be read together is. Where that fails, each kind is read by itself, so that it is known which may not be.
+    """
+    with noting(seen, "version"):
+        stated = json.loads(kubectl.run("version", "--output=json"))
+        seen.kubernetes = str(at(stated, "serverVersion", "gitVersion"))
+    read_kinds(kubectl, seen, CLUSTER_WIDE, "--all-namespaces")
+    with noting(seen, "CustomResourceDefinition"):
+        names = " ".join(f"customresourcedefinitions/{name}" for name in (RESOURCE, *GATEWAY_API))
+        seen.items += kubectl.get(names, IGNORE_NOT_FOUND).items
+    hooks = namespaces_of_hooks(seen.of_kind("DecoratorController"))
+    answering = [namespace for each in admission.webhooks(seen) if (namespace := admission.service_of(each)[0])]
+    for namespace in dict.fromkeys([seen.installation.namespace, *hooks, *answering]):
+        read_kinds(kubectl, seen, BESIDE_THE_HOOK, f"--namespace={namespace}")
+    pick(installations(seen.of_kind("DecoratorController"), seen.items), seen.wanted)
+    if seen.hook and (configmap := configmap_of(seen.hook)):
+        with noting(seen, "ConfigMap"):
+            options = (f"--namespace={seen.installation.namespace}", IGNORE_NOT_FOUND, "--show-managed-fields")
+            seen.items += kubectl.get(f"configmaps/{configmap}", *options).items
+    if seen.one("CustomResourceDefinition", GATEWAY_API[0]) or "CustomResourceDefinition" in seen.unread:
+        read_kinds(kubectl, seen, {"Gateway": GATEWAY_API[0]}, "--all-namespaces")
+    read_kinds(kubectl, seen, {"Event": "events"}, "--all-namespaces", OF_SERVICES)
+    read_rights(kubectl, seen)
+    read_admission(kubectl, seen)
+    service = f"{seen.installation.namespace}/services/http:{seen.installation.name}:http"
+    with contextlib.suppress(KubectlFailed):
+        seen.metrics = kubectl.run("get", "--raw", f"/api/v1/namespaces/{service}/proxy/metrics", BRIEFLY)
+    seen.now = datetime.now(UTC).isoformat(timespec="seconds")
+    return seen
+
+
+def read_kinds(kubectl: Kubectl, seen: Seen, kinds: Mapping[str, str], *options: str) -> None:
+    """Read the objects of some kinds, all at once or else each by itself."""
+    try:
+        seen.items += kubectl.get(",".join(kinds.values()), *options).items
+    except KubectlFailed:
+        for kind, resource in kinds.items():
+            with noting(seen, kind):
+                # Nothing is there of a kind that the cluster doesn't know.
+                seen.items += (kubectl.get_if_known(resource, *options) or Manifests()).items
+
+
+def read_rights(kubectl: Kubectl, seen: Seen) -> None:
+    """Ask the API server what Metacontroller's ServiceAccount may do. It stores nothing of the question."""
+    account = account_of(seen)
+    if account is None:
+        return
+    namespace, name = account
+    asked = asked_rights(seen)
+    reviews = [
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {
+                "user": f"system:serviceaccount:{namespace}:{name}",
+                "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"],
+                "resourceAttributes": right._asdict(),
+            },
+        }
+        for right in asked
+    ]
+    with noting(seen, "rights"):
+        answers = kubectl.run(
+            *("create", "--filename=-", "--output=jsonpath={.status.allowed} "),
+            stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": reviews}),
+        ).split()
+        seen.rights = {right: answer == "true" for right, answer in zip(asked, answers, strict=True)}
+
+
+def read_admission(kubectl: Kubectl, seen: Seen) -> None:
+    """Read the certificate of the webhook, and try it, where it is installed: nothing is stored in a dry run."""
+    if not any(admission.webhooks(seen)):
+        return
+    crt = "--output=jsonpath={.data.tls\\.crt}"  # all that is printed of the Secret: no private key
+    for namespace, name in admission.secrets(seen):
+        with noting(seen, "Secret"):
+            printed = kubectl.run("get", f"--namespace={namespace}", IGNORE_NOT_FOUND, crt, "--", f"secret/{name}")
+            about = {"name": name, "namespace": namespace}
+            seen.items += [Item({"kind": "Secret", "metadata": about, "data": {"tls.crt": printed}}, Origin("", ""))]
+    if why := admission.why_not_tried(seen):
+        seen.unread["trial"] = why
+        return
+    try:
+        mistaken = json.dumps(admission.MISTAKEN)
+        for _ in range(admission.TRIALS):
+            seen.warned = kubectl.warnings("create", "--dry-run=server", "--filename=-", stdin=mistaken)
+            if admission.is_answered(seen):
+                break
+    except KubectlFailed as failed:
+        if admission.is_of_webhook(failed.message):
+            seen.warned = [failed.message]
+        else:
+            seen.unread["trial"] = failed.message
+
+
+@contextlib.contextmanager
+def noting(seen: Seen, what: str) -> Iterator[None]:
+    """Note why something could not be read."""
+    try:
+        yield
+    except KubectlFailed as failed:
+        seen.unread[what] = failed.message

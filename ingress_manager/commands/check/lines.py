@@ -1,0 +1,111 @@
+"""The lines of a check: one for each thing that was looked at, as a table or as JSON. The pure part."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from ingress_manager.commands.printing.objects import as_json
+from ingress_manager.commands.printing.words import Command, shown
+from ingress_manager.core.text import one_line
+
+FORMATS = ("table", "json")
+
+Paint = Callable[[str, str], str]
+"""Returns a text in the style of a role: a state, "head" or "command"."""
+
+INDENT = "    "
+
+
+class State(StrEnum):
+    """How a part is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    WRONG = "wrong"
+    UNKNOWN = "unknown"
+
+
+SIGNS = {State.OK: "✓", State.WARNING: "!", State.WRONG: "✗", State.UNKNOWN: "?"}
+PLAIN_SIGNS = {State.OK: "+", State.WARNING: "!", State.WRONG: "x", State.UNKNOWN: "?"}
+"""For a terminal that can't show the others."""
+
+
+class Line(NamedTuple):
+    """What was found when one thing was looked at."""
+
+    part: str
+    """The part of the installation: the head of a section."""
+
+    state: State
+    sentence: str
+    remedy: str = ""
+    """What to do, where a person has to do something."""
+
+    command: Command = ()
+    """The command of kubectl that helps; empty where none does."""
+
+
+def table(lines: Iterable[Line], paint: Paint, options: Iterable[str] = (), encoding: str = "utf-8") -> Iterator[str]:
+    """Yield the report as text, each line as soon as it is there. `options` of kubectl say which cluster."""
+    signs = SIGNS if _can_show(encoding) else PLAIN_SIGNS
+    part = ""
+    for line in lines:
+        if line.part != part:
+            between = "\n" if part else ""
+            part = line.part
+            yield f"{between}{paint(one_line(part), 'head')}\n"
+        yield f"{paint(signs[line.state], line.state)} {one_line(line.sentence)}\n"
+        if line.remedy:
+            yield f"{INDENT}{one_line(line.remedy)}\n"
+        if line.command:
+            yield f"{INDENT}{paint(one_line(shown(line.command, tuple(options))), 'command')}\n"
+
+
+def summary(lines: Iterable[Line]) -> str:
+    """Return how many lines are how, in a sentence."""
+    count = Counter(line.state for line in lines)
+    worse = [f"{count[state]} {state}" for state in (State.WRONG, State.WARNING, State.UNKNOWN) if count[state]]
+    if not worse:
+        return f"All is well: {count[State.OK]} checks."
+    head = "Nothing is wrong"
+    if count[State.WRONG]:
+        head = "Something is wrong"
+    elif count[State.UNKNOWN]:
+        head = "Nothing wrong was found, and not everything could be looked at"
+    return f"{head}: {', '.join(worse)}, {count[State.OK]} ok."
+
+
+def report(lines: Iterable[Line], options: Iterable[str] = ()) -> str:
+    """Return the report as JSON."""
+    found = list(lines)
+    count = Counter(line.state for line in found)
+    return as_json(
+        {
+            "checks": [
+                {
+                    "part": line.part,
+                    "state": line.state,
+                    "sentence": line.sentence,
+                    "remedy": line.remedy or None,
+                    "command": shown(line.command, tuple(options)) if line.command else None,
+                }
+                for line in found
+            ],
+            "states": {state: count[state] for state in State},
+        }
+    )
+
+
+def exit_status(lines: Iterable[Line]) -> int:
+    """Return 1 when something is wrong, else 2 when something could not be looked at, else 0."""
+    states = {line.state for line in lines}
+    return 1 if State.WRONG in states else 2 if State.UNKNOWN in states else 0
+
+
+def _can_show(encoding: str) -> bool:
+    try:
+        "".join(SIGNS.values()).encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

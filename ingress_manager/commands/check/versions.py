@@ -1,0 +1,50 @@
+"""Which versions are known to work: the one table of them, which docs/compatibility.md shows. The pure part."""
+
+import re
+from typing import NamedTuple
+
+from ingress_manager.commands.check.lines import Line, State
+
+Version = tuple[int, int]
+"""The major version and the minor one; what is behind them makes no difference here."""
+
+
+class Known(NamedTuple):
+    """The versions of a program that are known to work."""
+
+    least: str
+    """The oldest that has all that is needed."""
+
+    tested: tuple[str, ...]
+    """Those that have been tried, the oldest first."""
+
+
+KUBERNETES = Known("1.30", ("1.30.14", "1.36.3", "1.37.2"))
+METACONTROLLER = Known("4.15", ("4.15.1", "4.17.2"))
+GATEWAY_API = Known("1.0", ("1.6.3",))
+
+_VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
+
+
+def version_of(text: str) -> Version | None:
+    """Return the version that a text such as v1.36.3 or 4.17.2-distroless states, None when it states none."""
+    found = _VERSION.fullmatch(text)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def by_version(part: str, name: str, stated: str, known: Known) -> Line:
+    """Return the line for a program's version."""
+    version = version_of(stated)
+    if version is None:
+        return Line(part, State.UNKNOWN, f"the version of {name} can't be told from {stated}")
+    if version < (version_of(known.least) or version):
+        sentence = f"{name} {stated} is too old: it takes {known.least} or later"
+        return Line(part, State.WRONG, sentence, f"Upgrade {name}.")
+    newest = known.tested[-1]
+    if version > (version_of(newest) or version):
+        sentence = f"{name} {stated} is newer than {newest}, with which ingress-manager is tested"
+        return Line(part, State.WARNING, sentence, "It may well work; nobody has tried it.")
+    if version not in map(version_of, known.tested):
+        sentence = f"{name} {stated}: new enough; ingress-manager is tested with {', '.join(known.tested)}"
+        return Line(part, State.OK, sentence)
+    return Line(part, State.OK, f"{name} {stated}")

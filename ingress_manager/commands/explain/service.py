@@ -1,0 +1,127 @@
+"""What becomes of one Service: what it asks for, what stands, what happened, and what to do. The pure part."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import fill
+
+from ingress_manager.commands.audit.audit import Finding
+from ingress_manager.commands.audit.kinds import KINDS, FindingKind
+from ingress_manager.commands.audit.serving import backends_of
+from ingress_manager.commands.audit.why import service_of
+from ingress_manager.commands.printing.words import shown
+from ingress_manager.commands.reading.kinds import SERVICE
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.entrances import keys_of
+from ingress_manager.commands.view.events import EVENTS, about_whom, report_of
+from ingress_manager.commands.view.look import ObjectView, ServiceView, View
+from ingress_manager.core.errors import REASONS
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.text import one_line, quoted
+
+MOST_EVENTS = 5
+"""Events that are told, the newest first."""
+
+
+def told(  # noqa: PLR0913, PLR0917 - each is told
+    service: ServiceView,
+    view: View,
+    findings: Iterable[Finding],
+    events: Iterable[Item],
+    unseen: Sequence[str],
+    options: Sequence[str] = (),
+) -> str:
+    """Return all that is known of a Service, for a terminal.
+
+    `unseen` says what could not be looked at, `options` of kubectl which cluster is meant.
+    """
+    ours = [finding for finding in findings if _is_about(finding, service)]
+    parts = (
+        ("asks for", list(_asked_for(service, view))),
+        ("is to be given", list(_desired(service))),
+        ("stands", list(_standing(service, view))),
+        ("happened", list(_happened(service, events))),
+        ("to do", [line for finding in ours for line in _to_do(finding, options)] or ["nothing was found"]),
+        ("not looked at", unseen),
+    )
+    text = "\n".join(
+        f"  {title}\n" + "".join(f"    {one_line(line)}\n" for line in lines) for title, lines in parts if lines
+    )
+    return f"Service {service.item.label}\n\n{text}"
+
+
+def _is_about(finding: Finding, service: ServiceView) -> bool:
+    about = service_of(finding.item)
+    if finding.item is service.item or about.metadata.get("uid") == service.service.metadata.uid != "":
+        return True
+    # What has no owner may still have the name of what is made for it.
+    return finding.item.label in {label for _, label in service.desired}
+
+
+def _asked_for(service: ServiceView, view: View) -> Iterator[str]:
+    annotations = service.item.annotations
+    if not service.entrances:
+        yield 'nothing: it has no annotation ingress/http: "true"'
+    for entrance, stated in service.entrances.items():
+        for key in keys_of(entrance, annotations):
+            yield f"{key}: {quoted(annotations[key])}"
+        if isinstance(view.policy, Policy):
+            of_profile = in_namespace(view.policy, service.item.namespace, stated.profile)
+            if of_profile.profile and not stated.profile:
+                yield f"the profile {of_profile.profile}, by the settings"
+
+
+def _desired(service: ServiceView) -> Iterator[str]:
+    if service.refused:
+        yield f"nothing new, and what stands stays: {service.refused.line()}"
+    for key, each in service.desired.items():
+        yield f"{' '.join(key)}: {', '.join(_claims(each))}"
+
+
+def _claims(desired: Object) -> Iterator[str]:
+    spec = desired["spec"]
+    for rule in spec.get("rules", ()):
+        hosts = spec.get("hostnames") or [rule.get("host") or "every host"]
+        paths = [each.get("path", "/") for each in (rule.get("http") or {}).get("paths", ())]
+        paths += [each["path"]["value"] for each in rule.get("matches", ())]
+        yield from (f"{host}{path}" for host in hosts for path in paths)
+    if spec.get("defaultBackend"):
+        yield "what no rule matches"
+
+
+def _standing(service: ServiceView, view: View) -> Iterator[str]:
+    there = 0
+    for each in view.objects.values():
+        leads = each.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(each)
+        if each.key in service.observed or each.key in service.desired or leads:
+            there += 1
+            yield f"{each} (uid {each.item.metadata.get('uid') or 'unknown'}): {_made_for(service, each)}"
+    if not there and not view.unseen():
+        yield "nothing"
+
+
+def _made_for(service: ServiceView, each: ObjectView) -> str:
+    if each.key in service.observed:
+        return "made for it"
+    return "not made for it" + (", but leads to it" if (SERVICE, service.item.name) in backends_of(each) else "")
+
+
+def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
+    uid = service.service.metadata.uid
+    found = []
+    for event in events:
+        if event.kind == EVENTS and about_whom(event) == uid != "":
+            time, sentence = report_of(event)
+            count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
+            found.append((time, f"{event.object.get('reason')}{count}: {sentence}"))
+    for time, sentence in sorted(found, reverse=True)[:MOST_EVENTS]:
+        yield f"{time} {sentence}"
+
+
+def _to_do(finding: Finding, options: Sequence[str]) -> Iterator[str]:
+    about = "" if finding.item.kind == "v1/Service" else f"{finding.about}: "
+    yield f"{finding.kind}: {about}{finding.sentence}"
+    remedies = [REASONS[reason].remedy for reason in finding.reasons] if finding.kind is FindingKind.REFUSED else []
+    for remedy in remedies or [KINDS[finding.kind].remedy]:
+        yield from (f"  {line}" for line in fill(remedy, 94).splitlines())
+    if finding.command:
+        yield f"  $ {shown(finding.command, options)}"

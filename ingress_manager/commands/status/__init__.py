@@ -1,0 +1,1 @@
+"""`ingress-manager status`: what is exposed, by which Service, and whether it is served."""

@@ -1,0 +1,238 @@
+"""`ingress-manager status`: the shell."""
+
+import gc
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from time import monotonic, sleep
+from typing import Any
+
+import click
+
+from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.commands.reading.manifests import Manifests
+from ingress_manager.commands.reading.names import named
+from ingress_manager.commands.reading.options import (
+    ALL_NAMESPACES,
+    CLUSTER,
+    FILES,
+    ONE_NAMESPACE,
+    SETTINGS,
+    Source,
+    timeout_option,
+    with_source,
+)
+from ingress_manager.commands.status.printing import FORMATS, line_of, printed
+from ingress_manager.commands.status.states import Judge, Row, State, gateways_to_be_used, has_reached, is_over
+from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings
+from ingress_manager.commands.view.events import EVENT, OF_SERVICES, Report, reports, reports_in
+from ingress_manager.commands.view.look import Known, Unknown, View, look
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import one_line
+
+COLOURS: dict[str, dict[str, Any]] = {
+    State.SERVING: {"fg": "green"},
+    State.ACCEPTED: {"fg": "cyan"},
+    State.WAITING: {"fg": "yellow"},
+    State.REFUSED: {"fg": "red"},
+    State.UNKNOWN: {"fg": "red"},
+    "head": {"bold": True},
+    "unseen": {"fg": "red"},
+}
+COULD_NOT_LOOK = 2
+BETWEEN_LOOKS = 2.0
+"""Seconds."""
+
+
+@click.command(short_help="List what is exposed, at which URLs, and whether it is served.")
+@click.argument("names", metavar="[[NAMESPACE/]SERVICE]...", nargs=-1)
+@with_source(*FILES, *ONE_NAMESPACE, *ALL_NAMESPACES, *CLUSTER, *SETTINGS)
+@click.option("-l", "--selector", metavar="SELECTOR", help="Only Services with these labels, as kubectl has it.")
+@click.option(
+    "-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="How it is printed."
+)
+@click.option("-w", "--watch", is_flag=True, help="Go on looking, and print what changes, until Ctrl-C ends it.")
+@click.option(
+    "--wait",
+    "wanted",
+    type=click.Choice([State.SERVING.value, State.ACCEPTED.value]),
+    help="Wait until all that the named Services expose is so.",
+)
+@timeout_option("60s", "For how long --wait waits")
+@click.pass_context
+def status(  # noqa: PLR0913, PLR0917 - each is an option
+    context: click.Context,
+    source: Source,
+    names: tuple[str, ...],
+    selector: str | None,
+    output: str,
+    wanted: str | None,
+    seconds: int,
+    *,
+    watch: bool,
+) -> None:
+    """List what Services expose: the URLs, what was made for them, who serves it at which address, and the state.
+
+    It reads Services, Ingresses, HTTPRoutes and Events, and around them IngressClasses, EndpointSlices, Gateways,
+    NetworkPolicies and the certificates in Secrets. Where something may not be read, it says so, and the state says no
+    more than is known.
+
+    SERVICE: only what these expose. With --wait the command ends once all of that is served, or is accepted by a
+    controller. A refusal ends it at once.
+
+    Exit status: 0, whatever the states are; with --wait 1 when it didn't come in time or a Service is refused; 1 when a
+    part of a file can't be read; 2 for wrong use, or when something could not be looked at.
+
+    \b
+    Examples:
+      ingress-manager status
+      ingress-manager status --all-namespaces --watch
+      ingress-manager status -n team-a -l app=shop -o json
+      ingress-manager status team-a/shop --wait=serving --timeout=2m
+    """  # noqa: D301 - \b keeps click from joining lines
+    if source.files and (watch or wanted or selector):
+        raise click.UsageError("--watch, --wait and --selector are for the cluster, not for files")
+    if wanted and not names:
+        raise click.UsageError("--wait is for Services that are named")
+    if watch and (wanted or output not in {"table", "wide"}):
+        raise click.UsageError("--watch prints tables, and doesn't go with --wait")
+    looker = Looker(source, names, selector)
+    if watch:
+        go_on_looking(looker, output)
+    seen = wait_for(looker, State(wanted), seconds) if wanted else looker.look()
+    for text in printed(seen.rows, seen.unseen, seen.now, output, paint):
+        click.echo(text, nl=False)
+    unreadable = show(seen.manifests.unreadable)
+    if wanted and (late := [row for row in seen.rows if not has_reached(row, State(wanted))]):
+        for row in late:
+            click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
+        context.exit(COULD_NOT_LOOK if any(row.judged.is_unseen for row in late) else 1)
+    context.exit(COULD_NOT_LOOK if seen.could_not_look and not wanted else 1 if unreadable else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look has seen."""
+
+    rows: list[Row]
+    unseen: dict[str, str]
+    """What could not be looked at, with the sentence that says why."""
+
+    now: datetime
+    manifests: Manifests
+    could_not_look: bool
+    """Whether a state may be another one for what could not be looked at."""
+
+
+class Looker:
+    """Looks at what is exposed, once or again and again. The settings are read once."""
+
+    def __init__(self, source: Source, names: tuple[str, ...], selector: str | None) -> None:
+        namespaces = {name.rpartition("/")[0] or source.namespace or "" for name in names}
+        if len(namespaces) > 1:
+            raise click.UsageError("the Services that are named have to be in one namespace")
+        if "".join(namespaces) and not source.files:
+            source = replace(source, namespace=namespaces.pop())
+        self._source = source
+        self._names = names
+        self._selector = selector
+        self._policy: tuple[Policy | Unknown, dict[str, str]] | None = None
+
+    def look(self) -> Seen:
+        """Return what is exposed. Raises click.UsageError, and KubectlFailed for Services."""
+        source = self._source
+        is_first = self._policy is None
+        manifests, known = read_objects(source)
+        policy = self._settings(manifests, known)
+        view = look(manifests.items, policy.without_pause() if isinstance(policy, Policy) else policy, known)
+        if is_first:
+            show(view.invalid)
+        unseen = view.unseen()
+        around = read_surroundings(source, manifests, view, gateways_to_be_used(view))
+        said = read_reports(source, manifests)
+        if isinstance(said, str) and not source.files:
+            unseen[EVENT] = f"Events could not be looked at: {said}"
+        labels = set(self._labels(manifests, view))
+        rows = list(Judge(view, policy, around, said).rows([view.services[label] for label in labels]))
+        unseen |= {kind: sentence for kinds, sentence in around.unseen() for kind in kinds}
+        could_not = any(row.judged.is_unseen for row in rows) or bool(view.unseen())
+        return Seen(rows, unseen, around.now, manifests, could_not)
+
+    def _settings(self, manifests: Manifests, known: Known) -> Policy | Unknown:
+        if self._policy is None:
+            before = {*known.unknown}
+            policy = read_policy(self._source, manifests, known, "--settings")
+            self._policy = policy, {what: why for what, why in known.unknown.items() if what not in before}
+        policy, unknown = self._policy
+        known.unknown |= unknown
+        return policy
+
+    def _labels(self, manifests: Manifests, view: View) -> Iterator[str]:
+        """Yield the Services that are looked at, as namespace/name."""
+        if self._selector is not None:
+            chosen = {item.label for item in self._source.read("services", f"--selector={self._selector}").items}
+            yield from (label for label in view.services if label in chosen)
+        elif not self._names:
+            yield from view.services
+        for name in self._names:
+            label = named(manifests, SERVICES, name, self._source.namespace).label
+            if label not in view.services:
+                raise click.UsageError(f"Service {label} is not valid")
+            yield label
+
+
+def read_reports(source: Source, manifests: Manifests) -> Mapping[str, Report] | str:
+    """Return what Metacontroller has reported of each Service, or why that can't be looked at."""
+    if source.files:
+        return reports_in(manifests.items)
+    try:
+        return reports(source.kubectl.get("events", OF_SERVICES, *source.scope).items)
+    except KubectlFailed as failed:
+        return failed.message
+
+
+def wait_for(looker: Looker, wanted: State, seconds: int) -> Seen:
+    """Return the first look at which all is as it is wanted, or nothing more can be hoped for, or the last in time."""
+    end = monotonic() + seconds
+    told: set[str] = set()
+    while True:
+        seen = looker.look()
+        if not seen.rows:
+            raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true"')
+        if all(has_reached(row, wanted) for row in seen.rows) or any(is_over(row, wanted) for row in seen.rows):
+            return seen
+        if monotonic() >= end:
+            return seen
+        lines = {line_of(row) for row in seen.rows}
+        for line in sorted(lines - told):
+            note(line)
+        told = lines
+        sleep(min(BETWEEN_LOOKS, max(end - monotonic(), 0)))
+
+
+def go_on_looking(looker: Looker, output: str) -> None:
+    """Print what is exposed whenever it has changed: anew on a terminal, elsewhere a line for each change."""
+    # Nothing else gives back what each look has made, if it goes round in circles.
+    gc.enable()
+    is_terminal = sys.stdout.isatty()
+    before: list[str] | None = None
+    while True:
+        seen = looker.look()
+        lines = [line_of(row) for row in seen.rows]
+        if lines != before and is_terminal:
+            click.clear()
+            click.echo("".join(printed(seen.rows, seen.unseen, seen.now, output, paint)), nl=False)
+        elif not is_terminal:
+            for row, line in zip(seen.rows, lines, strict=True):
+                if line not in (before or ()):
+                    click.echo(paint(one_line(line), row.judged.state))
+        before = lines
+        sleep(BETWEEN_LOOKS)
+
+
+def paint(text: str, role: str) -> str:
+    """Return the text in the style of its role."""
+    return click.style(text, **COLOURS[role])

@@ -1,0 +1,102 @@
+"""How `status` is printed: as a table, as JSON or YAML, or as names. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ingress_manager.commands.printing.objects import as_json, as_yaml, name_of
+from ingress_manager.commands.status.states import Row
+from ingress_manager.commands.view.surroundings import time_of
+from ingress_manager.core.text import one_line
+
+FORMATS = ("table", "wide", "json", "yaml", "name")
+HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "AGE", "STATE")
+ONLY_WIDE = ("OBJECT", "CREATED")
+
+Paint = Callable[[str, str], str]
+"""Returns a text in the style of a role: a state, "head" or "unseen"."""
+
+
+def plain(text: str, _role: str) -> str:
+    """Return the text without any style."""
+    return text
+
+
+def printed(
+    rows: Sequence[Row], unseen: Mapping[str, str], now: datetime, form: str, paint: Paint = plain
+) -> Iterator[str]:
+    """Yield what is exposed, in pieces; `unseen` is what could not be looked at, with the sentences that say why."""
+    if form in {"json", "yaml"}:
+        told = [{"what": what, "sentence": sentence} for what, sentence in unseen.items()]
+        yield (as_json if form == "json" else as_yaml)({"exposed": list(map(_as_json, rows)), "unseen": told})
+    elif form == "name":
+        yield from (f"{one_line(name_of(row.item.object))}\n" for row in rows if row.item)
+    else:
+        yield from table(rows, now, paint, wide=form == "wide") if rows else ("Nothing is exposed.\n",)
+        yield from (f"{paint(one_line(sentence), 'unseen')}.\n" for sentence in dict.fromkeys(unseen.values()))
+
+
+def table(rows: Sequence[Row], now: datetime, paint: Paint = plain, *, wide: bool = False) -> Iterator[str]:
+    """Yield a line for each row, and one for each further URL."""
+    lines = [(row, [one_line(cell) for cell in _cells(row, now, wide=wide)]) for row in rows]
+    head = list((*HEAD[:-1], *ONLY_WIDE, HEAD[-1]) if wide else HEAD)
+    longest = [max(map(len, column)) for column in zip(head, *(cells for _, cells in lines), strict=True)]
+    url = HEAD.index("URL")
+    longest[url] = max([longest[url], *(len(one_line(each)) for row in rows for each in row.urls)])
+    widths = [*longest[:-1], 0]
+    yield f"{paint(_line(head, widths), 'head')}\n"
+    for row, cells in lines:
+        *others, told = cells
+        yield f"{_line(others, widths)}  {paint(told, row.judged.state)}\n"
+        indent = " " * (sum(widths[:url]) + 2 * url)
+        yield from (f"{indent}{one_line(each)}\n" for each in row.urls[1:])
+
+
+def line_of(row: Row) -> str:
+    """Return a row as one line that can stand alone."""
+    return " ".join(filter(None, (f"{row.service.namespace}/{row.about}", row.kind, row.name, *row.urls, row.told)))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False))
+
+
+def _cells(row: Row, now: datetime, *, wide: bool) -> Iterator[str]:
+    yield from (row.service.namespace, row.about, row.urls[0] if row.urls else "", row.kind)
+    yield ", ".join(row.gateways) or row.ingress_class
+    yield ", ".join(row.addresses)
+    yield age(row.item.metadata.get("creationTimestamp"), now) if row.item else ""
+    if wide:
+        yield row.name
+        yield str(row.item.metadata.get("creationTimestamp") or "") if row.item else ""
+    yield row.told
+
+
+def age(since: object, now: datetime) -> str:
+    """Return for how long something has been there, in its largest unit; empty where nobody says since when."""
+    began = time_of(since)
+    if began is None:
+        return ""
+    seconds = max(int((now - began).total_seconds()), 0)
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    return {
+        "namespace": row.service.namespace,
+        "service": row.service.name,
+        "entrance": row.entrance or None,
+        "output": row.kind or None,
+        "name": row.name or None,
+        "urls": [*row.urls],
+        "class": row.ingress_class or None,
+        "gateways": [*row.gateways],
+        "addresses": [*row.addresses],
+        "created": row.item.metadata.get("creationTimestamp") if row.item else None,
+        "state": str(row.judged.state),
+        "sentence": row.judged.sentence or None,
+        "reasons": [*map(str, row.reasons)],
+    }

@@ -1,0 +1,320 @@
+"""`status`: what is exposed, at which URLs, and how far it has come, as Kubernetes says it. The pure part.
+
+Each Ingress and each HTTPRoute is a row, and so is an entrance for which there is none. A state says what is known, and
+nothing more: where something could not be looked at, it is UNKNOWN, or the last one that is sure.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.status.standing import addresses_of, gateway_of, not_taken, urls_of
+from ingress_manager.commands.view.answering import causes
+from ingress_manager.commands.view.drift import differences
+from ingress_manager.commands.view.events import Report
+from ingress_manager.commands.view.ingresses import class_of
+from ingress_manager.commands.view.look import (
+    SETTINGS,
+    TYPES,
+    ObjectView,
+    ServiceView,
+    Unknown,
+    View,
+    finalizers_of,
+    is_being_deleted,
+)
+from ingress_manager.commands.view.managed import FINALIZER
+from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, Surroundings
+from ingress_manager.core.decide import Purged, entrance_for
+from ingress_manager.core.errors import Problem, Reason
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Key, Object
+from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import listed
+
+PLURAL = {INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes", SETTINGS: "the settings"}
+TYPE_OF = dict(TYPES.values())
+"""The type of each kind of objects that are made."""
+
+
+class State(StrEnum):
+    """How far something that is exposed has come."""
+
+    SERVING = "serving"
+    ACCEPTED = "accepted"
+    WAITING = "waiting"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+STATES = {
+    State.SERVING: (
+        "The Ingress or HTTPRoute is as the Service asks. A controller has taken it, and an address is known. A Pod of "
+        'the Service is ready. Nothing is known to be in the way; what may be stands behind "though".'
+    ),
+    State.ACCEPTED: (
+        "The Ingress or HTTPRoute is as the Service asks. A controller has taken it: the Ingress has an address, or "
+        "each Gateway of the HTTPRoute says Accepted and ResolvedRefs. The rest is missing, or could not be looked at; "
+        "the sentence says which."
+    ),
+    State.WAITING: (
+        "What stands isn't as the Service asks, or no controller has taken it. The sentence says what it waits for."
+    ),
+    State.REFUSED: (
+        "The Service is refused, for the reason in the sentence. Nothing new is made, and what stands stays as it is."
+    ),
+    State.UNKNOWN: "What the state depends on could not be looked at. The sentence says what that is.",
+}
+"""What each state means."""
+
+JOINED = {
+    State.SERVING: ", though ",
+    State.ACCEPTED: ", ",
+    State.WAITING: " for ",
+    State.REFUSED: ": ",
+    State.UNKNOWN: ": ",
+}
+"""What stands between a state and its sentence."""
+
+
+class Judged(NamedTuple):
+    """A state, and what a person has to know of it."""
+
+    state: State
+    sentence: str = ""
+    """What is refused, waited for or unknown; for what is served, what may be in the way all the same."""
+
+    is_unseen: bool = False
+    """Whether it may have come further: that depends on what could not be looked at."""
+
+
+class Row(NamedTuple):
+    """Something that is exposed: an Ingress, an HTTPRoute, or an entrance without either."""
+
+    service: Item
+    entrance: str
+    judged: Judged
+    reasons: Sequence[Reason] = ()
+    """Why the Service is refused, in the words of the Events, logs and metrics."""
+
+    kind: str = ""
+    """Ingress or HTTPRoute; empty where there is none."""
+
+    name: str = ""
+    """The name of the Ingress or HTTPRoute; empty where there is none."""
+
+    item: Item | None = None
+    """The object, if it stands."""
+
+    urls: Sequence[str] = ()
+    ingress_class: str = ""
+    """Empty: the cluster's default, or no Ingress."""
+
+    gateways: Sequence[str] = ()
+    addresses: Sequence[str] = ()
+
+    @property
+    def about(self) -> str:
+        """Return what a person calls it: the Service's name, with that of the entrance behind a dot."""
+        return f"{self.service.name}{'.' if self.entrance else ''}{self.entrance}"
+
+    @property
+    def told(self) -> str:
+        """Return the state as a person reads it."""
+        state, sentence, _ = self.judged
+        return f"{state}{JOINED[state]}{sentence}" if sentence else str(state)
+
+
+def has_reached(row: Row, wanted: State) -> bool:
+    """Return whether something has come as far as `wanted`, SERVING or ACCEPTED."""
+    return row.judged.state in {State.SERVING, wanted}
+
+
+def is_over(row: Row, wanted: State) -> bool:
+    """Return whether it is in vain to wait: the Service is refused, or nobody can see how far it comes."""
+    return row.judged.state is State.REFUSED or (row.judged.is_unseen and not has_reached(row, wanted))
+
+
+def gateways_to_be_used(view: View) -> set[tuple[str, str]]:
+    """Return GATEWAY with each namespace of a Gateway that an HTTPRoute is to have: its URLs depend on it."""
+    return {
+        (GATEWAY, parent.namespace or service.item.namespace)
+        for service in view.services.values()
+        for (kind, _), each in service.desired.items()
+        if kind == HTTPROUTE
+        for parent in msgspec.convert(each, HTTPRoute).spec.parent_refs or ()
+    }
+
+
+class Judge:
+    """Judges a view in which nothing is paused, and its surroundings.
+
+    `policy` says what is paused. `said` are Metacontroller's reports, or why they can't be looked at.
+    """
+
+    def __init__(
+        self, view: View, policy: Policy | Unknown, around: Surroundings, said: Mapping[str, Report] | str
+    ) -> None:
+        self._view = view
+        self._policy = policy
+        self._around = around
+        self._said = said
+
+    def rows(self, services: Iterable[ServiceView]) -> Iterator[Row]:
+        """Yield what the Services expose, or ask to have exposed, sorted by their names."""
+        for service in sorted(services, key=lambda each: each.item.label):
+            if service.is_exposed or service.observed:
+                yield from self._of_service(service)
+
+    def _of_service(self, service: ServiceView) -> Iterator[Row]:
+        wanted, forbidden = service.desired, {}
+        if isinstance(service.decision, Purged):
+            # What goes first is made anew afterwards, unless the Service is refused then.
+            wanted = wanted if service.refused else {**self._view.anew(service), **wanted}
+            forbidden = self._view.forbidden(service)
+        reasons = [problem.reason for problem in service.refused.problems] if service.refused else []
+        of_entrance: dict[str, list[Key]] = {entrance: [] for entrance in service.entrances}
+        for key in sorted({**wanted, **service.observed}):
+            of_entrance.setdefault(entrance_for(service.service, key), []).append(key)
+        for entrance, keys in of_entrance.items():
+            without = Row(service.item, entrance, Judged(State.UNKNOWN), list(dict.fromkeys(reasons)))
+            for key in keys:
+                judged = self._judged(service, key, wanted, forbidden.get(key))
+                yield self._with_object(
+                    without._replace(judged=judged), key, wanted.get(key), service.observed.get(key)
+                )
+            if not keys and (of_all := self._of_all(service)):
+                yield without._replace(judged=of_all)
+
+    def _with_object(self, row: Row, key: Key, desired: Object | None, each: ObjectView | None) -> Row:
+        """Return the row with what an object says; one that doesn't stand is shown as it would be."""
+        item = each.item if each else Item(desired or {}, row.service.origin)
+        made: Ingress | HTTPRoute = each.typed if each else msgspec.convert(desired, TYPE_OF[key[0]])
+        gateways = self._gateways(item, made) if isinstance(made, HTTPRoute) else {}
+        at = [gateway for gateway in gateways.values() if gateway] if gateways else [item]
+        addresses = list(dict.fromkeys(address for one in at for address in addresses_of(one))) if each else []
+        return row._replace(
+            kind=key[0],
+            name=item.name,
+            item=item if each else None,
+            urls=urls_of(item, made, addresses, self._around),
+            ingress_class=class_of(item, made.spec) if isinstance(made, Ingress) else "",
+            gateways=list(gateways),
+            addresses=addresses,
+        )
+
+    def _gateways(self, item: Item, route: HTTPRoute) -> dict[str, Item | None]:
+        """Return the Gateways of an HTTPRoute, by namespace/name; None for one that was not read."""
+        labels = [gateway_of(item, parent) for parent in route.spec.parent_refs or ()]
+        return {label: self._around.items.get((GATEWAY, label)) for label in labels}
+
+    # How far it has come.
+
+    def _judged(
+        self, service: ServiceView, key: Key, wanted: Mapping[Key, Object], forbidden: Problem | None
+    ) -> Judged:
+        if found := self._of_all(service):
+            return found
+        each = service.observed.get(key)
+        if each is None:
+            return self._of_absent(service, key)
+        if is_being_deleted(each.item):
+            return _held(each.item)
+        wrong = self._wrong_with(each, wanted.get(key), forbidden)
+        return self._undone(service, wrong) if wrong else self._of_standing(service, each)
+
+    @staticmethod
+    def _wrong_with(each: ObjectView, desired: Object | None, forbidden: Problem | None) -> str:
+        """Return what Metacontroller has to change about an object; empty where it is as the Service asks."""
+        if forbidden:
+            return f"it is forbidden, and goes first: {forbidden.told()}"
+        if desired is None:
+            return "the Service doesn't ask for it any more"
+        try:
+            return listed(differences(each.item, desired))
+        except ValueError:
+            return f"the annotation {LAST_APPLIED} can't be read, so that it changes nothing"
+
+    def _of_all(self, service: ServiceView) -> Judged | None:
+        """Return the state of all that a Service asks for, None where each object has its own."""
+        if is_being_deleted(service.item):
+            return _held(service.item)
+        if FINALIZER in finalizers_of(service.item):
+            return Judged(State.WAITING, f"the finalizer {FINALIZER} to go, with which Metacontroller does nothing")
+        if service.refused:
+            return Judged(State.REFUSED, service.refused.line())
+        if isinstance(service.decision, Unknown):
+            said = self._report_of(service)
+            what = PLURAL[SETTINGS if isinstance(self._policy, Unknown) else HTTPROUTE]
+            return Judged(State.UNKNOWN, f"{what} could not be looked at{said}", is_unseen=True)
+        return None
+
+    def _of_absent(self, service: ServiceView, key: Key) -> Judged:
+        """Return the state of an object that isn't among those that were made for the Service."""
+        other = self._view.object(key)
+        if isinstance(other, Unknown):
+            sentence = f"whether {key[0]} {key[1]} is there: not all {PLURAL[key[0]]} could be looked at"
+            return Judged(State.UNKNOWN, sentence, is_unseen=True)
+        if other is None:
+            return self._undone(service, f"its {key[0]} {key[1]} isn't there")
+        if is_being_deleted(other.item):
+            return _held(other.item)
+        return Judged(State.WAITING, f"the name: {other} is in the way, and was not made for this Service")
+
+    def _undone(self, service: ServiceView, what: str) -> Judged:
+        """Return the state of what Metacontroller has still to do."""
+        if isinstance(self._policy, Policy) and self._policy.paused_in(service.item.namespace):
+            return Judged(State.WAITING, f"the end of the pause: {what}")
+        return Judged(State.WAITING, f"Metacontroller: {what}{self._report_of(service)}")
+
+    def _report_of(self, service: ServiceView) -> str:
+        """Return what Metacontroller said last of a Service, as the end of a sentence."""
+        report = None if isinstance(self._said, str) else self._said.get(service.service.metadata.uid)
+        return f"; Metacontroller said at {report.time}: {report.sentence}" if report else ""
+
+    def _of_standing(self, service: ServiceView, each: ObjectView) -> Judged:
+        """Return the state of an object that is as it should be: who has taken it, and whether anything answers."""
+        found = list(causes(each, self._view, self._around))
+        why = "; ".join(cause.sentence for cause in found if not cause.hint)
+        if isinstance(each.typed, Ingress):
+            if not addresses_of(each.item):
+                name = class_of(each.item, each.typed.spec)
+                whom = f"class {name}" if name else "the default class"
+                return Judged(State.WAITING, f"an address from a controller of {whom}{why and f': {why}'}")
+        elif missing := not_taken(each.item, each.typed):
+            what, reason = missing
+            return Judged(State.WAITING, f"{what}: {why or reason}")
+        if why:
+            return Judged(State.ACCEPTED, f"but {why}")
+        judged = self._of_taken(service, each)
+        hints = "; ".join(cause.sentence for cause in found)
+        return judged._replace(sentence=hints) if judged.state is State.SERVING else judged
+
+    def _of_taken(self, service: ServiceView, each: ObjectView) -> Judged:
+        """Return the state of an object that a controller has taken, and that nothing is known to be in the way of."""
+        if isinstance(each.typed, HTTPRoute):
+            for label, gateway in self._gateways(each.item, each.typed).items():
+                if gateway is None:
+                    return Judged(State.ACCEPTED, f"and Gateway {label} could not be looked at", is_unseen=True)
+                if not addresses_of(gateway):
+                    return Judged(State.ACCEPTED, f"waiting for an address of Gateway {label}")
+            if not any("backendRefs" in rule for rule in each.item.object["spec"].get("rules") or ()):
+                return Judged(State.SERVING)  # it redirects
+        slices = self._around.slices.get(service.item.label, ())
+        if any(endpoint.is_ready for some in slices for endpoint in some.endpoints or ()):
+            return Judged(State.SERVING)
+        if not self._around.knows(SLICE, service.item.namespace):
+            return Judged(State.ACCEPTED, "and not all EndpointSlices could be looked at", is_unseen=True)
+        return Judged(State.ACCEPTED, f"waiting for a ready endpoint of Service {service.item.label}")
+
+
+def _held(item: Item) -> Judged:
+    kind, names = item.object.get("kind"), listed(finalizers_of(item))
+    since = item.metadata["deletionTimestamp"]
+    return Judged(
+        State.WAITING, f"{kind} {item.label} to go: its deletion began at {since}; held by {names or 'nothing'}"
+    )

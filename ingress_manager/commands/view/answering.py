@@ -1,0 +1,435 @@
+"""Why nothing answers, though an Ingress or an HTTPRoute stands as it should: what its surroundings lack. Pure.
+
+Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1, NetworkPolicy v1) and the Gateway
+API reference (HTTPRoute v1, Gateway v1: Listener, RouteParentStatus).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
+from ingress_manager.commands.view.certificates import can_be_read, wrong_with
+from ingress_manager.commands.view.ingresses import class_of
+from ingress_manager.commands.view.look import ObjectView, ServiceView, View, is_being_deleted
+from ingress_manager.commands.view.surroundings import (
+    CLASS,
+    EVERYWHERE,
+    GATEWAY,
+    IS_DEFAULT,
+    POLICY,
+    SECRET,
+    SLICE,
+    Gateway,
+    Listener,
+    NetworkPolicy,
+    Secret,
+    Selector,
+    Surroundings,
+    time_of,
+)
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Object, ParentRef
+from ingress_manager.core.text import is_seen, listed, quoted
+
+ISSUERS = ("cert-manager.io/issuer", "cert-manager.io/cluster-issuer", "kubernetes.io/tls-acme")
+"""Annotations of an Ingress for which cert-manager makes the Secret."""
+
+PATIENCE = timedelta(minutes=5)
+"""How old something is before it is told that no controller has said anything of it."""
+
+CERTIFICATE_KEYS = ("tls.crt", "tls.key")
+
+
+SAID = {"Accepted": "doesn't accept it", "ResolvedRefs": "can't resolve what it refers to"}
+"""The conditions of a route that count, and what a controller says for which they are false."""
+
+
+class CauseKind(StrEnum):
+    """What is in the way. The kinds of audit's findings have the same words, and say what each means."""
+
+    NO_CLASS = "no-class"
+    NO_GATEWAY = "no-gateway"
+    NO_LISTENER = "no-listener"
+    NOT_ACCEPTED = "not-accepted"
+    NO_ENDPOINTS = "no-endpoints"
+    PORT_UNSERVED = "port-unserved"
+    NO_CERTIFICATE = "no-certificate"
+    WRONG_CERTIFICATE = "wrong-certificate"
+    HEADLESS = "headless"
+    CLASS_UNSERVED = "class-unserved"
+    CERTIFICATE_AWAITED = "certificate-awaited"
+    NETWORK_POLICY = "network-policy"
+
+
+HINTS = {CauseKind.CLASS_UNSERVED, CauseKind.CERTIFICATE_AWAITED, CauseKind.NETWORK_POLICY}
+"""Kinds of what may well be as it should."""
+
+
+class Cause(NamedTuple):
+    """Why nothing answers, or perhaps nothing does."""
+
+    kind: CauseKind
+    sentence: str
+    command: Command = ()
+    """What helps, or shows more; empty where no command does."""
+
+    @property
+    def hint(self) -> bool:
+        """Return whether it may well be as it should."""
+        return self.kind in HINTS
+
+
+def causes(each: ObjectView, view: View, around: Surroundings) -> Iterator[Cause]:
+    """Yield why nothing answers where an object that was made for a Service says so, as far as that is known."""
+    service = view.owner_of(each)
+    if not (each.is_marked and isinstance(service, ServiceView)) or is_being_deleted(each.item):
+        return
+    if isinstance(each.typed, Ingress):
+        yield from _of_class(each, each.typed, around)
+        yield from _of_certificates(each, each.typed, around)
+    else:
+        yield from _of_parents(each, each.typed, around)
+    if ports := list(dict.fromkeys(_ports_of(each))):
+        yield from _of_service(service, ports, around)
+
+
+def places_around(view: View) -> set[tuple[str, str]]:
+    """Return what `causes` goes by in a view: the kinds, each with a namespace, or with EVERYWHERE if it is in none."""
+    found: set[tuple[str, str]] = set()
+    for each in view.objects.values():
+        if not (each.is_marked and each.service):
+            continue
+        namespace = each.item.namespace
+        found |= {(SLICE, namespace), (POLICY, namespace)}
+        if isinstance(each.typed, Ingress):
+            found.add((CLASS, EVERYWHERE))
+            found |= {(SECRET, namespace) for entry in each.typed.spec.tls or () if entry.secret_name}
+        else:
+            found |= {(GATEWAY, ref.namespace or namespace) for ref in each.typed.spec.parent_refs or ()}
+    return found
+
+
+def unserved_classes(view: View, around: Surroundings) -> dict[str, str]:
+    """Return the classes of which no Ingress has an address, though one was made minutes ago, with that one.
+
+    The view has to be of all namespaces.
+    """
+    oldest: dict[str, ObjectView] = {}
+    served: set[str] = set()
+    for each in sorted(view.objects.values(), key=lambda each: each.item.born):
+        if isinstance(each.typed, Ingress):
+            name = class_of(each.item, each.typed.spec)
+            oldest.setdefault(name, each)
+            served |= {name} if addresses_of(each) else set()
+    is_known = view.known.is_whole and INGRESS not in {*view.known.unknown, *(kind for kind, _ in view.misread)}
+    return {
+        name: f"{each}, which was made at {each.item.metadata.get('creationTimestamp')}"
+        for name, each in oldest.items()
+        if is_known and name not in served and _is_minutes_old(each, around)
+    }
+
+
+def addresses_of(each: ObjectView) -> list[Any]:
+    """Return the addresses that a controller has written into the status of an Ingress."""
+    found = _status(each).get("loadBalancer")
+    addresses = found.get("ingress") if isinstance(found, dict) else None
+    return addresses if isinstance(addresses, list) else []
+
+
+def _status(each: ObjectView) -> Object:
+    found = each.item.object.get("status")
+    return found if isinstance(found, dict) else {}
+
+
+def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
+    born = time_of(each.item.metadata.get("creationTimestamp"))
+    return born is not None and born + PATIENCE < around.now
+
+
+def _kubectl(verb: str, *options: str, names: Iterable[str]) -> Command:
+    """Return a command; none where a word of it can't be seen by a person."""
+    command = ("kubectl", verb, *options, "--", *names)
+    return command if all(map(is_seen, command)) else ()
+
+
+# The class of an Ingress.
+
+
+def _of_class(each: ObjectView, ingress: Ingress, around: Surroundings) -> Iterator[Cause]:
+    """Yield what is wrong with the class of an Ingress. One that has an address is served, whatever its class is."""
+    if not around.knows(CLASS) or addresses_of(each):
+        return
+    name, classes = ingress.spec.ingress_class_name, around.of_kind(CLASS)
+    command = _kubectl("get", names=["ingressclasses"])
+    if name is not None and name not in classes:
+        there = f"; there is {listed(sorted(classes))}" if classes else "; there is none at all"
+        sentence = f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{there}"
+        yield Cause(CauseKind.NO_CLASS, sentence, command)
+    elif not class_of(each.item, ingress.spec):
+        if not any(item.annotations.get(IS_DEFAULT) == "true" for item in classes.values()):
+            sentence = "it names no class (spec.ingressClassName), and no IngressClass is the cluster's default"
+            yield Cause(CauseKind.NO_CLASS, sentence, command)
+    elif name in around.unserved:
+        sentence = (
+            f"no Ingress of the class {name} has an address, not even {around.unserved[name]}: perhaps no ingress "
+            "controller serves the class; some write no address"
+        )
+        yield Cause(CauseKind.CLASS_UNSERVED, sentence, _kubectl("describe", names=["ingressclass", name]))
+
+
+# Its certificates.
+
+
+def _of_certificates(each: ObjectView, ingress: Ingress, around: Surroundings) -> Iterator[Cause]:
+    namespace = each.item.namespace
+    for entry in ingress.spec.tls or ():
+        name = entry.secret_name
+        if not name or not around.knows(SECRET, namespace):
+            continue  # without a name, the controller's default certificate is meant
+        secret: Secret | None = around.typed.get((SECRET, f"{namespace}/{name}"))
+        where = f"--namespace={namespace}"
+        if secret is not None:
+            yield from _of_secret(f"Secret {namespace}/{name}", secret, entry.hosts or (), around, where)
+        elif issuer := next((key for key in ISSUERS if key in each.item.annotations), None):
+            sentence = f"Secret {namespace}/{name} isn't there yet: cert-manager is to make it, as {issuer} says"
+            command = _kubectl("describe", where, names=["certificates.cert-manager.io", name])
+            yield Cause(CauseKind.CERTIFICATE_AWAITED, sentence, command)
+        else:
+            sentence = f"spec.tls names Secret {namespace}/{name}, which isn't there"
+            command = _kubectl("get", where, "--field-selector=type=kubernetes.io/tls", names=["secrets"])
+            yield Cause(CauseKind.NO_CERTIFICATE, sentence, command)
+
+
+def _of_secret(called: str, secret: Secret, hosts: Iterable[str], around: Surroundings, where: str) -> Iterator[Cause]:
+    command = _kubectl("describe", where, names=["secret", called.rpartition("/")[2]])
+    data = secret.data or {}
+    if lacking := [key for key in CERTIFICATE_KEYS if key not in data]:
+        sentence = (
+            f"{called}, which spec.tls names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, and "
+            "should be kubernetes.io/tls"
+        )
+        yield Cause(CauseKind.NO_CERTIFICATE, sentence, command)
+    elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
+        yield Cause(CauseKind.WRONG_CERTIFICATE, f"{called}: {wrong}", command)
+
+
+# The Service behind it.
+
+
+def _ports_of(each: ObjectView) -> Iterator[str]:
+    """Yield the ports of the Service, by name or number, to which an object that was made for it leads."""
+    if isinstance(each.typed, HTTPRoute):
+        for rule in _objects(each.item.object["spec"].get("rules")):
+            yield from (str(backend.get("port")) for backend in _objects(rule.get("backendRefs")))
+        return
+    spec = each.typed.spec
+    for backend in (*(path.backend for _, path in spec.paths()), spec.default_backend):
+        if backend and backend.service:
+            yield str(backend.service.port)
+
+
+def _of_service(service: ServiceView, ports: Iterable[str], around: Surroundings) -> Iterator[Cause]:
+    item = service.item
+    called, spec = f"{SERVICE} {item.label}", item.object["spec"]
+    selector = _labels(spec.get("selector"))
+    where = f"--namespace={item.namespace}"
+    if spec.get("clusterIP") == "None":
+        sentence = (
+            f"{called} is headless (spec.clusterIP: None): a controller that sends requests to its Pods serves it, and "
+            "one that sends them to the Service's address reaches nothing"
+        )
+        yield Cause(CauseKind.HEADLESS, sentence, _kubectl("describe", where, names=["service", item.name]))
+    if around.knows(SLICE, item.namespace):
+        yield from _of_endpoints(service, selector, ports, around)
+    if selector and around.knows(POLICY, item.namespace):
+        yield from _of_policies(item.namespace, selector, around)
+
+
+def _labels(stated: Any) -> dict[str, str]:
+    return {str(key): str(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
+
+
+def _of_endpoints(
+    service: ServiceView, selector: Mapping[str, str], ports: Iterable[str], around: Surroundings
+) -> Iterator[Cause]:
+    item = service.item
+    called, where = f"{SERVICE} {item.label}", f"--namespace={item.namespace}"
+    describe = _kubectl("describe", where, names=["service", item.name])
+    slices = around.slices.get(item.label, [])
+    if selector and not slices:
+        return  # whatever makes EndpointSlices makes one for each selector; here it hasn't looked, or isn't there
+    ready = [each for each in slices if any(endpoint.is_ready for endpoint in each.endpoints or ())]
+    if not ready:
+        count = sum(len(each.endpoints or ()) for each in slices)
+        labels = ",".join(f"{key}={value}" for key, value in selector.items())
+        command = _kubectl("get", where, f"--selector={labels}", names=["pods"]) if selector else describe
+        if count:
+            sentence = f"{called} has no endpoint that is ready, of {count}"
+        elif selector:
+            sentence = f"{called} has no endpoints: its selector {labels} finds no Pod that runs"
+        else:
+            sentence = f"{called} has no endpoints: it has no selector, and nobody has given it an EndpointSlice"
+        yield Cause(CauseKind.NO_ENDPOINTS, sentence, command)
+        return
+    served = {port.name or "" for each in ready for port in each.ports or ()}
+    for port in ports:
+        stated = next((each for each in service.service.ports if port in {each.name, str(each.port)}), None)
+        if stated and (stated.name or "") not in served:
+            sentence = f"port {port} of {called} is on none of its EndpointSlices"
+            if isinstance(stated.target_port, str) and selector:
+                sentence += f": no Pod that is ready has a port called {quoted(stated.target_port)} (targetPort)"
+            yield Cause(CauseKind.PORT_UNSERVED, sentence, describe)
+
+
+# NetworkPolicies.
+
+
+def _of_policies(namespace: str, selector: Mapping[str, str], around: Surroundings) -> Iterator[Cause]:
+    """Yield the policies that select the Pods of a Service and let nobody in who may be an ingress controller.
+
+    The Pods have at least the labels of the selector. A controller is in another namespace, or outside of the cluster.
+    """
+    policies = {
+        name: policy
+        for name, policy in around.policies.get(namespace, {}).items()
+        if "Ingress" in (policy.spec.policy_types or ["Ingress"])
+        and _selects(policy.spec.pod_selector, selector) is not False
+    }
+    isolating = [name for name, policy in policies.items() if _selects(policy.spec.pod_selector, selector)]
+    if isolating and not any(map(_admits_others, policies.values())):
+        labels = ",".join(f"{key}={value}" for key, value in selector.items())
+        sentence = (
+            f"NetworkPolicy {listed([f'{namespace}/{name}' for name in isolating])} selects its Pods ({labels}), and "
+            "no NetworkPolicy lets an ingress controller of another namespace in"
+        )
+        yield Cause(
+            CauseKind.NETWORK_POLICY,
+            sentence,
+            _kubectl("describe", f"--namespace={namespace}", names=["networkpolicies", *isolating]),
+        )
+
+
+def _selects(selector: Selector, labels: Mapping[str, str]) -> bool | None:
+    """Return whether a selector takes what has at least these labels; None where others decide it."""
+    answers = [_equals(labels, key, [value]) for key, value in (selector.match_labels or {}).items()]
+    for each in selector.match_expressions or ():
+        values = each.values if each.operator in {"In", "NotIn"} else None
+        found = _equals(labels, each.key, values)
+        is_negated = each.operator in {"NotIn", "DoesNotExist"}
+        answers.append(not found if is_negated and found is not None else found)
+    return False if False in answers else None if None in answers else True
+
+
+def _equals(labels: Mapping[str, str], key: str, values: list[str] | None) -> bool | None:
+    """Return whether a label is there, with one of the values if there are any; None where it isn't known."""
+    return None if key not in labels else values is None or labels[key] in values
+
+
+def _admits_others(policy: NetworkPolicy) -> bool:
+    """Return whether a policy lets somebody of another namespace in, or from outside of the cluster."""
+    return any(
+        not rule.from_ or any(peer.namespace_selector or peer.ip_block for peer in rule.from_)
+        for rule in policy.spec.ingress or ()
+    )
+
+
+# Gateways.
+
+
+def _of_parents(each: ObjectView, route: HTTPRoute, around: Surroundings) -> Iterator[Cause]:
+    for ref in route.spec.parent_refs or ():
+        label = f"{ref.namespace or each.item.namespace}/{ref.name}"
+        yield from _of_gateway(each.item.namespace, route, ref, label, around)
+        yield from _of_status(each, ref, label, around)
+
+
+def _of_gateway(namespace: str, route: HTTPRoute, ref: ParentRef, label: str, around: Surroundings) -> Iterator[Cause]:
+    """Yield why a route can't attach to the Gateway that it names."""
+    of_gateway = label.partition("/")[0]
+    if not around.knows(GATEWAY, of_gateway):
+        return
+    gateway: Gateway | None = around.typed.get((GATEWAY, label))
+    if gateway is None:
+        sentence = f"spec.parentRefs names Gateway {label}, which isn't there"
+        yield Cause(CauseKind.NO_GATEWAY, sentence, _kubectl("get", "--all-namespaces", names=["gateways"]))
+        return
+    command = _kubectl("describe", f"--namespace={of_gateway}", names=["gateway", ref.name])
+    listeners = [
+        listener
+        for listener in gateway.spec.listeners
+        if ref.section_name in {"", listener.name} and ref.port in {None, listener.port}
+    ]
+    if sentence := _unfit(listeners, route, ref, same_namespace=namespace == of_gateway):
+        there = listed([listener.name for listener in gateway.spec.listeners])
+        more = f"; it has {there}" if not listeners and there else ""
+        yield Cause(CauseKind.NO_LISTENER, f"Gateway {label} {sentence}{more}", command)
+
+
+def _unfit(listeners: list[Listener], route: HTTPRoute, ref: ParentRef, *, same_namespace: bool) -> str:
+    """Return why none of some listeners takes a route, or one of its hosts, as the end of a sentence; "" if all do."""
+    called = f"listener {quoted(ref.section_name)}" if ref.section_name else "listener"
+    if not listeners:
+        return f"has no {called}{'' if ref.port is None else f' with the port {ref.port}'}"
+    taking = [each for each in listeners if _takes_httproutes(each)]
+    if not taking:
+        protocols = listed(sorted({each.protocol for each in listeners}))
+        return f"has no {called} that takes HTTPRoutes: protocol {protocols}, or what allowedRoutes.kinds says"
+    modes = {each.allowed_routes.namespaces.from_ for each in taking}
+    if modes == {"Same"} and not same_namespace:
+        return f"has no {called} that admits routes from this namespace (allowedRoutes.namespaces.from: Same)"
+    lost = [host for host in route.spec.hostnames or () if not any(_meet(host, each.hostname) for each in taking)]
+    if lost:
+        return f"has no {called} for {listed(lost)} (hostname: {listed([each.hostname for each in taking])})"
+    return ""
+
+
+def _takes_httproutes(listener: Listener) -> bool:
+    """Return whether a listener may take HTTPRoutes; of protocols that aren't Kubernetes' own, nobody knows."""
+    kinds = listener.allowed_routes.kinds
+    return listener.protocol not in {"TCP", "TLS", "UDP"} and (
+        not kinds or any(each.kind == "HTTPRoute" for each in kinds)
+    )
+
+
+def _meet(host: str, other: str) -> bool:
+    """Return whether some host is both; each may be a wildcard, which stands for one label or more."""
+    if not other or host == other:
+        return True
+    return any(one.startswith("*.") and two.endswith(one[1:]) for one, two in ((host, other), (other, host)))
+
+
+def _of_status(each: ObjectView, ref: ParentRef, label: str, around: Surroundings) -> Iterator[Cause]:
+    """Yield what the controller of a Gateway says against a route as it is now."""
+    command = _kubectl("describe", f"--namespace={each.item.namespace}", names=["httproute", each.item.name])
+    parents = [found for found in _objects(_status(each).get("parents")) if _is_of(found, ref, label, each)]
+    for parent in parents:
+        for condition in _objects(parent.get("conditions")):
+            does = SAID.get(str(condition.get("type")))
+            is_old = condition.get("observedGeneration") != each.item.metadata.get("generation")
+            if does and condition.get("status") == "False" and not is_old:
+                sentence = (
+                    f"{parent.get('controllerName')} {does} (Gateway {label}): {condition.get('message')} "
+                    f"[{condition.get('reason')}]"
+                )
+                yield Cause(CauseKind.NOT_ACCEPTED, sentence, command)
+    if not parents and (GATEWAY, label) in around.typed and _is_minutes_old(each, around):
+        sentence = (
+            f"no controller has said whether Gateway {label} accepts it, though it was made at "
+            f"{each.item.metadata['creationTimestamp']}: perhaps none looks after the Gateway"
+        )
+        yield Cause(CauseKind.NOT_ACCEPTED, sentence, command)
+
+
+def _is_of(parent: Object, ref: ParentRef, label: str, each: ObjectView) -> bool:
+    """Return whether an entry of a route's status is about one of its parents."""
+    found = parent.get("parentRef")
+    if not isinstance(found, dict):
+        return False
+    stated = f"{found.get('namespace') or each.item.namespace}/{found.get('name')}"
+    return stated == label and (found.get("sectionName") or "") == ref.section_name
+
+
+def _objects(stated: Any) -> list[Object]:
+    return [each for each in stated if isinstance(each, dict)] if isinstance(stated, list) else []

@@ -1,0 +1,89 @@
+"""Certificates: whether one is valid, and for which hosts. The pure part.
+
+The library `cryptography` reads them, which the extra `certificates` brings.
+
+Sources: RFC 9525, 6.3 (a wildcard stands for one label); RFC 5280, 6.1 (each certificate of a path signs the next).
+"""
+
+from base64 import b64decode
+from collections.abc import Iterable
+from datetime import datetime
+
+from ingress_manager.core.text import listed
+
+try:
+    from cryptography import x509
+    from cryptography.exceptions import InvalidSignature
+except ImportError:
+    x509 = None  # type: ignore[assignment]
+
+NOT_INSTALLED = (
+    "the Python library cryptography isn't installed; `pip install 'ingress-manager[certificates]'` brings it"
+)
+
+
+def can_be_read() -> bool:
+    """Return whether the library is installed."""
+    return x509 is not None
+
+
+def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
+    """Return what is wrong with the certificate in a Secret's tls.crt; "" where nothing is, or nobody can say.
+
+    `crt` is in base64, as a Secret has it; the first certificate in it is the one that a server shows.
+    """
+    try:
+        certificate = _all_in(crt)[0]
+    except ValueError:
+        return "its tls.crt holds no certificate"
+    if certificate.not_valid_after_utc < now:
+        return f"its certificate expired at {certificate.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}"
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return "its certificate names no host (subjectAltName)"
+    except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
+        return ""
+    covered = [name.lower() for name in names.get_values_for_type(x509.DNSName)]
+    missing = [host for host in hosts if not {host.lower(), f"*.{host.lower().partition('.')[2]}"} & {*covered}]
+    if missing:
+        return f"its certificate is for {listed(covered) or 'no host'}, and not for {listed(missing)}"
+    return ""
+
+
+def end_of(crt: str) -> datetime:
+    """Return when a certificate ends. Raises ValueError when there is none."""
+    return _all_in(crt)[0].not_valid_after_utc
+
+
+def is_trusted_by(crt: str, bundle: str) -> bool:
+    """Return whether somebody who trusts the certificates in a bundle trusts this one, as far as signatures go.
+
+    Both are in base64. What stands behind the first certificate in `crt` leads from it to an authority. Raises
+    ValueError when there is none.
+    """
+    certificate, *between = _all_in(crt)
+    try:
+        trusted = _all_in(bundle)
+    except ValueError:
+        return False
+    while certificate not in trusted and not any(_has_signed(each, certificate) for each in trusted):
+        signers = [each for each in between if _has_signed(each, certificate)]
+        if not signers:
+            return False
+        certificate = signers[0]
+        between.remove(certificate)
+    return True
+
+
+def _has_signed(authority: "x509.Certificate", certificate: "x509.Certificate") -> bool:
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _all_in(pem: str) -> "list[x509.Certificate]":
+    """Return the certificates in a text in base64. Raises ValueError when there is none."""
+    return x509.load_pem_x509_certificates(b64decode(pem, validate=True))

@@ -1,0 +1,68 @@
+"""Events: what Metacontroller, and others, have reported of a Service. The pure part.
+
+Source: the Kubernetes API reference, Event v1 core.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ingress_manager.commands.reading.manifests import Item
+
+EVENT = "Event"
+"""What `Known.unknown` calls Events."""
+
+EVENTS = "v1/Event"
+SYNC_ERROR = "SyncError"
+"""The reason of Metacontroller's Events."""
+
+OF_SERVICES = f"--field-selector=reason={SYNC_ERROR},involvedObject.kind=Service"
+"""What kubectl is told in order to get those alone that `reports` goes by."""
+
+
+_ENDED = "context canceled"
+"""How Metacontroller's Event ends of a request that it gave up because it was told to end itself (Go, `context`)."""
+
+
+class Report(NamedTuple):
+    """What Metacontroller said of a Service."""
+
+    time: str
+    sentence: str
+
+
+def reports(items: Iterable[Item]) -> dict[str, Report]:
+    """Return Metacontroller's newest report of each Service, by the Service's uid.
+
+    What it gave up because it ended says nothing of what is in the way.
+    """
+    newest: dict[str, Report] = {}
+    for item in items:
+        if item.kind == EVENTS and item.object.get("reason") == SYNC_ERROR and (uid := about_whom(item)):
+            report = report_of(item)
+            if not report.sentence.endswith(_ENDED):
+                newest[uid] = max(newest.get(uid, report), report)
+    return newest
+
+
+def reports_in(items: Sequence[Item]) -> dict[str, Report] | str:
+    """Return the same of a dump, or why it has none: one without any Events may have been made without them."""
+    return reports(items) if any(item.kind == EVENTS for item in items) else "what was read holds no Events"
+
+
+def report_of(event: Item) -> Report:
+    """Return what an Event says, and when it was said last."""
+    series = event.object.get("series")
+    times = (
+        event.object.get("lastTimestamp"),
+        series.get("lastObservedTime") if isinstance(series, dict) else None,
+        event.object.get("eventTime"),
+        event.metadata.get("creationTimestamp"),
+    )
+    time = next((time for time in times if isinstance(time, str)), "")
+    return Report(time, str(event.object.get("message") or "").strip())
+
+
+def about_whom(event: Item) -> str:
+    """Return the uid of the object that an Event is about; "" where it names none."""
+    involved = event.object.get("involvedObject")
+    return str(involved.get("uid") or "") if isinstance(involved, dict) else ""

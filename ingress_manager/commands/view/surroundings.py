@@ -1,0 +1,275 @@
+"""The surroundings: what has to be there beside a Service and what was made for it, so that something answers.
+
+IngressClasses, EndpointSlices, NetworkPolicies, Gateways and the Secrets with certificates, as far as they could be
+read. The pure part; cluster.py reads them.
+
+Sources: the Kubernetes API reference (IngressClass v1, EndpointSlice v1, NetworkPolicy v1, Secret v1 core) and the
+Gateway API reference (Gateway v1).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.view import typed
+
+CLASS, SLICE, POLICY, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "NetworkPolicy", "Gateway", "Secret"
+
+KINDS = (CLASS, GATEWAY, SLICE, POLICY, SECRET)
+
+CERTIFICATES = "certificates"
+"""What `Surroundings.unknown` calls what is in the Secrets, where nothing is there that reads it."""
+
+PLURAL = {
+    CLASS: "IngressClasses",
+    GATEWAY: "Gateways",
+    SLICE: "EndpointSlices",
+    POLICY: "NetworkPolicies",
+    SECRET: "Secrets",
+    CERTIFICATES: "The certificates in Secrets",
+}
+
+RESOURCES = {
+    CLASS: "ingressclasses.networking.k8s.io",
+    SLICE: "endpointslices.discovery.k8s.io",
+    POLICY: "networkpolicies.networking.k8s.io",
+    GATEWAY: "gateways.gateway.networking.k8s.io",
+    SECRET: "secrets",
+}
+"""As kubectl is asked for them."""
+
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+EVERYWHERE = ""
+"""What `Surroundings.read` has for all namespaces, and for what is in none."""
+
+
+class _Conditions(msgspec.Struct, frozen=True, gc=False):
+    ready: bool | None = None
+
+
+class _Endpoint(msgspec.Struct, frozen=True, gc=False):
+    conditions: _Conditions = _Conditions()
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether it is ready, which it is, too, where nobody says so."""
+        return self.conditions.ready is not False
+
+
+class _EndpointPort(msgspec.Struct, frozen=True, gc=False):
+    name: str | None = None
+    port: int | None = None
+
+
+class EndpointSlice(msgspec.Struct, frozen=True, gc=False):
+    """Some of the addresses of a Service's Pods."""
+
+    endpoints: list[_Endpoint] | None = None
+    ports: list[_EndpointPort] | None = None
+
+
+class IngressClass(msgspec.Struct, frozen=True, gc=False):
+    """A class of Ingresses; all that counts is its name, and whether it is the default."""
+
+
+class _Expression(msgspec.Struct, frozen=True, gc=False):
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class Selector(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    """What selects objects by their labels."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[_Expression] | None = None
+
+
+class _Peer(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    namespace_selector: Selector | None = None
+    ip_block: dict[str, Any] | None = None
+
+
+class _Admitted(msgspec.Struct, frozen=True, gc=False):
+    from_: list[_Peer] | None = msgspec.field(name="from", default=None)
+
+
+class _PolicySpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    pod_selector: Selector = Selector()
+    policy_types: list[str] | None = None
+    ingress: list[_Admitted] | None = None
+
+
+class NetworkPolicy(msgspec.Struct, frozen=True, gc=False):
+    """Who may reach some Pods."""
+
+    spec: _PolicySpec = _PolicySpec()
+
+
+class _RouteKind(msgspec.Struct, frozen=True, gc=False):
+    kind: str
+
+
+class _RouteNamespaces(msgspec.Struct, frozen=True, gc=False):
+    from_: str = msgspec.field(name="from", default="Same")
+
+
+class _AllowedRoutes(msgspec.Struct, frozen=True, gc=False):
+    namespaces: _RouteNamespaces = _RouteNamespaces()
+    kinds: list[_RouteKind] | None = None
+
+
+class Listener(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    """A port of a Gateway, and which routes it takes."""
+
+    name: str
+    port: int
+    protocol: str
+    hostname: str = ""
+    allowed_routes: _AllowedRoutes = _AllowedRoutes()
+
+
+class _GatewaySpec(msgspec.Struct, frozen=True, gc=False):
+    listeners: list[Listener] = []
+
+
+class Gateway(msgspec.Struct, frozen=True, gc=False):
+    """What routes attach to."""
+
+    spec: _GatewaySpec
+
+
+class Secret(msgspec.Struct, frozen=True, gc=False):
+    """A Secret. Of one that was read from a cluster, tls.crt alone has its value."""
+
+    type: str = "Opaque"
+    data: dict[str, str] | None = None
+
+
+TYPES: dict[str, tuple[str, type[msgspec.Struct]]] = {
+    "networking.k8s.io/v1/IngressClass": (CLASS, IngressClass),
+    "discovery.k8s.io/v1/EndpointSlice": (SLICE, EndpointSlice),
+    "networking.k8s.io/v1/NetworkPolicy": (POLICY, NetworkPolicy),
+    "gateway.networking.k8s.io/v1/Gateway": (GATEWAY, Gateway),
+    "v1/Secret": (SECRET, Secret),
+}
+
+OTHER_VERSIONS = re.compile(
+    r"(?:extensions|networking\.k8s\.io)/.*/(IngressClass|NetworkPolicy)|discovery\.k8s\.io/.*/(EndpointSlice)"
+    r"|gateway\.networking\.k8s\.io/.*/(Gateway)|.*/(Secret)"
+)
+"""The same kinds in versions that aren't looked at."""
+
+OF_SERVICE = "kubernetes.io/service-name"
+"""The label that says which Service an EndpointSlice is of."""
+
+IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What could be read of the surroundings."""
+
+    now: datetime = LONG_AGO
+    """When it was read, or some time before."""
+
+    unknown: dict[str, str] = field(default_factory=dict)
+    """What could not be read and matters here, kinds or CERTIFICATES, each with the reason."""
+
+    read: set[tuple[str, str]] = field(default_factory=set)
+    """The kinds, each with a namespace or EVERYWHERE, of which all objects were read."""
+
+    misread: set[tuple[str, str]] = field(default_factory=set)
+    """The kinds, each with a namespace or EVERYWHERE, of which an object could not be read."""
+
+    items: dict[tuple[str, str], Item] = field(default_factory=dict)
+    """The objects, by kind and namespace/name; of IngressClasses, by their name."""
+
+    typed: dict[tuple[str, str], Any] = field(default_factory=dict)
+    """The same, each as its type."""
+
+    slices: dict[str, list[EndpointSlice]] = field(default_factory=dict)
+    """The EndpointSlices of each Service, by its namespace/name."""
+
+    unserved: dict[str, str] = field(default_factory=dict)
+    """The classes that nobody seems to serve, each with its oldest Ingress; empty unless all Ingresses were read."""
+
+    policies: dict[str, dict[str, NetworkPolicy]] = field(default_factory=dict)
+    """The NetworkPolicies of each namespace, by their names."""
+
+    def knows(self, kind: str, namespace: str = EVERYWHERE) -> bool:
+        """Return whether each object of a kind in a namespace was read: what isn't there then doesn't exist."""
+        places = {(kind, namespace), (kind, EVERYWHERE)}
+        return bool(places & self.read) and not places & self.misread
+
+    def unseen(self) -> Iterator[tuple[list[str], str]]:
+        """Yield what could not be read for one reason, with a sentence that says so."""
+        by_reason: dict[str, list[str]] = {}
+        for what, reason in self.unknown.items():
+            by_reason.setdefault(reason, []).append(what)
+        for reason, whats in by_reason.items():
+            yield whats, f"{', '.join(PLURAL[what] for what in whats)} could not be looked at: {reason}"
+
+    def of_kind(self, kind: str) -> dict[str, Item]:
+        """Return the objects of a kind by their namespace/name; IngressClasses by their names."""
+        return {label: item for (each, label), item in self.items.items() if each == kind}
+
+    def take(self, items: Iterable[Item]) -> None:
+        """Add what belongs to the surroundings."""
+        for item in items:
+            if found := TYPES.get(item.kind):
+                self._take(item, *found)
+            elif other := OTHER_VERSIONS.fullmatch(item.kind):
+                kind = next(filter(None, other.groups()))
+                self.misread.add((kind, EVERYWHERE if kind == CLASS else item.namespace))
+
+    def _take(self, item: Item, kind: str, type_: type[msgspec.Struct]) -> None:
+        namespace, label = (EVERYWHERE, item.name) if kind == CLASS else (item.namespace, item.label)
+        each = typed.as_type(item, item.object, type_)
+        if isinstance(each, list):
+            self.misread.add((kind, namespace))
+            return
+        self.items[kind, label], self.typed[kind, label] = item, each
+        if isinstance(each, EndpointSlice):
+            service = item.labels.get(OF_SERVICE)
+            self.slices.setdefault(f"{namespace}/{service}", []).append(each)
+        elif isinstance(each, NetworkPolicy):
+            self.policies.setdefault(namespace, {})[item.name] = each
+
+
+def surroundings_in(manifests: Manifests) -> Surroundings:
+    """Return the surroundings in files. Nobody says what was left out of these.
+
+    So a kind was read in those namespaces alone in which there is an object of it, and nowhere when a document could
+    not be read. It was some time after the youngest object was made.
+    """
+    around = Surroundings()
+    around.take(manifests.items)
+    times = (time for item in manifests.items if (time := time_of(item.metadata.get("creationTimestamp"))))
+    around.now = max(times, default=around.now)
+    if manifests.is_whole:
+        around.read = set(_places(around))
+    around.misread |= {
+        (kind, EVERYWHERE if kind == CLASS else label.partition("/")[0]) for kind, label in manifests.misread
+    }
+    return around
+
+
+def _places(around: Surroundings) -> Iterator[tuple[str, str]]:
+    for (kind, _), item in around.items.items():
+        yield kind, EVERYWHERE if kind == CLASS else item.namespace
+
+
+def time_of(stated: object) -> datetime | None:
+    """Return a time as Kubernetes writes it; None for anything else."""
+    try:
+        found = datetime.fromisoformat(str(stated))
+    except ValueError:
+        return None
+    return found if found.tzinfo else None

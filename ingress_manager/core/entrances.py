@@ -1,0 +1,97 @@
+"""Entrances: the ways to reach one Service. That of ingress/… itself is ""; any other has a name.
+
+It is described by the same annotations behind its name, as in internal.ingress/http. What is made for it is called as
+the Service, with its name behind a dot: no Service's name has one.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ingress_manager.core.annotations import HTTP, PREFIX, Stated, is_on, parse
+from ingress_manager.core.errors import Problem
+from ingress_manager.core.text import listed, quoted
+
+MOST_ENTRANCES = 8
+LONGEST_ENTRANCE = 30
+"""Characters. What follows the Service's name in that of an HTTPRoute for some hosts has 32."""
+
+ENTRANCE = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])?")
+RESERVED_ENTRANCES = ("redirect",)
+"""What follows the Service's name in that of an HTTPRoute of another kind."""
+
+HTTP_OF_ENTRANCE = f".{HTTP.key}"
+
+
+def begin_of(entrance: str) -> str:
+    """Return what stands before ingress/… in the annotations of an entrance."""
+    return f"{entrance}." if entrance else ""
+
+
+def ingress_of(entrance: str, service: str) -> str:
+    """Return the name of the Ingress of an entrance."""
+    return f"{service}.{entrance}" if entrance else service
+
+
+def entrance_of(service: str, name: str) -> str:
+    """Return the entrance of a Service for which the object with a name was made; "" for that of ingress/… itself."""
+    _, _, behind = f"/{name}".partition(f"/{service}.")
+    entrance = behind.partition(".")[0]
+    return "" if entrance in RESERVED_ENTRANCES or len(entrance) > LONGEST_ENTRANCE else entrance
+
+
+def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
+    """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is ""."""
+    found = {"": parse(annotations)} if is_on(annotations) else {}
+    # Nearly no Service has another entrance, and to look at each key would take longer.
+    if HTTP_OF_ENTRANCE not in "".join(annotations):
+        return found
+    described: dict[str, dict[str, str]] = {}
+    for key, value in annotations.items():
+        name, _, word = key.rpartition(f".{PREFIX}")
+        if name:
+            described.setdefault(name, {})[PREFIX + word] = value
+    names = sorted([name for name, own in described.items() if is_on(own)])
+    if len(names) > MOST_ENTRANCES:
+        # There can be thousands. What else is wrong with them is not looked for.
+        return found | dict.fromkeys(names, Stated(problems=(too_many_entrances(names),)))
+    for name in names:
+        stated = parse(described[name])
+        if not is_entrance_name(name):
+            stated = msgspec.structs.replace(stated, problems=(wrong_name(name), *stated.problems))
+        found[name] = stated
+    return found
+
+
+def is_entrance_name(name: str) -> bool:
+    """Return whether an entrance can have this name."""
+    return bool(ENTRANCE.fullmatch(name)) and name not in RESERVED_ENTRANCES
+
+
+def too_many_entrances(names: Sequence[str]) -> Problem:
+    """Return the problem of a Service that has more entrances than it may have."""
+    return Problem(
+        f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most",
+        annotation=HTTP.key,
+    )
+
+
+def wrong_name(name: str) -> Problem:
+    """Return the problem of an entrance with a name that none can have."""
+    return Problem(
+        f"{HTTP.key}: {quoted(name)} can't be the name of an entrance; it must be at most {LONGEST_ENTRANCE} "
+        f"lower-case letters, digits and -, and not {' or '.join(RESERVED_ENTRANCES)}",
+        annotation=HTTP.key,
+    )
+
+
+def of_entrance(problem: Problem, name: str) -> Problem:
+    """Return a problem of an entrance: its annotations are told with the entrance's name before them."""
+    sentence = _OWN_KEY.sub(lambda found: f"{name}.{PREFIX}" if found[1] else found[0], problem.sentence)
+    annotation = f"{name}.{problem.annotation}" if problem.annotation.startswith(PREFIX) else problem.annotation
+    return Problem(sentence, problem.reason, annotation)
+
+
+_OWN_KEY = re.compile(rf'"(?:\\.|[^"\\])*"|(?<!\S)({PREFIX})')
+"""A text in quotes, or how the key of an annotation begins outside of one."""

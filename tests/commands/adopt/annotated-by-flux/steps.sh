@@ -1,0 +1,20 @@
+# team-a/annotated-by-flux
+(set -e
+stop() { printf '%s\n' "$@" >&2; exit 1; }
+see() {
+  looks=$1 text=$2; shift 2
+  until seen=$("$@") && printf '%s\n' "$seen" | grep -F -- "$text" | grep -qvxF -- "$before"; do
+    [ $((looks -= 1)) -gt 0 ] || { last=$(printf '%s\n' "$seen" | tail -n 1); return 1; }
+    sleep 1
+  done
+}
+before=
+see 1 '00000002-0000-0000-0000-000000000000 2' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.uid} {.metadata.resourceVersion}' -- ingress annotated-by-flux || stop 'Ingress team-a/annotated-by-flux has been changed since it was read: plan it again' "Last seen: $last"
+before=$(kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events)
+kubectl annotate --namespace=team-a --overwrite -- service annotated-by-flux ingress-manager/moving=1.2
+see 120 'Ingress team-a/annotated-by-flux is in the way' kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events || stop 'After 120 s: Metacontroller has not reported that Ingress team-a/annotated-by-flux is in the way. Where the settings pause ingress-manager, or the policy ingress-manager-name-taken is not installed, --without-event does without' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service annotated-by-flux ingress-manager/moving-'
+before=
+kubectl patch --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "annotated-by-flux", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}}' -- ingress annotated-by-flux
+see 120 '00000002-0000-0000-0000-000000000000 {"ingressClassName":"nginx","rules":[{"host":"annotated-by-flux.example.com","http":{"paths":[{"backend":{"service":{"name":"annotated-by-flux","port":{"number":80}}},"path":"/","pathType":"Prefix"}]}}]} {"apiVersion":' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.uid} {.spec} {.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' -- ingress annotated-by-flux || stop 'After 120 s: Metacontroller has not written its record on Ingress team-a/annotated-by-flux, or the Ingress is not as planned: does the cluster have other settings?' "Last seen: $last" 'Plan it again to go on. To go back:' '  ingress-manager release team-a/annotated-by-flux --apply' '  kubectl annotate --namespace=team-a -- service annotated-by-flux ingress-manager/moving-'
+kubectl annotate --namespace=team-a -- service annotated-by-flux ingress-manager/moving-
+)

@@ -1,0 +1,19 @@
+# team-a/no-path
+(set -e
+stop() { printf '%s\n' "$@" >&2; exit 1; }
+see() {
+  looks=$1 text=$2; shift 2
+  until seen=$("$@") && printf '%s\n' "$seen" | grep -F -- "$text" | grep -qvxF -- "$before"; do
+    [ $((looks -= 1)) -gt 0 ] || { last=$(printf '%s\n' "$seen" | tail -n 1); return 1; }
+    sleep 1
+  done
+}
+before=
+see 1 '00000002-0000-0000-0000-000000000000 2' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.uid} {.metadata.resourceVersion}' -- ingress no-path || stop 'Ingress team-a/no-path has been changed since it was read: plan it again' "Last seen: $last"
+before=$(kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events)
+kubectl annotate --namespace=team-a --resource-version=1 -- service no-path ingress/http=true ingress/host=no-path.example.com ingress/path-type=ImplementationSpecific
+see 120 'Ingress team-a/no-path is in the way' kubectl get --namespace=team-a --field-selector=involvedObject.uid=00000001-0000-0000-0000-000000000000,reason=SyncError '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\n"}{end}' -- events || stop 'After 120 s: Metacontroller has not reported that Ingress team-a/no-path is in the way. Where the settings pause ingress-manager, or the policy ingress-manager-name-taken is not installed, --without-event does without' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service no-path ingress/http- ingress/host- ingress/path-type-'
+before=
+kubectl patch --namespace=team-a --type=merge '--patch={"metadata": {"resourceVersion": "2", "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}, "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}, "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "no-path", "uid": "00000001-0000-0000-0000-000000000000", "controller": true, "blockOwnerDeletion": true}]}, "spec": {"rules": [{"host": "no-path.example.com", "http": {"paths": [{"path": "/", "pathType": "ImplementationSpecific", "backend": {"service": {"name": "no-path", "port": {"number": 80}}}}]}}]}}' -- ingress no-path
+see 120 '00000002-0000-0000-0000-000000000000 {"ingressClassName":"nginx","rules":[{"host":"no-path.example.com","http":{"paths":[{"backend":{"service":{"name":"no-path","port":{"number":80}}},"path":"/","pathType":"ImplementationSpecific"}]}}]} {"apiVersion":' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.uid} {.spec} {.metadata.annotations.metacontroller\.k8s\.io/last-applied-configuration}' -- ingress no-path || stop 'After 120 s: Metacontroller has not written its record on Ingress team-a/no-path, or the Ingress is not as planned: does the cluster have other settings?' "Last seen: $last" 'Plan it again to go on. To go back:' '  ingress-manager release team-a/no-path --apply' '  kubectl annotate --namespace=team-a -- service no-path ingress/http- ingress/host- ingress/path-type-'
+)

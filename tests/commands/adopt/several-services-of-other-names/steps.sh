@@ -1,0 +1,22 @@
+# team-a/several-services-of-other-names
+(set -e
+stop() { printf '%s\n' "$@" >&2; exit 1; }
+see() {
+  looks=$1 text=$2; shift 2
+  until seen=$("$@") && printf '%s\n' "$seen" | grep -F -- "$text" | grep -qvxF -- "$before"; do
+    [ $((looks -= 1)) -gt 0 ] || { last=$(printf '%s\n' "$seen" | tail -n 1); return 1; }
+    sleep 1
+  done
+}
+before=
+see 1 '00000003-0000-0000-0000-000000000000 3' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.uid} {.metadata.resourceVersion}' -- ingress several-services-of-other-names || stop 'Ingress team-a/several-services-of-other-names has been changed since it was read: plan it again' "Last seen: $last"
+kubectl annotate --namespace=team-a --resource-version=1 -- service other-a ingress/http=true ingress/host=other-names.example.com
+see 120 '00000001-0000-0000-0000-000000000000 ingress-manager {"ingressClassName":"nginx","rules":[{"host":"other-names.example.com","http":{"paths":[{"backend":{"service":{"name":"other-a","port":{"number":80}}},"path":"/","pathType":"Prefix"}]}}]}' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.ownerReferences[?(@.controller==true)].uid} {.metadata.annotations.metacontroller\.k8s\.io/decorator-controller} {.spec}' -- ingress other-a || stop 'After 120 s: Ingress team-a/other-a does not stand as planned; the Events of its Service may say why' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service other-a ingress/http- ingress/host-'
+kubectl annotate --namespace=team-a --resource-version=2 -- service other-b ingress/http=true ingress/host=other-names.example.com ingress/path=/b
+see 120 '00000002-0000-0000-0000-000000000000 ingress-manager {"ingressClassName":"nginx","rules":[{"host":"other-names.example.com","http":{"paths":[{"backend":{"service":{"name":"other-b","port":{"number":80}}},"path":"/b","pathType":"Prefix"}]}}]}' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.ownerReferences[?(@.controller==true)].uid} {.metadata.annotations.metacontroller\.k8s\.io/decorator-controller} {.spec}' -- ingress other-b || stop 'After 120 s: Ingress team-a/other-b does not stand as planned; the Events of its Service may say why' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service other-b ingress/http- ingress/host- ingress/path-' '  kubectl annotate --namespace=team-a -- service other-a ingress/http- ingress/host-'
+# No controller has given team-a/several-services-of-other-names an address, so nobody can see when the new ones are served.
+sleep 10
+see 1 '00000001-0000-0000-0000-000000000000 ingress-manager {"ingressClassName":"nginx","rules":[{"host":"other-names.example.com","http":{"paths":[{"backend":{"service":{"name":"other-a","port":{"number":80}}},"path":"/","pathType":"Prefix"}]}}]}' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.ownerReferences[?(@.controller==true)].uid} {.metadata.annotations.metacontroller\.k8s\.io/decorator-controller} {.spec}' -- ingress other-a || stop 'Ingress team-a/other-a does not stand as planned; the Events of its Service may say why' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service other-b ingress/http- ingress/host- ingress/path-' '  kubectl annotate --namespace=team-a -- service other-a ingress/http- ingress/host-'
+see 1 '00000002-0000-0000-0000-000000000000 ingress-manager {"ingressClassName":"nginx","rules":[{"host":"other-names.example.com","http":{"paths":[{"backend":{"service":{"name":"other-b","port":{"number":80}}},"path":"/b","pathType":"Prefix"}]}}]}' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.ownerReferences[?(@.controller==true)].uid} {.metadata.annotations.metacontroller\.k8s\.io/decorator-controller} {.spec}' -- ingress other-b || stop 'Ingress team-a/other-b does not stand as planned; the Events of its Service may say why' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service other-b ingress/http- ingress/host- ingress/path-' '  kubectl annotate --namespace=team-a -- service other-a ingress/http- ingress/host-'
+printf '%s' '{"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": "00000003-0000-0000-0000-000000000000", "resourceVersion": "3"}}' | kubectl delete --raw=/apis/networking.k8s.io/v1/namespaces/team-a/ingresses/several-services-of-other-names --filename=-
+)

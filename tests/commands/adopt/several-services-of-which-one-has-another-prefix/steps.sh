@@ -1,0 +1,22 @@
+# team-a/web-public
+(set -e
+stop() { printf '%s\n' "$@" >&2; exit 1; }
+see() {
+  looks=$1 text=$2; shift 2
+  until seen=$("$@") && printf '%s\n' "$seen" | grep -F -- "$text" | grep -qvxF -- "$before"; do
+    [ $((looks -= 1)) -gt 0 ] || { last=$(printf '%s\n' "$seen" | tail -n 1); return 1; }
+    sleep 1
+  done
+}
+before=
+see 1 '00000003-0000-0000-0000-000000000000 3' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.uid} {.metadata.resourceVersion}' -- ingress web-public || stop 'Ingress team-a/web-public has been changed since it was read: plan it again' "Last seen: $last"
+kubectl annotate --namespace=team-a --resource-version=1 -- service web ingress/http=true ingress/host=web.example.com
+see 120 '00000001-0000-0000-0000-000000000000 ingress-manager {"ingressClassName":"nginx","rules":[{"host":"web.example.com","http":{"paths":[{"backend":{"service":{"name":"web","port":{"number":80}}},"path":"/","pathType":"Prefix"}]}}]}' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.ownerReferences[?(@.controller==true)].uid} {.metadata.annotations.metacontroller\.k8s\.io/decorator-controller} {.spec}' -- ingress web || stop 'After 120 s: Ingress team-a/web does not stand as planned; the Events of its Service may say why' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service web ingress/http- ingress/host-'
+kubectl annotate --namespace=team-a --resource-version=2 -- service api web-public.ingress/http=true web-public.ingress/host=web.example.com web-public.ingress/path=/cart
+see 120 '00000002-0000-0000-0000-000000000000 ingress-manager {"ingressClassName":"nginx","rules":[{"host":"web.example.com","http":{"paths":[{"backend":{"service":{"name":"api","port":{"number":80}}},"path":"/cart","pathType":"Prefix"}]}}]}' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.ownerReferences[?(@.controller==true)].uid} {.metadata.annotations.metacontroller\.k8s\.io/decorator-controller} {.spec}' -- ingress api.web-public || stop 'After 120 s: Ingress team-a/api.web-public does not stand as planned; the Events of its Service may say why' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service api web-public.ingress/http- web-public.ingress/host- web-public.ingress/path-' '  kubectl annotate --namespace=team-a -- service web ingress/http- ingress/host-'
+# No controller has given team-a/web-public an address, so nobody can see when the new ones are served.
+sleep 10
+see 1 '00000001-0000-0000-0000-000000000000 ingress-manager {"ingressClassName":"nginx","rules":[{"host":"web.example.com","http":{"paths":[{"backend":{"service":{"name":"web","port":{"number":80}}},"path":"/","pathType":"Prefix"}]}}]}' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.ownerReferences[?(@.controller==true)].uid} {.metadata.annotations.metacontroller\.k8s\.io/decorator-controller} {.spec}' -- ingress web || stop 'Ingress team-a/web does not stand as planned; the Events of its Service may say why' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service api web-public.ingress/http- web-public.ingress/host- web-public.ingress/path-' '  kubectl annotate --namespace=team-a -- service web ingress/http- ingress/host-'
+see 1 '00000002-0000-0000-0000-000000000000 ingress-manager {"ingressClassName":"nginx","rules":[{"host":"web.example.com","http":{"paths":[{"backend":{"service":{"name":"api","port":{"number":80}}},"path":"/cart","pathType":"Prefix"}]}}]}' kubectl get --namespace=team-a --ignore-not-found '--output=jsonpath={.metadata.ownerReferences[?(@.controller==true)].uid} {.metadata.annotations.metacontroller\.k8s\.io/decorator-controller} {.spec}' -- ingress api.web-public || stop 'Ingress team-a/api.web-public does not stand as planned; the Events of its Service may say why' "Last seen: $last" 'Plan it again to go on. To go back:' '  kubectl annotate --namespace=team-a -- service api web-public.ingress/http- web-public.ingress/host- web-public.ingress/path-' '  kubectl annotate --namespace=team-a -- service web ingress/http- ingress/host-'
+printf '%s' '{"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": "00000003-0000-0000-0000-000000000000", "resourceVersion": "3"}}' | kubectl delete --raw=/apis/networking.k8s.io/v1/namespaces/team-a/ingresses/web-public --filename=-
+)

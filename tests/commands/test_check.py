@@ -1,0 +1,249 @@
+"""`check`: each part of an installation, broken by itself, is named with what to do.
+
+check/cluster.yaml has what a cluster has beside the manifests, check/cases.yaml what is otherwise in each case.
+"""
+
+import functools
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from devcluster import manifests
+from devcluster.build import REPOSITORY
+from ingress_manager import __version__
+from ingress_manager.commands.check import command
+from ingress_manager.commands.check.engine import NEVER, asked_rights
+from ingress_manager.commands.check.lines import Line, State, table
+from ingress_manager.commands.check.parts import check
+from ingress_manager.commands.check.routes import CRDS
+from ingress_manager.commands.check.seen import Right, Seen
+from ingress_manager.commands.reading.installations import Installation
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.manifests import read
+from ingress_manager.core.kubernetes import Object
+from tests.commands.commands import installed, listing, run
+
+HERE = Path(__file__).with_name("check")
+CASES = yaml.safe_load((HERE / "cases.yaml").read_text(encoding="utf-8"))
+FOLDERS = ("manifests", "metacontroller/install", "metacontroller/httproute")
+GONE = object()
+
+
+@functools.cache
+def sound() -> str:
+    """Return the objects of a sound installation, as JSON."""
+    installed = [each for folder in FOLDERS for each in yaml.safe_load_all(manifests.kustomize(REPOSITORY / folder))]
+    objects = [each for each in installed if each["kind"] != "ConfigMap"]
+    for each in objects:
+        if each["kind"] == "Deployment":
+            counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), each["spec"]["replicas"])
+            each["metadata"]["generation"] = 1
+            each["status"] = {"observedGeneration": 1, **counts}
+            for volume in each["spec"]["template"]["spec"].get("volumes", ()):
+                volume["configMap"]["name"] = "ingress-manager-settings"
+    objects += yaml.safe_load((HERE / "cluster.yaml").read_text(encoding="utf-8"))["items"]
+    return json.dumps(objects)
+
+
+def changed(objects: list[dict[str, Any]], kind: str, name: str, path: str = "", value: Any = GONE) -> None:
+    """Change one place of an object; without a value, take it away: all of it, without a place."""
+    [found] = [each for each in objects if (each["kind"], each["metadata"]["name"]) == (kind, name)]
+    if not path:
+        objects.remove(found)
+        return
+    place: Any = found
+    *above, last = [int(key) if key.isdecimal() else key for key in path.split(".")]
+    for key in above:
+        place = place.setdefault(key, {}) if isinstance(place, dict) else place[key]
+    if value is GONE:
+        del place[last]
+    elif isinstance(place, list) and last == len(place):
+        place.append(value)
+    else:
+        place[last] = value
+
+
+def seen_of(case: dict[str, Any], more: Iterable[Object] = ()) -> Seen:
+    """Return what is seen of the sound installation, and more objects, but for what is otherwise."""
+    objects = [*json.loads(sound()), *more]
+    for change in case.get("set", ()):
+        changed(objects, *change)
+    if "settings" in case:
+        changed(objects, "ConfigMap", "ingress-manager-settings", "data", {"settings.yaml": case["settings"]})
+    objects = [*(each for each in objects if each["kind"] not in case.get("unread", ())), *case.get("add", ())]
+    seen = Seen(
+        command.expected(),
+        read(json.dumps(listing(*objects))).items,
+        dict(case.get("unread", {})),
+        kubernetes=case.get("kubernetes", "v1.36.3"),
+        metrics=case.get("metrics", ""),
+        now="2026-01-04T00:01:00+00:00",
+        wanted=Installation(*case["wanted"]) if "wanted" in case else None,
+        warned=case.get("warned"),
+    )
+    seen.rights = {right: right not in NEVER for right in asked_rights(seen)}
+    seen.rights |= {Right(*right): allowed for *right, allowed in case.get("rights", ())}
+    return seen
+
+
+def said(case: dict[str, Any], seen: Seen | None = None) -> str:
+    """Return what check says, but for what is well; of one part, that too."""
+    part = case.get("part")
+    lines = [
+        line._replace(part="")
+        for line in check(seen or seen_of(case), __version__)
+        if (line.state is not State.OK if part is None else line.part == part)
+    ]
+    return "".join(table(lines, lambda text, _: text))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_each_part_that_is_otherwise_is_named(case: dict[str, Any]) -> None:
+    assert said(case) == case["says"]
+
+
+def test_a_sound_installation_is_all_well() -> None:
+    assert said({}) == ""
+
+
+# The shell.
+
+KINDS = {
+    resource: kind
+    for kinds in (command.CLUSTER_WIDE, command.BESIDE_THE_HOOK, {"Gateway": CRDS[0], "Event": "events"})
+    for kind, resource in kinds.items()
+}
+
+
+class Cluster:
+    """Answers in the place of kubectl, from the sound installation."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.objects = json.loads(sound())
+        self.forbidden: set[str] = set()
+        self.calls: list[str] = []
+        self.naps: list[float] = []
+        monkeypatch.setattr(Kubectl, "run", lambda _, *arguments, stdin="": self.run(arguments, stdin))
+        monkeypatch.setattr(command, "sleep", self.naps.append)
+        monkeypatch.setattr(command, "monotonic", lambda: sum(self.naps))
+
+    def run(self, arguments: tuple[str, ...], stdin: str) -> str:
+        verb, *_, resources = arguments
+        self.calls.append(f"{verb} {resources}")
+        if self.forbidden & {verb, *arguments, *resources.split(","), f"{resources.partition('/')[0]}/"}:
+            raise KubectlFailed("forbidden")
+        if verb == "version":
+            return '{"serverVersion": {"gitVersion": "v1.36.3"}}'
+        if verb == "create":
+            rights = [each["spec"]["resourceAttributes"] for each in json.loads(stdin)["items"]]
+            return " ".join("false" if Right(**right) in NEVER else "true" for right in rights)
+        if "--raw" in arguments:
+            return 'ingress_manager_answers_total{code="200"} 7.0\n'
+        names = {each.rpartition("/")[2] for each in arguments[arguments.index("--") + 1 :]}
+        wanted = {KINDS.get(each) for each in resources.split(",")}
+        found = [each for each in self.objects if each["kind"] in wanted or each["metadata"]["name"] in names]
+        return "" if not found and "--ignore-not-found" in arguments else json.dumps(listing(*found))
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    return Cluster(monkeypatch)
+
+
+def test_it_reads_with_few_calls_and_says_that_all_is_well(cluster: Cluster) -> None:
+    ended = run("check")
+    assert (ended.status, ended.err) == (0, "")
+    assert "✓ the hook has answered Metacontroller 7 times since it started\n" in ended.out
+    assert ended.out.startswith("Kubernetes\n✓ Kubernetes v1.36.3\n\nMetacontroller\n✓ Metacontroller v4.17.2\n")
+    assert ended.out.endswith("\n\nAll is well: 25 checks.\n")
+    assert len(cluster.calls) == 9
+
+
+def test_it_is_printed_as_json(cluster: Cluster) -> None:
+    changed(cluster.objects, "Pod", "ingress-manager-1", "spec.volumes.0.configMap.name", "older")
+    ended = run("check", "-o", "json", "--context", "prod")
+    report = json.loads(ended.out)
+    assert (ended.status, report["states"]) == (0, {"ok": 24, "warning": 1, "wrong": 0, "unknown": 0})
+    assert report["checks"][0] == {
+        "part": "Kubernetes",
+        "state": "ok",
+        "sentence": "Kubernetes v1.36.3",
+        "remedy": None,
+        "command": None,
+    }
+    [restart] = [each["command"] for each in report["checks"] if each["state"] == "warning"]
+    assert restart == (
+        "kubectl rollout restart --namespace=ingress-manager --context=prod -- deployment ingress-manager"
+    )
+
+
+def test_what_may_not_be_read_is_said_and_nothing_is_found_for_want_of_it(cluster: Cluster) -> None:
+    cluster.forbidden = {"get", "create", "version"}
+    ended = run("check")
+    assert ended.status == 2
+    assert {line[0] for line in ended.out.splitlines() if line[1:2] == " "} == {"?"}
+    assert ended.out.endswith("\nNothing wrong was found, and not everything could be looked at: 15 unknown, 0 ok.\n")
+
+
+@pytest.mark.parametrize(
+    "resource", [*KINDS, "customresourcedefinitions/", "configmaps/", "create", "version", "--raw"]
+)
+def test_each_kind_that_may_not_be_read_is_unknown_and_no_other_finding(resource: str, cluster: Cluster) -> None:
+    cluster.forbidden = {resource}
+    ended = run("check")
+    assert ended.status == (0 if resource in {"--raw", "events"} else 2)
+    assert not {"✗", "!"} & {line[0] for line in ended.out.splitlines() if line}
+
+
+def test_gateways_are_not_asked_for_where_the_cluster_knows_none(cluster: Cluster) -> None:
+    for name in CRDS:
+        changed(cluster.objects, "CustomResourceDefinition", name)
+    assert run("check").status == 1
+    assert "get gateways.gateway.networking.k8s.io" not in cluster.calls
+
+
+def test_it_waits_until_nothing_is_wrong(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = cluster.objects
+    cluster.objects = [each for each in whole if each["kind"] != "Service"]
+
+    def nap(seconds: float) -> None:
+        cluster.naps.append(seconds)
+        cluster.objects = whole if len(cluster.naps) == 3 else cluster.objects
+
+    monkeypatch.setattr(command, "sleep", nap)
+    ended = run("check", "--wait")
+    assert (ended.status, cluster.naps) == (0, [2.0, 2.0, 2.0])
+    why = "there is no Service ingress-manager/ingress-manager, which the DecoratorController ingress-manager names"
+    assert ended.err == f"… waiting until nothing is wrong: {why}\n"
+
+
+def test_it_waits_no_longer_than_it_is_told(cluster: Cluster) -> None:
+    changed(cluster.objects, "Service", "ingress-manager")
+    ended = run("check", "--wait", "--timeout", "5s")
+    assert (ended.status, cluster.naps) == (1, [2.0, 2.0, 2.0])
+    assert ended.out.endswith("\nSomething is wrong: 1 wrong, 24 ok.\n")
+    assert run("check", "--wait", "--timeout", "1m1s").status == 1
+    assert sum(cluster.naps) == 6 + 62
+
+
+@pytest.mark.parametrize("timeout", ["", "0s", "soon", "-1s"])
+def test_a_time_is_one_of_hours_minutes_and_seconds(timeout: str) -> None:
+    ended = run("check", "--wait", "--timeout", timeout)
+    assert (ended.status, "is no time such as 90s, 2m or 1h30m" in ended.err) == (2, True)
+
+
+def test_of_several_installations_one_has_to_be_picked(cluster: Cluster) -> None:
+    cluster.objects += installed("tools", "hook", "acme")
+    ended = run("check")
+    assert (ended.status, "Error: there are several installations: " in ended.err) == (2, True)
+    assert run("check", "--installation", "ingress-manager/ingress-manager").status == 0
+
+
+def test_a_terminal_that_cannot_show_the_signs_has_others() -> None:
+    lines = [Line("hook", state, "it is so") for state in State]
+    printed = "".join(table(lines, lambda text, _: text, encoding="ascii"))
+    assert printed == "hook\n+ it is so\n! it is so\nx it is so\n? it is so\n"

@@ -1,0 +1,214 @@
+"""`check`, of the admission webhook: check/admission.yaml has what is otherwise in each case."""
+
+import copy
+import functools
+import json
+from base64 import b64encode
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from devcluster.build import REPOSITORY
+from ingress_manager.commands.check import admission
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.view import certificates
+from ingress_manager.core.kubernetes import Object
+from tests.commands.commands import run
+from tests.commands.test_check import HERE, Cluster, changed, said, seen_of
+
+CASES = yaml.safe_load((HERE / "admission.yaml").read_text(encoding="utf-8"))
+FILES = ("deployment", "service", "webhook")
+HOST, ENDS = "ingress-manager-admission.ingress-manager.svc", datetime(2027, 1, 1)
+TOLD = ["ingress/unknown is not an annotation of ingress-manager"]
+
+
+class Signer(NamedTuple):
+    """A certificate, and the key that it is of."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+
+def signed(name: str, by: Signer | None = None, host: str = HOST, end: datetime = ENDS) -> Signer:
+    """Return a new certificate with a common name, signed by another one or by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    builder = x509.CertificateBuilder().subject_name(subject).public_key(key.public_key()).serial_number(1)
+    builder = builder.issuer_name(by.certificate.subject if by else subject)
+    builder = builder.not_valid_before(datetime(2020, 1, 1)).not_valid_after(end)
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+    return Signer(builder.sign(by.key if by else key, hashes.SHA256()), key)
+
+
+def pem(*signers: Signer) -> str:
+    """Return certificates as Kubernetes' objects have them."""
+    return b64encode(b"".join(each.certificate.public_bytes(Encoding.PEM) for each in signers)).decode()
+
+
+AUTHORITY = signed("authority")
+BETWEEN = signed("between", AUTHORITY)
+CERTIFICATES = {
+    "good": pem(signed("ours", AUTHORITY)),
+    "of another authority": pem(signed("ours", signed("another"))),
+    "of one with the same name": pem(signed("ours", signed("authority"))),
+    "of one between": pem(signed("ours", BETWEEN), signed("stranger"), BETWEEN),
+    "expired": pem(signed("ours", AUTHORITY, end=datetime(2026, 1, 3))),
+    "soon": pem(signed("ours", AUTHORITY, end=datetime(2026, 1, 11))),
+    "for another name": pem(signed("ours", AUTHORITY, "other.tools.svc")),
+}
+
+
+@functools.cache
+def sound() -> list[Object]:
+    """Return the objects of a sound webhook."""
+    folder = REPOSITORY / "manifests/admission"
+    deployment, service, webhook = (yaml.safe_load((folder / f"{each}.yaml").read_text()) for each in FILES)
+    deployment["status"] = {"readyReplicas": deployment["spec"]["replicas"]}
+    webhook["webhooks"][0]["clientConfig"]["caBundle"] = pem(AUTHORITY)
+    about = {"name": "ingress-manager-admission-tls", "namespace": "ingress-manager"}
+    return [deployment, service, webhook, {"kind": "Secret", "metadata": about, "data": {"tls.crt": ""}}]
+
+
+def installed(crt: str = "good") -> list[Object]:
+    """Return the objects of a sound webhook, with a certificate."""
+    objects = copy.deepcopy(sound())
+    objects[-1]["data"]["tls.crt"] = CERTIFICATES[crt]
+    return objects
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_each_thing_about_the_webhook_that_is_otherwise_is_named(case: dict[str, Any]) -> None:
+    case = {"warned": TOLD, **case}
+    assert said(case, seen_of(case, installed(case.get("crt", "good")))) == case["says"]
+
+
+def test_without_the_library_no_certificate_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "can_be_read", lambda: False)
+    case = {"warned": TOLD}
+    [line] = said(case, seen_of(case, installed("expired"))).splitlines()
+    assert line.endswith(f"tls could not be looked at: {certificates.NOT_INSTALLED}")
+
+
+# The shell.
+
+
+class WithWebhook(Cluster):
+    """Answers in the place of kubectl, from an installation that has the webhook."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(monkeypatch)
+        self.objects += installed()
+        self.refuses = ""
+        self.late = 0
+        monkeypatch.setattr(Kubectl, "warnings", lambda _, *arguments, stdin="": self.warn(arguments, stdin))
+
+    def run(self, arguments: tuple[str, ...], stdin: str) -> str:
+        if arguments[-1] == "secret/ingress-manager-admission-tls":
+            self.calls.append(" ".join(arguments))
+            if "secrets" in self.forbidden:
+                raise KubectlFailed("forbidden")
+            return CERTIFICATES["good"]
+        return super().run(arguments, stdin)
+
+    def warn(self, arguments: tuple[str, ...], stdin: str) -> list[str]:
+        assert arguments == ("create", "--dry-run=server", "--filename=-")
+        asked = json.loads(stdin)
+        assert (asked["kind"], asked["metadata"]["namespace"]) == ("Service", "default")
+        self.calls.append(" ".join(arguments))
+        if self.refuses:
+            raise KubectlFailed(self.refuses)
+        self.late -= 1
+        return [] if self.late >= 0 else TOLD
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> WithWebhook:
+    return WithWebhook(monkeypatch)
+
+
+def unwell() -> list[str]:
+    """Return the lines of `check` about what is not well, without what to do."""
+    return [line for line in run("check").out.splitlines() if line[:2] in {"! ", "✗ ", "? "}]
+
+
+def test_the_webhook_is_tried_in_a_dry_run_and_no_private_key_is_printed(cluster: WithWebhook) -> None:
+    cluster.objects[-1]["metadata"]["name"] = "not read as JSON"
+    assert unwell() == []
+    [read] = [call for call in cluster.calls if "secret" in call]
+    jsonpath = "--output=jsonpath={.data.tls\\.crt}"
+    assert read == (
+        f"get --namespace=ingress-manager --ignore-not-found {jsonpath} -- secret/ingress-manager-admission-tls"
+    )
+    assert cluster.calls.count("create --dry-run=server --filename=-") == 1
+
+
+@pytest.mark.parametrize(("late", "found"), [(2, 0), (3, 1)])
+def test_an_answer_that_comes_late_is_waited_for_twice(cluster: WithWebhook, late: int, found: int) -> None:
+    cluster.late = late
+    assert len(unwell()) == found
+    assert cluster.calls.count("create --dry-run=server --filename=-") == 3
+
+
+def test_what_is_denied_is_answered(cluster: WithWebhook) -> None:
+    cluster.refuses = f'The Service "" is invalid: metadata.annotations: {TOLD[0]}'
+    assert unwell() == []
+
+
+def test_where_the_api_server_lets_nobody_through_without_it_that_is_no_answer(cluster: WithWebhook) -> None:
+    cluster.refuses = f'Internal error occurred: failed calling webhook "{admission.NAME}": connection refused'
+    assert unwell() == ["✗ nothing was told of a Service with a mistake, in a dry run in the namespace default"]
+
+
+def test_what_may_not_be_read_or_tried_is_said(cluster: WithWebhook) -> None:
+    cluster.forbidden = {"secrets"}
+    cluster.refuses = "services is forbidden"
+    where = "ingress-manager/ingress-manager-admission-tls"
+    assert unwell() == [
+        f"? the certificate in the Secret {where} could not be looked at: forbidden",
+        "? whether it answers could not be looked at: services is forbidden",
+    ]
+
+
+def test_it_is_not_tried_in_a_namespace_that_it_leaves_out(cluster: WithWebhook) -> None:
+    [rule] = sound()[2]["webhooks"][0]["namespaceSelector"]["matchExpressions"]
+    rules = [{**rule, "values": [*rule["values"], "default"]}]
+    place = "webhooks.0.namespaceSelector.matchExpressions"
+    changed(cluster.objects, admission.KIND, "ingress-manager", place, rules)
+    assert unwell() == ["? whether it answers could not be looked at: it leaves out the namespace default"]
+
+
+def test_it_is_tried_where_the_labels_of_the_namespace_ask_for_it(cluster: WithWebhook) -> None:
+    changed(
+        cluster.objects,
+        admission.KIND,
+        "ingress-manager",
+        "webhooks.0.namespaceSelector",
+        {"matchLabels": {"team": "a"}},
+    )
+    assert unwell() == ["? whether it answers could not be looked at: it leaves out the namespace default"]
+    cluster.objects.append({"kind": "Namespace", "metadata": {"name": "default", "labels": {"team": "a"}}})
+    assert unwell() == []
+
+
+def test_it_is_not_tried_where_namespaces_may_not_be_read(cluster: WithWebhook) -> None:
+    cluster.forbidden = {"namespaces"}
+    why = "whether it is for the namespace default isn't known: forbidden"
+    assert f"? whether it answers could not be looked at: {why}" in unwell()
+
+
+def test_kubectls_warnings_are_read_and_what_else_it_says_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "kubectl"
+    program.write_text("#!/bin/sh\necho 'Warning: one' >&2; echo 'I0101 two' >&2; echo 'Warning: three'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert Kubectl().warnings("create") == ["one"]

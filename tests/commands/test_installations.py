@@ -1,0 +1,240 @@
+"""Installations are found by what they are, under any name, and `--installation` picks one of several."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingress_manager.commands.reading.installations import RESOURCE, Installation, installations, namespaces_of_hooks
+from ingress_manager.commands.reading.manifests import read
+from ingress_manager.commands.uninstall_plan.plan import HOOK as HOOK_OBJECTS
+from ingress_manager.core.kubernetes import Object
+from tests.commands.commands import installed, kubectl_that_answers, listing, run, settings_on_a_cluster
+
+HOOK = installed("tools", "hook")
+
+
+def changed(value: Any, path: Iterable[str | int], new: Any) -> Any:
+    """Return a value with another one at a place of it."""
+    made = json.loads(json.dumps(value))
+    *above, last = path
+    place = made
+    for key in above:
+        place = place[key]
+    place[last] = new
+    return made
+
+
+def found_in(objects: Iterable[Object]) -> list[Installation]:
+    items = read(json.dumps(listing(*objects))).items
+    controllers = [item for item in items if item.kind.endswith("/DecoratorController")]
+    return installations(controllers, items)
+
+
+def test_an_installation_of_any_name_is_found_by_what_it_is() -> None:
+    other = installed("tools", "other")[1:]
+    assert found_in([*HOOK, *other]) == [Installation("tools", "hook", "hook-settings", ("ingress-manager",))]
+
+
+WEBHOOK = ("spec", "hooks", "sync", "webhook")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hook.tools/sync",
+        "http://hook.tools:8080",
+        "https://hook.tools.svc/sync",
+        "http://hook.tools.svc.cluster.local:80/a/b",
+    ],
+)
+def test_the_service_of_a_hook_may_be_named_by_its_url(url: str) -> None:
+    controller, *others = HOOK
+    assert found_in([changed(controller, WEBHOOK, {"url": url}), *others]) == found_in(HOOK)
+
+
+@pytest.mark.parametrize(
+    ("number", "path", "value"),
+    [
+        (0, ("spec", "resources"), [{"apiVersion": "apps/v1", "resource": "statefulsets"}]),
+        (0, ("spec", "attachments"), [{"apiVersion": "v1", "resource": "services"}]),
+        (0, WEBHOOK, {"url": "http://127.0.0.1:8080/sync"}),
+        (0, WEBHOOK, {"url": "https://hook.tools.example.com/sync"}),
+        (0, (*WEBHOOK, "service", "name"), "--all"),
+        (0, ("metadata", "name"), "--all"),
+        (1, ("metadata", "namespace"), "elsewhere"),
+        (1, ("spec",), {"externalName": "example.com"}),
+        (1, ("spec", "selector"), {}),
+        (1, ("spec", "selector"), {"app.kubernetes.io/name": "hook", "tier": "back"}),
+        (2, ("metadata", "namespace"), "elsewhere"),
+        (2, ("metadata", "name"), "--all"),
+        (2, ("spec", "template", "spec"), {}),
+    ],
+)
+def test_another_controller_and_another_deployment_are_none(number: int, path: tuple[str, ...], value: Any) -> None:
+    objects = [changed(each, path, value) if place == number else each for place, each in enumerate(HOOK)]
+    assert found_in(objects) == []
+
+
+def test_two_controllers_of_one_hook_are_one_installation() -> None:
+    [found] = found_in([*HOOK, installed("tools", "hook", "acme")[0]])
+    assert found.controllers == ("acme", "ingress-manager")
+
+
+def test_namespaces_are_those_of_hooks_alone() -> None:
+    metrics = changed(HOOK[0], ("spec", "attachments"), [{"apiVersion": "v1", "resource": "services"}])
+    assert namespaces_of_hooks(read(json.dumps(listing(HOOK[0], HOOK[0], metrics))).items) == ["tools"]
+
+
+# The commands.
+
+SHOP = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop", "annotations": {"ingress/http": "true"}}}
+SHOP |= {"spec": {"ports": [{"port": 80}]}}
+BY_NAME = settings_on_a_cluster("defaults: {class: by-name}\n")
+CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "defaults: {class: internal}\n"}}
+
+
+def cluster(*parts: list[Object]) -> dict[str, Object]:
+    """Return what kubectl says of a cluster with some installations."""
+    return {
+        **BY_NAME,
+        "services": listing(SHOP),
+        "services,ingresses": listing(SHOP),
+        RESOURCE: listing(*(controller for controller, *_ in parts)),
+        "compositecontrollers.metacontroller.k8s.io": listing(),
+        "httproutes.gateway.networking.k8s.io": listing(),
+        "services,deployments.apps": listing(*(each for _, *others in parts for each in others)),
+        "configmap/hook-settings": CONFIGMAP,
+    }
+
+
+@pytest.fixture
+def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    return lambda answers, error="Error from server: no": kubectl_that_answers(tmp_path, monkeypatch, answers, error)
+
+
+def test_the_settings_are_those_of_the_installation(answer: Any) -> None:
+    calls = answer(cluster(HOOK))
+    ended = run("render")
+    assert (ended.status, ended.err) == (0, "With the settings of the ConfigMap tools/hook-settings.\n")
+    assert "ingressClassName: internal" in ended.out
+    assert calls.read_text().splitlines()[1:] == [
+        f"get --output=json -- {RESOURCE}",
+        "get --output=json --namespace=tools -- services,deployments.apps",
+        "get --output=json --namespace=tools -- configmap/hook-settings",
+    ]
+
+
+OTHER = installed("old", "hook", "acme")
+
+
+@pytest.mark.parametrize("command", [("render",), ("audit",), ("uninstall-plan", "--keep")])
+def test_of_several_one_has_to_be_picked(command: tuple[str, ...], answer: Any) -> None:
+    answer({**cluster(HOOK, OTHER), "services": listing(), "ingresses.networking.k8s.io": listing()})
+    ended = run(*command)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.endswith(
+        "Error: there are several installations: old/hook (DecoratorController acme), tools/hook (DecoratorController "
+        "ingress-manager); --installation NAMESPACE/NAME picks one\n"
+    )
+    ended = run(*command, "--installation", "tools/hook")
+    assert "there are several installations" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        ("hook", "there are several installations: "),
+        ("tools/other", "--installation tools/other: there is none of that name, but there is old/hook (Decorator"),
+        ("other", "--installation other: there is none of that name, but there is old/hook (Decorator"),
+        ("old/hook", "the DecoratorController acme of the installation old/hook has to be called ingress-manager: "),
+        ("--all", "Invalid value for '--installation': \"--all\" "),
+        ("/hook", "Invalid value for '--installation': \"/hook\" "),
+    ],
+)
+def test_one_that_cannot_be_picked_is_refused(wanted: str, sentence: str, answer: Any) -> None:
+    answer(cluster(HOOK, OTHER))
+    ended = run("render", "--installation", wanted)
+    assert (ended.status, ended.out) == (2, "")
+    assert f"\nError: {sentence}" in ended.err
+
+
+def test_a_name_alone_picks_where_it_is_the_only_one(answer: Any) -> None:
+    answer(cluster(HOOK, installed("tools", "other", "acme")))
+    assert run("render", "--installation", "hook").status == 0
+
+
+NO_KIND = 'error: the server doesn\'t have a resource type "decoratorcontrollers"'
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        ("Error from server (Forbidden): no", "DecoratorControllers could not be looked at: Error from server (Forb"),
+        (NO_KIND, "the cluster knows no DecoratorControllers; --installation names another."),
+    ],
+)
+def test_it_is_found_by_its_name_where_controllers_cannot_be_looked_at(error: str, why: str, answer: Any) -> None:
+    answers = cluster(HOOK)
+    del answers[RESOURCE]
+    answer(answers, error)
+    ended = run("render")
+    assert (ended.status, "ingressClassName: by-name" in ended.out) == (0, True)
+    assert ended.err.startswith(f"The installation is looked for as ingress-manager/ingress-manager, because {why}")
+    hook = HOOK[2]
+    answer({**answers, "deployment/hook": hook}, error)
+    ended = run("render", "--installation", "tools/hook")
+    assert (ended.status, ended.err) == (0, "With the settings of the ConfigMap tools/hook-settings.\n")
+
+
+def test_a_hook_that_cannot_be_looked_at_may_be_another_installation(answer: Any) -> None:
+    answers = cluster(HOOK)
+    del answers["services,deployments.apps"]
+    answer(answers)
+    ended = run("render")
+    assert "because the Deployments of a hook could not be looked at: Error from server: no; --inst" in ended.err
+    controller, *others = HOOK
+    answers[RESOURCE] = listing(controller, installed("secret", "x", "acme")[0])
+    # For all that is read in this namespace; of the ConfigMap, the first object is taken.
+    answer({"--namespace=tools": listing(CONFIGMAP, *others), **answers})
+    ended = run("render")
+    assert ended.err.startswith("There may be other installations than tools/hook: the Deployments of a hook could not")
+    assert (ended.status, "ingressClassName: internal" in ended.out) == (0, True)
+
+
+def test_what_would_have_no_effect_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text("{}\n")
+    ended = run("render", "--installation", "hook", "-f", file)
+    assert (ended.status, ended.err.endswith("--installation is for the cluster, not for files\n")) == (2, True)
+
+
+@pytest.mark.parametrize(("command", "option"), [("render", "--settings"), ("audit", "--current-settings")])
+def test_settings_are_those_of_a_file_or_of_an_installation(
+    command: str, option: str, tmp_path: Path, answer: Any
+) -> None:
+    answer(cluster(HOOK))
+    file = tmp_path / "settings.yaml"
+    file.write_text("{}\n")
+    ended = run(command, "--installation", "hook", option, file)
+    sentence = f"--installation and {option} exclude each other: both say which settings hold\n"
+    assert (ended.status, ended.err.endswith(sentence)) == (2, True)
+
+
+def test_the_plan_of_an_uninstallation_leaves_a_namespace_that_may_hold_more(answer: Any) -> None:
+    answer(cluster(HOOK))
+    ended = run("uninstall-plan", "--keep")
+    assert (ended.status, ended.err) == (0, "")
+    assert [line for line in ended.out.splitlines() if "tools" in line] == [
+        "kubectl delete --namespace=tools --cascade=foreground --ignore-not-found -- deployment hook",
+        f"kubectl delete --namespace=tools --ignore-not-found -- {HOOK_OBJECTS} hook hook-admission",
+        "kubectl delete --namespace=tools --ignore-not-found -- role hook-viewer",
+        "kubectl delete --namespace=tools --ignore-not-found -- configmap hook-settings",
+    ]
+    assert "namespace ingress-manager" not in ended.out
+    answer(cluster())
+    ended = run("uninstall-plan", "--keep", "--installation", "tools/hook")
+    assert ended.err == "The plan goes by the name tools/hook: no DecoratorController leads to a hook.\n"
+    assert "configmap" not in ended.out

@@ -1,0 +1,16 @@
+"""The rights that a command's help names. That they are right is shown on a cluster: tests/e2e."""
+
+from ingress_manager.commands.main import commands
+from ingress_manager.commands.reading.rights import RIGHTS
+from tests.commands.commands import run
+
+
+def test_the_table_has_every_command_and_its_help_names_each_of_its_rights() -> None:
+    assert set(RIGHTS) == set(commands.commands)
+    for name, rights in RIGHTS.items():
+        text = run(name, "--help").out
+        assert ("Rights that it needs on a cluster" in text) == bool(rights)
+        lines = [line.strip() for line in text.splitlines()]
+        for right in rights:
+            starts = f"{right.verbs} {right.resource.partition('.')[0]} "
+            assert any(line.startswith(starts) and line.endswith(right.purpose) for line in lines), right

@@ -1,0 +1,372 @@
+"""`ingress-manager status`: every folder of tests/commands/status holds what is on a cluster, and what is told of it.
+
+objects.yaml    Services, what was made for them, and what is around; its first line says why the case exists
+settings.yaml   the administrator's settings, if they aren't the defaults
+status.txt      the table, and
+status.json     the same as JSON, which `make cases` writes
+"""
+
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+
+from devcluster.sync_requests import Object, as_created, service
+from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.reading.kinds import HTTPROUTE
+from ingress_manager.commands.reading.kinds import INGRESS as INGRESS_KIND
+from ingress_manager.commands.reading.manifests import Item, Origin, read
+from ingress_manager.commands.reading.options import Source
+from ingress_manager.commands.status import command
+from ingress_manager.commands.status.printing import age
+from ingress_manager.commands.status.standing import addresses_of
+from ingress_manager.commands.status.states import STATES, Judge, State
+from ingress_manager.commands.view.events import reports_in
+from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, look
+from ingress_manager.commands.view.surroundings import GATEWAY, surroundings_in
+from ingress_manager.commands.view.surroundings import SLICE as SLICE_KIND
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
+from tests.commands.commands import Ended, kubectl_that_answers, listing, run
+from tests.core.test_properties import desired_for
+from tools import cases
+
+CASES = cases.cases_in(cases.STATUSES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_what_is_told_is_what_the_case_says(case: Path) -> None:
+    told = cases.status_of(case)
+    assert told == {name: (case / name).read_text(encoding="utf-8") for name in told}
+    assert {path.name for path in case.iterdir()} - {"objects.yaml", "settings.yaml"} == set(told)
+    assert (case / "objects.yaml").read_text(encoding="utf-8").startswith("# ")
+
+
+@pytest.mark.parametrize("taken", [SETTINGS, INGRESS_KIND, HTTPROUTE, SLICE_KIND, GATEWAY, "NetworkPolicy", "Event"])
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_who_can_look_at_less_is_told_less_and_never_another_state(case: Path, taken: str) -> None:
+    before = states_without(case, "")
+    for key, state in states_without(case, taken).items():
+        # Where no Ingress is known of, there is one row for all of an entrance.
+        were = {was for other, was in before.items() if other[: len(key)] == key}
+        assert state in {State.UNKNOWN, *were, *([State.ACCEPTED] if State.SERVING in were else [])}, key
+
+
+def states_without(case: Path, taken: str) -> dict[tuple[str, ...], State]:
+    """Return the state of each row for somebody who can't look at one kind."""
+    manifests = read((case / "objects.yaml").read_text(encoding="utf-8"))
+    manifests.items = [item for item in manifests.items if item.object["kind"] != taken]
+    stated = cases.settings_in(case / "settings.yaml")
+    policy = UNKNOWN if taken == SETTINGS else stated
+    known = Known({taken: "no"} if taken in {SETTINGS, INGRESS_KIND, HTTPROUTE} else {})
+    view = look(manifests.items, UNKNOWN if taken == SETTINGS else stated.without_pause(), known)
+    found = Judge(view, policy, surroundings_in(manifests), reports_in(manifests.items)).rows(view.services.values())
+    return {
+        (row.service.label, row.entrance, *([row.kind, row.name] if row.kind else [])): row.judged.state
+        for row in found
+    }
+
+
+def test_every_state_has_its_meaning() -> None:
+    assert set(STATES) == set(State)
+
+
+# The shell.
+
+NO_SETTINGS: tuple[str | Path, ...] = ("--settings", os.devnull)
+SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com"})
+INGRESS: Object = {
+    **as_created(desired_for(SHOP, Policy())[0], SHOP),
+    "status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}},
+}
+SLICE: Object = {
+    "apiVersion": "discovery.k8s.io/v1",
+    "kind": "EndpointSlice",
+    "metadata": {"name": "shop-x", "namespace": "team-a", "labels": {"kubernetes.io/service-name": "shop"}},
+    "endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
+    "ports": [{"port": 8080}],
+}
+BAD: Object = {**SHOP, "metadata": {**SHOP["metadata"], "annotations": {"ingress/http": "yes"}}}
+ALL: dict[str, Object] = {
+    "services": listing(SHOP),
+    "ingresses.networking.k8s.io": listing(INGRESS),
+    "httproutes.gateway.networking.k8s.io": listing(),
+    "ingressclasses.networking.k8s.io": listing(),
+    "endpointslices.discovery.k8s.io": listing(SLICE),
+    "networkpolicies.networking.k8s.io": listing(),
+    "events": listing(),
+}
+WITHOUT_INGRESS = {**ALL, "ingresses.networking.k8s.io": listing()}
+
+
+def states(ended: Ended) -> list[tuple[str, str | None]]:
+    return [(row["state"], row["sentence"]) for row in json.loads(ended.out)["exposed"]]
+
+
+def test_what_a_cluster_exposes_is_printed_in_each_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = kubectl_that_answers(tmp_path, monkeypatch, ALL)
+    ended = run("status", *NO_SETTINGS)
+    assert (ended.status, ended.err) == (0, "")
+    head, line = ended.out.splitlines()
+    assert head.split() == ["NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "AGE", "STATE"]
+    assert line.split() == ["team-a", "shop", "http://shop.example.com/", "Ingress", "nginx", "203.0.113.7", "serving"]
+    assert run("status", *NO_SETTINGS, "-o", "wide").out.splitlines()[1].split()[-2:] == ["shop", "serving"]
+    assert run("status", *NO_SETTINGS, "-o", "name").out == "ingress.networking.k8s.io/shop\n"
+    told = json.loads(run("status", *NO_SETTINGS, "-o", "json").out)
+    assert yaml.safe_load(run("status", *NO_SETTINGS, "-o", "yaml").out) == told
+    assert "--namespace=team-a" not in calls.read_text().splitlines()[0]
+    for options in (("--all-namespaces",), ("-n", "team-a"), ("team-a/shop",), ("-l", "app=shop")):
+        assert "serving" in run("status", *NO_SETTINGS, *options).out
+    assert "get --output=json --selector=app=shop -- services" in calls.read_text()
+
+
+def test_the_age_is_in_the_largest_unit_of_which_there_are_two() -> None:
+    now = datetime(2026, 1, 10, tzinfo=UTC)
+    ages = {"2026-01-09T23:59:01Z": "59s", "2026-01-09T23:58:00Z": "2m", "2026-01-09T20:00:00Z": "4h"}
+    assert {since: age(since, now) for since in ages} == ages
+    assert (age("2026-01-01T00:00:00Z", now), age("2027-01-01T00:00:00Z", now), age(None, now)) == ("9d", "0s", "")
+
+
+def test_a_status_that_no_api_server_has_is_none() -> None:
+    odd = {**INGRESS, "status": "odd"}
+    assert addresses_of(Item(INGRESS, Origin("", "default"))) == ["203.0.113.7"]
+    assert addresses_of(Item(odd, Origin("", "default"))) == []
+
+
+def test_nothing_exposed_is_said_and_a_selector_leaves_services_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = {**SHOP, "metadata": {**SHOP["metadata"], "annotations": {}}}
+    kubectl_that_answers(tmp_path, monkeypatch, {**WITHOUT_INGRESS, "services": listing(plain)})
+    assert run("status", *NO_SETTINGS) == (0, "Nothing is exposed.\n", "")
+    kubectl_that_answers(tmp_path, monkeypatch, {"--selector=app=none": listing(), **ALL})
+    assert run("status", *NO_SETTINGS, "-l", "app=none") == (0, "Nothing is exposed.\n", "")
+
+
+@pytest.mark.parametrize(
+    ("unread", "state", "sentence"),
+    [
+        ("--settings", "unknown", "the settings could not be looked at"),
+        ("endpointslices.discovery.k8s.io", "accepted", "and not all EndpointSlices could be looked at"),
+        (
+            "ingresses.networking.k8s.io",
+            "unknown",
+            "whether Ingress team-a/shop is there: not all Ingresses could be looked at",
+        ),
+    ],
+)
+def test_what_may_not_be_read_is_said_and_makes_no_state_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unread: str, state: str, sentence: str
+) -> None:
+    answers = {resource: found for resource, found in ALL.items() if resource != unread}
+    kubectl_that_answers(tmp_path, monkeypatch, answers, "Error from server (Forbidden): no")
+    options = () if unread == "--settings" else NO_SETTINGS
+    ended = run("status", *options, "-o", "json")
+    assert (ended.status, states(ended)) == (2, [(state, sentence)])
+    [unseen] = json.loads(ended.out)["unseen"]
+    assert "could not be looked at: Error from server (Forbidden): no" in unseen["sentence"]
+    assert "could not be looked at: Error from server" in run("status", *options).out
+    waited = run("status", *options, "shop", "--wait=serving")
+    assert (waited.status, waited.err.splitlines()[-1].startswith("Not serving: team-a/shop ")) == (2, True)
+    assert run("status", *options, "shop", "--wait=accepted").status == (0 if state == "accepted" else 2)
+
+
+def test_secrets_that_may_not_be_read_are_said_once_and_change_no_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    annotations = {**SHOP["metadata"]["annotations"], "ingress/tls": "true", "ingress/tls-secret": "shop"}
+    shop = {**SHOP, "metadata": {**SHOP["metadata"], "annotations": annotations}}
+    ingress = {**as_created(desired_for(shop, Policy())[0], shop), "status": INGRESS["status"]}
+    answers = {**ALL, "services": listing(shop), "ingresses.networking.k8s.io": listing(ingress)}
+    kubectl_that_answers(tmp_path, monkeypatch, answers)
+    ended = run("status", *NO_SETTINGS, "shop", "--wait=serving")
+    assert (ended.status, ended.out.splitlines()[1].endswith("  serving"), ended.out.splitlines()[2:]) == (
+        0,
+        True,
+        ["Secrets could not be looked at: Error from server: no."],
+    )
+
+
+def test_events_that_may_not_be_read_are_said_and_change_no_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl_that_answers(tmp_path, monkeypatch, {key: found for key, found in ALL.items() if key != "events"})
+    ended = run("status", *NO_SETTINGS, "-o", "json")
+    assert (ended.status, states(ended)) == (0, [("serving", None)])
+    assert [unseen["what"] for unseen in json.loads(ended.out)["unseen"]] == ["Event"]
+
+
+ROUTES = "defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n"
+
+
+def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "settings.yaml").write_text(ROUTES)
+    [route] = [as_created(each, SHOP) for each in desired_for(SHOP, parse(ROUTES))]
+    listener = {"name": "http", "port": 80, "protocol": "HTTP"}
+    gateway = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "Gateway",
+        "metadata": {"name": "web", "namespace": "infrastructure"},
+        "spec": {"listeners": [listener]},
+    }
+    answers = {
+        **WITHOUT_INGRESS,
+        "httproutes.gateway.networking.k8s.io": listing(route),
+        "gateways.gateway.networking.k8s.io": listing(gateway),
+    }
+    for options, scope in ((("-n", "team-a"), "--namespace=infrastructure"), (("-A",), "--all-namespaces")):
+        calls = kubectl_that_answers(tmp_path, monkeypatch, answers)
+        told = json.loads(run("status", "--settings", tmp_path / "settings.yaml", "-o", "json", *options).out)
+        assert f"get --output=json {scope} -- gateways.gateway.networking.k8s.io" in calls.read_text()
+        assert [row["urls"] for row in told["exposed"]] == [["http://shop.example.com/"]]
+    # Whether the cluster knows HTTPRoutes isn't known by a dump without any.
+    ended = run("status", "-f", "-", "--settings", tmp_path / "settings.yaml", "-o", "json", stdin=as_yaml(SHOP))
+    assert (ended.status, states(ended)) == (2, [("unknown", "HTTPRoutes could not be looked at")])
+
+
+def test_what_was_said_is_told_although_the_settings_are_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "team-a"},
+        "reason": "SyncError",
+        "lastTimestamp": "2026-01-05T04:00:00Z",
+        "involvedObject": {"kind": "Service", "uid": SHOP["metadata"]["uid"]},
+        "message": "Sync error: no",
+    }
+    kubectl_that_answers(tmp_path, monkeypatch, {**ALL, "events": listing(event)})
+    said = "the settings could not be looked at; Metacontroller said at 2026-01-05T04:00:00Z: Sync error: no"
+    assert states(run("status", "-o", "json")) == [("unknown", said)]
+
+
+def test_a_part_of_a_file_that_cannot_be_read_is_exit_status_1_and_an_invalid_service_is_told(tmp_path: Path) -> None:
+    invalid = {**SHOP, "spec": {"ports": "none"}}
+    text = "---\n".join(
+        [as_yaml(SHOP), as_yaml({**invalid, "metadata": {**SHOP["metadata"], "name": "odd"}}), "a: [\n"]
+    )
+    (tmp_path / "dump.yaml").write_text(text)
+    ended = run("status", "-f", tmp_path / "dump.yaml", *NO_SETTINGS)
+    assert (ended.status, "unknown: whether Ingress team-a/shop is there" in ended.out) == (2, True)
+    assert "team-a/odd: is no valid Service" in ended.err
+    assert run("status", "-f", tmp_path / "dump.yaml", *NO_SETTINGS, "odd").err.endswith("is not valid\n")
+    (tmp_path / "dump.yaml").write_text("---\n".join([*map(as_yaml, (BAD, INGRESS)), "a: [\n"]))
+    assert run("status", "-f", tmp_path / "dump.yaml", *NO_SETTINGS).status == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-f", "-", "--watch"), "--watch, --wait and --selector are for the cluster, not for files"),
+        (("--wait=serving",), "--wait is for Services that are named"),
+        (("--watch", "-o", "json"), "--watch prints tables, and doesn't go with --wait"),
+        (("shop", "--watch", "--wait=serving"), "--watch prints tables, and doesn't go with --wait"),
+        (("a/shop", "b/shop"), "the Services that are named have to be in one namespace"),
+        (("shop", "--wait=serving", "--timeout=soon"), '"soon" is no time such as 90s, 2m or 1h30m'),
+    ],
+)
+def test_options_that_mean_nothing_together_are_wrong_use(options: tuple[str, ...], message: str) -> None:
+    ended = run("status", *options)
+    assert (ended.status, message in ended.err) == (2, True)
+
+
+# Waiting and watching.
+
+
+class Clock:
+    """A clock that goes on only while somebody sleeps; the cluster changes meanwhile."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *later: dict[str, Object]) -> None:
+        self.now = 0.0
+        self.later = list(later)
+        self._answers = folder / "answers.json"
+        kubectl_that_answers(folder, monkeypatch, self.later.pop(0))
+        monkeypatch.setattr(command, "monotonic", lambda: self.now)
+        monkeypatch.setattr(command, "sleep", self.sleep)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        if self.later:
+            self._answers.write_text(json.dumps(self.later.pop(0)))
+
+
+WAIT: tuple[str | Path, ...] = ("status", "team-a/shop", *NO_SETTINGS, "--wait=serving", "--timeout=3s")
+PENDING = {**ALL, "endpointslices.discovery.k8s.io": listing()}
+
+
+def test_waiting_ends_when_all_is_served_and_says_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(tmp_path, monkeypatch, WITHOUT_INGRESS, WITHOUT_INGRESS, PENDING, ALL)
+    ended = run(*WAIT[:-1])
+    assert (ended.status, clock.now) == (0, 6.0)
+    assert ended.out.splitlines()[1].endswith("  serving")
+    first, second = ended.err.splitlines()
+    assert first == (
+        "team-a/shop Ingress shop http://shop.example.com/ "
+        "waiting for Metacontroller: its Ingress team-a/shop isn't there"
+    )
+    assert "accepted, " in second
+
+
+def test_waiting_ends_in_time_with_what_it_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(tmp_path, monkeypatch, PENDING)
+    ended = run(*WAIT)
+    assert (ended.status, clock.now) == (1, 3.0)
+    assert "Not serving: team-a/shop Ingress shop http://shop.example.com/ accepted, " in ended.err
+    assert run(*WAIT, "--wait=accepted").status == 0
+
+
+def test_a_refusal_ends_the_waiting_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(tmp_path, monkeypatch, {**ALL, "services": listing(BAD)})
+    ended = run(*WAIT)
+    assert (ended.status, clock.now, "refused: ingress/http" in ended.err) == (1, 0, True)
+
+
+def test_waiting_for_a_service_that_asks_for_nothing_is_wrong_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = {**SHOP, "metadata": {**SHOP["metadata"], "annotations": {}}}
+    Clock(tmp_path, monkeypatch, {**WITHOUT_INGRESS, "services": listing(plain)})
+    ended = run(*WAIT)
+    assert (ended.status, 'nothing to wait for: no annotation ingress/http: "true"' in ended.err) == (2, True)
+    assert "there is no Service nobody" in run(*WAIT[:1], "nobody", *WAIT[2:]).err
+
+
+def watched(folder: Path, monkeypatch: pytest.MonkeyPatch, *later: dict[str, Object]) -> None:
+    """Let a cluster change, and Ctrl-C come when nothing changes any more."""
+    clock = Clock(folder, monkeypatch, *later)
+
+    def until_the_end(seconds: float) -> None:
+        if not clock.later:
+            raise KeyboardInterrupt
+        clock.sleep(seconds)
+
+    monkeypatch.setattr(command, "sleep", until_the_end)
+
+
+def test_watching_prints_a_line_for_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    invalid = {**INGRESS, "metadata": {**INGRESS["metadata"], "name": "odd"}, "spec": "none"}
+    later = [{**each, "httproutes.gateway.networking.k8s.io": listing(invalid)} for each in (WITHOUT_INGRESS, ALL)]
+    watched(tmp_path, monkeypatch, later[0], *later)
+    ended = run("status", "--watch", *NO_SETTINGS)
+    assert ended.err.count("team-a/odd: is no valid Ingress") == 1
+    before = "team-a/shop Ingress shop http://shop.example.com/"
+    assert ended.out.splitlines() == [
+        f"{before} waiting for Metacontroller: its Ingress team-a/shop isn't there",
+        f"{before} serving",
+    ]
+
+
+def test_watching_on_a_terminal_draws_the_table_anew_when_something_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched(tmp_path, monkeypatch, WITHOUT_INGRESS, WITHOUT_INGRESS, ALL)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    source = Source(settings=os.devnull)
+    with pytest.raises(KeyboardInterrupt):
+        command.go_on_looking(command.Looker(source, (), None), "table")
+    assert capsys.readouterr().out.count("NAMESPACE") == 2

@@ -1,0 +1,1 @@
+kubectl delete secret ingress-manager-admission-tls --namespace=ingress-manager

@@ -1,0 +1,1 @@
+kubectl patch deployment ingress-manager-admission --namespace=ingress-manager --subresource=status --type=merge --patch='{"status": {"readyReplicas": 0, "availableReplicas": 0}}'

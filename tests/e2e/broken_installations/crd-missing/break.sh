@@ -1,0 +1,1 @@
+kubectl delete crd decoratorcontrollers.metacontroller.k8s.io

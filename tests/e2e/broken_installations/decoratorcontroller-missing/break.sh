@@ -1,0 +1,1 @@
+kubectl delete decoratorcontroller ingress-manager

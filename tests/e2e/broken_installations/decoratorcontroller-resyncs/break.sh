@@ -1,0 +1,1 @@
+kubectl patch decoratorcontroller ingress-manager --type=merge --patch='{"spec": {"resyncPeriodSeconds": 30}}'

@@ -1,0 +1,1 @@
+kubectl delete crd httproutes.gateway.networking.k8s.io

@@ -1,0 +1,1 @@
+kubectl delete deployment ingress-manager --namespace=ingress-manager

@@ -1,0 +1,1 @@
+kubectl scale deployment ingress-manager --namespace=ingress-manager --replicas=0

@@ -1,0 +1,1 @@
+kubectl scale deployment metacontroller --namespace=metacontroller --replicas=0

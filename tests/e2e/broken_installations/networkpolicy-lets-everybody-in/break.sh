@@ -1,0 +1,1 @@
+kubectl patch networkpolicy ingress-manager --namespace=ingress-manager --type=merge --patch='{"spec": {"ingress": [{}]}}'

@@ -1,0 +1,1 @@
+kubectl delete networkpolicy ingress-manager --namespace=ingress-manager

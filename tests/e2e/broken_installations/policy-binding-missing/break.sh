@@ -1,0 +1,1 @@
+kubectl delete validatingadmissionpolicybinding ingress-manager-owner-guard

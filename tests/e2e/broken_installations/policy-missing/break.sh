@@ -1,0 +1,1 @@
+kubectl delete validatingadmissionpolicy ingress-manager-service-guard

@@ -1,0 +1,1 @@
+kubectl patch validatingadmissionpolicybinding ingress-manager-service-guard --type=merge --patch='{"spec": {"validationActions": ["Audit"]}}'

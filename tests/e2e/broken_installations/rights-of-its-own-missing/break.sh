@@ -1,0 +1,1 @@
+kubectl delete clusterrolebinding ingress-manager-metacontroller

@@ -1,0 +1,596 @@
+"""The answer at `kubectl apply`: on a real API server, who is told what, and what a change has to wait for."""
+
+import base64
+import itertools
+import json
+import re
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+import pytest
+import trustme
+import yaml
+
+from devcluster import gateway
+from devcluster.admission import HOST, Admission
+from devcluster.api import SERVICES, WEBHOOKS, ApiError, Object, path_of, wait_for
+from devcluster.build import REPOSITORY
+from devcluster.cluster import DevCluster
+from devcluster.story import Stage
+from tests.e2e.conftest import fresh_stage
+from tests.e2e.objects import new
+from tests.e2e.shell import Ended, sh
+from tools import golang
+
+WEBHOOK = REPOSITORY / "manifests/admission/webhook.yaml"
+
+RIGHT = {"ingress/http": "true", "ingress/path": "/"}
+WRONG = RIGHT | {"ingress/path": "nowhere"}
+SAID = 'ingress/path: "nowhere" must start with / [invalid-value]'
+"""What is wrong with it, as the Event says."""
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def asked(engine: str) -> Iterator[DevCluster]:
+    """Yield a cluster whose API server asks before it writes a Service."""
+    if reason := gateway.lacking():
+        pytest.skip(reason)
+    with DevCluster(engine, admission=True) as running:
+        configure(running, patient)
+        yield running
+
+
+@pytest.fixture
+def stage(asked: DevCluster) -> Iterator[Stage]:
+    """Yield a fresh namespace."""
+    with fresh_stage(asked, f"asked-{next(_numbers)}") as fresh:
+        yield fresh
+
+
+def admission_of(cluster: DevCluster) -> Admission:
+    """Return the process that is asked."""
+    assert cluster.admission is not None
+    return cluster.admission
+
+
+def patient(webhook: Object) -> None:
+    """Let the API server wait until there is an answer, however busy this machine is."""
+    webhook["timeoutSeconds"] = 30
+
+
+def configure(cluster: DevCluster, change: Callable[[Object], None]) -> None:
+    """Change the webhook, and return when the API server goes by that."""
+    found = cluster.api.get(WEBHOOKS, "ingress-manager")
+    assert found is not None
+    [webhook] = found["webhooks"]
+    change(webhook)
+    # It takes a moment. From then on, it doesn't ask about what has this label, either.
+    label = str(next(_numbers))
+    webhook["objectSelector"] = {"matchExpressions": [{"key": "unasked", "operator": "NotIn", "values": [label]}]}
+    cluster.api.update(WEBHOOKS, found)
+    unasked, path = service("default", WRONG, labels={"unasked": label}), path_of(SERVICES, "default")
+
+    def is_unasked() -> bool:
+        try:
+            return not cluster.api.warnings("POST", path, params={"dryRun": "All"}, body=unasked)
+        except ApiError:  # it is denied
+            return False
+
+    wait_for(is_unasked, 30)
+
+
+def service(namespace: str, annotations: dict[str, str], name: str = "shop", **metadata: Any) -> Object:
+    """Return a Service."""
+    spec = {"ports": [{"name": "http", "port": 80}]}
+    return new(SERVICES, name, namespace, {"annotations": annotations} | metadata, spec=spec)
+
+
+class Terminal:
+    """Somebody's terminal, in a folder with the Service as it is right, and as it is wrong."""
+
+    def __init__(self, cluster: DevCluster, stage: Stage, folder: Path) -> None:
+        self.cluster, self.stage, self.folder = cluster, stage, folder
+        for name, annotations in (("right", RIGHT), ("wrong", WRONG)):
+            (folder / f"{name}.json").write_text(json.dumps(service(stage.namespace, annotations)))
+        editor = folder / "editor"
+        editor.write_text('#!/bin/sh\ncat "$1" >>edited\nsed -i "s|ingress/path: .*|ingress/path: nowhere|" "$1"\n')
+        editor.chmod(0o700)
+        self.environment = {"KUBE_EDITOR": str(editor)}
+        self.environment |= {f"HELM_{each}_HOME": str(folder / each) for each in ("CACHE", "CONFIG", "DATA")}
+
+    def run(self, script: str, *, check: bool = True) -> Ended:
+        """Return what a script does."""
+        script = re.sub(r"\bkubectl\b", f"kubectl --namespace={self.stage.namespace}", script)
+        plane = self.cluster.control_plane
+        return sh(plane, script, folder=self.folder, environment=self.environment, check=check)
+
+
+@pytest.fixture
+def terminal(asked: DevCluster, stage: Stage, tmp_path: Path) -> Terminal:
+    return Terminal(asked, stage, tmp_path)
+
+
+# Warnings.
+
+
+class Way(NamedTuple):
+    """A way in which somebody makes a mistake."""
+
+    reason: str
+    before: str
+    script: str
+
+
+APPLIED, WRONG_APPLIED = "kubectl apply -f right.json", "kubectl apply -f wrong.json"
+WAYS = [
+    Way("apply", "", WRONG_APPLIED),
+    Way("apply-a-change", APPLIED, WRONG_APPLIED),
+    Way("apply-server-side", "", "kubectl apply --server-side -f wrong.json"),
+    Way("apply-server-side-a-change", f"{APPLIED} --server-side", "kubectl apply --server-side -f wrong.json"),
+    Way("create", "", "kubectl create -f wrong.json"),
+    Way("replace", APPLIED, "kubectl replace -f wrong.json"),
+    Way("annotate", APPLIED, "kubectl annotate --overwrite service shop ingress/path=nowhere"),
+    Way("edit", APPLIED, "kubectl edit service shop"),
+    Way("label-what-is-wrong", WRONG_APPLIED, "kubectl label service shop team=a"),
+    Way("create-dry-run", "", "kubectl create --dry-run=server -f wrong.json"),
+    Way("apply-dry-run", APPLIED, "kubectl apply --dry-run=server -f wrong.json"),
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.reason)
+def test_whoever_makes_a_mistake_reads_once_what_the_event_says(terminal: Terminal, way: Way) -> None:
+    terminal.run(way.before)
+    assert terminal.run(way.script).stderr == f"Warning: {SAID}\n"
+    if "dry-run" not in way.script:
+        assert terminal.stage.until_event("shop", SAID).endswith(f"422 body: {SAID}")
+
+
+CHART = """\
+apiVersion: v1
+kind: Service
+metadata: {name: shop, annotations: {ingress/http: "true", ingress/path: "{{ .Values.path }}"}}
+spec: {ports: [{port: 80}]}
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("program", ["helm", "helm3"])
+def test_helm_shows_it_at_an_install_and_at_an_upgrade_and_not_when_it_only_tries(
+    program: str, terminal: Terminal
+) -> None:
+    if reason := golang.lacking(program):
+        pytest.skip(reason)
+    chart = terminal.folder / "chart"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("{apiVersion: v2, name: shop, version: 1.0.0}")
+    (chart / "templates/service.yaml").write_text(CHART)
+    options = f"chart --namespace={terminal.stage.namespace} --set"
+    tried = "--dry-run=server"
+    for command, path, told in (
+        (f"install {tried}", "nowhere", 0),
+        ("install", "nowhere", 1),
+        ("upgrade", "/", 0),
+        (f"upgrade {tried}", "nowhere", 0),
+        ("upgrade", "nowhere", 1),
+    ):
+        helm = terminal.run(f"{golang.get(program, print)} {command} shop {options} path={path}")
+        assert helm.stderr.replace('\\"', '"').count(SAID) == told, helm.stderr
+
+
+def test_the_api_server_cuts_no_warning_however_many_there_are_and_however_long(terminal: Terminal) -> None:
+    many = service(terminal.stage.namespace, {})
+    many["spec"]["ports"] = [{"name": f"port-number-{port}", "port": port} for port in range(80, 100)]
+    terminal.stage.api.create(SERVICES, many)
+    entrances = [f"{'a' * 29}{number}.ingress" for number in range(7)]
+    mistakes = [f"{each}/{word}={'ü' * 300}" for each in entrances for word in ("path-type", "class", "port")]
+    written = " ".join([*mistakes, *(f"{each}/http=true" for each in entrances)])
+    *warnings, last = terminal.run(f"kubectl annotate service shop {written}").stderr.splitlines()
+    assert all(re.fullmatch(r'Warning: a+\d\.ingress/\S+: "ü+…" .* \[[a-z-]+\]', each) for each in warnings)
+    assert last == f"Warning: and {len(mistakes) - len(warnings)} more"
+    assert sum(map(len, warnings)) > 3500, "there is room for 4096 characters"
+
+
+def test_a_key_that_is_not_copied_is_told_though_the_service_is_exposed(terminal: Terminal) -> None:
+    terminal.run(APPLIED)
+    key = "nginx.ingress.kubernetes.io/rewrite-target"
+    said = terminal.run(f"kubectl annotate service shop {key}=/").stderr
+    assert re.fullmatch(rf"Warning: {key} is not copied .*\n", said)
+    terminal.stage.until_ingress("shop", "its Ingress", lambda _: True)
+
+
+# Whom the API server asks, and when.
+
+
+def questions(cluster: DevCluster) -> int:
+    """Return how often the API server has asked."""
+    counted = re.findall(r"^ingress_manager_admissions_total{.*} (\S+)$", admission_of(cluster).metrics(), re.MULTILINE)
+    return int(sum(map(float, counted)))
+
+
+class Change(NamedTuple):
+    """A change of a Service, and how often the API server asks because of it."""
+
+    reason: str
+    annotations: dict[str, str]
+    patch: Object
+    questions: int
+    of_status: bool = False
+
+
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "00000000-0000-0000-0000-000000000000"}
+OTHER = {"example.com/owner": "a"}
+BALANCED = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}
+CHANGES = [
+    Change("an annotation", RIGHT, {"metadata": {"annotations": {"ingress/path": "/a"}}}, 1),
+    Change("an annotation of another entrance", OTHER, {"metadata": {"annotations": {"a.ingress/http": "true"}}}, 1),
+    Change(
+        "an annotation that is no word of ours, which may be one to copy",
+        RIGHT,
+        {"metadata": {"annotations": OTHER}},
+        1,
+    ),
+    Change("a label, which may be one to copy", RIGHT, {"metadata": {"labels": {"team": "a"}}}, 1),
+    Change("a port", RIGHT, {"spec": {"ports": [{"name": "http", "port": 81}]}}, 1),
+    Change("the type", RIGHT, {"spec": {"type": "ClusterIP"}}, 1),
+    Change("the last annotation goes", {"ingress/http": "true"}, {"metadata": {"annotations": None}}, 0),
+    Change("the same again", RIGHT, {"metadata": {"annotations": RIGHT}}, 0),
+    Change("a load balancer's status", RIGHT, BALANCED, 0, of_status=True),
+    Change("a finalizer", RIGHT, {"metadata": {"finalizers": ["example.com/keep"]}}, 0),
+    Change("the selector", RIGHT, {"spec": {"selector": {"app": "shop"}}}, 0),
+    Change("a port of a Service that asks for nothing", OTHER, {"spec": {"ports": [{"port": 81}]}}, 0),
+]
+
+
+def test_the_api_server_asks_only_when_what_counts_has_changed(asked: DevCluster, stage: Stage) -> None:
+    seen = {}
+    for number, change in enumerate(CHANGES):
+        # A name of its own: of one that was made again, the API server would first try to patch what it remembers.
+        name = f"shop-{number}"
+        made = service(stage.namespace, change.annotations, name)
+        made["spec"]["type"] = "LoadBalancer"
+        stage.api.create(SERVICES, made)
+        before, path = questions(asked), path_of(SERVICES, stage.namespace, name)
+        stage.api.request("PATCH", path + ("/status" if change.of_status else ""), body=change.patch)
+        seen[change.reason] = questions(asked) - before
+        stage.api.patch(SERVICES, name, {"metadata": {"finalizers": None}}, stage.namespace)
+    assert seen == {change.reason: change.questions for change in CHANGES}
+
+
+def test_the_api_server_asks_neither_of_other_services_nor_in_its_own_namespaces_nor_before_a_deletion(
+    asked: DevCluster, stage: Stage
+) -> None:
+    before = questions(asked)
+    stage.api.create(SERVICES, service(stage.namespace, OTHER))
+    stage.api.delete(SERVICES, "shop", stage.namespace)
+    for namespace in ("kube-system", "ingress-manager", "metacontroller"):
+        assert not stage.api.warnings("POST", path_of(SERVICES, namespace), body=service(namespace, WRONG))
+        stage.api.delete(SERVICES, "shop", namespace)
+    assert questions(asked) == before
+
+
+# Without an answer.
+
+
+Answer = Callable[[str], Iterable[bytes]]
+"""Returns an HTTP response, in pieces, to a question with this uid."""
+
+
+def http(body: object, status: str = "200 OK") -> bytes:
+    """Return an HTTP response with this JSON."""
+    text = json.dumps(body)
+    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
+
+
+def review(uid: str, **response: object) -> bytes:
+    """Return an answer as the contract asks for it."""
+    answer = {"uid": uid, "allowed": True} | response
+    return http({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer})
+
+
+def endless(_uid: str) -> Iterator[bytes]:
+    """Yield the beginning of an answer, and one more byte again and again."""
+    yield b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{"
+    while True:
+        time.sleep(0.1)
+        yield b" "
+
+
+class Impostor(ThreadingHTTPServer):
+    """What listens in the admission hook's place while in the context."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], certificate: trustme.LeafCert, answer: Answer) -> None:
+        super().__init__(address, Answering)
+        self.answer = answer
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate.configure_cert(context)
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02})
+
+    def __enter__(self) -> "Impostor":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self._thread.join()
+        self.server_close()
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing: the API server breaks off."""
+
+
+class Answering(BaseHTTPRequestHandler):
+    """Answers one question."""
+
+    server: Impostor
+
+    def do_POST(self) -> None:
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        for piece in self.server.answer(question["request"]["uid"]):
+            self.wfile.write(piece)
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+def impostors(admission: Admission) -> dict[str, tuple[trustme.LeafCert, Answer]]:
+    """Return what may listen in the place of the admission hook."""
+    ours, now = admission.authority.issue_cert(HOST), datetime.now(UTC)
+    expired = admission.authority.issue_cert(HOST, not_before=now - timedelta(2), not_after=now - timedelta(1))
+
+    def right(uid: str) -> Iterable[bytes]:
+        return [review(uid, warnings=["right"])]
+
+    return {
+        "rubbish": (ours, lambda _: [http("rubbish")]),
+        "no HTTP": (ours, lambda _: [b"rubbish\r\n\r\n"]),
+        "nothing": (ours, lambda _: []),
+        "500": (ours, lambda _: [http({}, "500 Internal Server Error")]),
+        "another uid": (ours, lambda _: [review("another")]),
+        "no end": (ours, endless),
+        "a certificate by somebody else": (trustme.CA().issue_cert(HOST), right),
+        "a certificate of another name": (admission.authority.issue_cert("example.com"), right),
+        "a certificate that has expired": (expired, right),
+    }
+
+
+def test_without_an_answer_every_write_goes_through(
+    asked: DevCluster, stage: Stage, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> None:
+    admission = admission_of(asked)
+    seconds_to_wait = yaml.safe_load(WEBHOOK.read_text())["webhooks"][0]["timeoutSeconds"]
+    configure(asked, lambda webhook: webhook.update(timeoutSeconds=seconds_to_wait))
+    writes = 10 if request.config.getoption("--thorough") else 1
+
+    def went_through() -> int:
+        counter = 'apiserver_admission_webhook_fail_open_count{name="services.ingress-manager.internal"'
+        lines = asked.kubectl("get", "--raw", "/metrics").splitlines()
+        return sum(int(float(line.rpartition(" ")[2])) for line in lines if line.startswith(counter))
+
+    def write(case: str) -> None:
+        seconds, before = [], went_through()
+        for _ in range(writes):
+            name = f"s{next(_numbers)}"
+            began = time.monotonic()
+            # That it raises nothing is what counts.
+            stage.api.create(SERVICES, service(stage.namespace, WRONG, name))
+            seconds.append(time.monotonic() - began)
+        assert went_through() - before == writes, f"{case}: the API server counts what it lets through unasked"
+        assert max(seconds) < seconds_to_wait + 4, case
+        record_property("figures", f"{case}: {1000 * max(seconds):.0f} ms at the worst of {writes} writes")
+
+    with admission.process.paused():
+        write("stopped")
+    admission.process.kill()
+    write("killed")
+    for case, (certificate, answer) in impostors(admission).items():
+        with Impostor(admission.address, certificate, answer):
+            write(case)
+    admission.process.start()
+    admission.wait_ready(asked.api)
+    configure(asked, patient)
+
+
+# Another certificate.
+
+
+def trust(cluster: DevCluster, *authorities: trustme.CA) -> None:
+    """Let the API server trust these authorities."""
+    bundle = b"".join(authority.cert_pem.bytes() for authority in authorities)
+    configure(cluster, lambda webhook: webhook["clientConfig"].update(caBundle=base64.b64encode(bundle).decode()))
+
+
+class Writers:
+    """Change Services all the time while in the context, each of which has to be warned of."""
+
+    def __init__(self, stage: Stage, count: int) -> None:
+        self.stage, self.count = stage, count
+        self.made, self.lost = itertools.count(1), list[str]()
+        self.last = 0
+        self._pool, self._end = ThreadPoolExecutor(count), threading.Event()
+
+    def _write(self, name: str) -> None:
+        self.stage.api.create(SERVICES, service(self.stage.namespace, WRONG, name))
+        path = path_of(SERVICES, self.stage.namespace, name)
+        while not self._end.is_set():
+            self.last = next(self.made)
+            patch = {"metadata": {"annotations": {"ingress/path": f"nowhere{self.last}"}}}
+            if not self.stage.api.warnings("PATCH", path, body=patch):
+                self.lost.append(f"{name}: {patch}")
+
+    def go_on(self, writes: int) -> None:
+        """Return after so many more writes."""
+        until = self.last + writes
+        wait_for(lambda: self.last >= until, 60, what="more writes")
+
+    def __enter__(self) -> "Writers":
+        self._running = [self._pool.submit(self._write, f"writer{number}") for number in range(self.count)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._pool.shutdown()
+        for each in self._running:
+            each.result()
+
+
+def workers(admission: Admission) -> set[int]:
+    """Return the process ids of those that answer."""
+    return {each.pid for each in psutil.Process(admission.process.pid).children()}
+
+
+@pytest.mark.thorough
+def test_a_certificate_by_another_authority_is_taken_up_under_load_and_no_answer_is_lost(
+    asked: DevCluster, stage: Stage, record_property: Callable[[str, object], None]
+) -> None:
+    admission = admission_of(asked)
+    serving = workers(admission)
+    authorities = [admission.authority, *(trustme.CA() for _ in range(9)), admission.authority]
+    with Writers(stage, 3) as writers:
+        for before, after in itertools.pairwise(authorities):
+            trust(asked, before, after)
+            writers.go_on(10)
+            admission.mount(after.issue_cert(HOST))
+            writers.go_on(10)
+            trust(asked, after)
+            writers.go_on(10)
+    assert writers.lost == []
+    assert workers(admission) == serving, "none is started anew"
+    record_property("figures", f"{writers.last} writes during {len(authorities) - 1} rotations, each warned of")
+
+
+@pytest.mark.thorough
+def test_no_answer_is_lost_while_one_process_takes_the_place_of_another(asked: DevCluster, stage: Stage) -> None:
+    admission = admission_of(asked)
+    with Writers(stage, 3) as writers:
+        for _ in range(5):
+            old = workers(admission)
+            writers.go_on(20)
+            admission.reload()
+            wait_for(lambda old=old: not old & workers(admission), 30, what="its end")  # type: ignore[misc]
+    assert writers.lost == []
+
+
+# deny.
+
+
+DENY: Object = {"admission": {"deny": True}}
+TWICE = WRONG | {"ingress/tls": "5"}
+
+
+def annotated(annotations: Mapping[str, str | None] | None) -> Object:
+    """Return a patch of annotations."""
+    return {"metadata": {"annotations": annotations}}
+
+
+class Edit(NamedTuple):
+    """A change of a Service with two mistakes, which were made before anything was denied."""
+
+    reason: str
+    patch: Object
+    denied: str = ""
+    """The annotation because of which it is denied; "" when it is not."""
+
+
+EDITS = [
+    Edit("a label", {"metadata": {"labels": {"team": "a"}}}),
+    Edit("another annotation", annotated({"example.com/owner": "b"})),
+    Edit("another port", {"spec": {"ports": [{"name": "http", "port": 81}]}}),
+    Edit("one port more", {"spec": {"ports": [{"name": "http", "port": 80}, {"name": "more", "port": 81}]}}),
+    Edit("one of the two corrected", annotated({"ingress/tls": "true"})),
+    Edit("one of the two taken off", annotated({"ingress/path": None})),
+    Edit("one of the two written in another wrong way", annotated({"ingress/path": "nohow"})),
+    Edit("opting out", annotated({"ingress/http": None})),
+    Edit("opting out by false", annotated({"ingress/http": "false"})),
+    Edit("no annotations", annotated(None)),
+    Edit("a finalizer", {"metadata": {"finalizers": ["example.com/keep"]}}),
+    Edit("an owner", {"metadata": {"ownerReferences": [OWNER]}}),
+    Edit("one mistake more", annotated({"ingress/class": "Not_A_Class"}), "ingress/class"),
+    Edit("one less, and another one", annotated({"ingress/tls": "true", "ingress/host": "-"}), "ingress/host"),
+]
+ENDS = ("Background", "Foreground", "finalizer")
+
+
+@pytest.fixture(scope="module")
+def standing(asked: DevCluster) -> Iterator[Stage]:
+    """Yield a namespace with Services that were wrong already when the settings began to deny that, as they do then.
+
+    There is one for each of EDITS; and one for each of ENDS, with an Ingress.
+    """
+    with fresh_stage(asked, "standing") as stage:
+        for edit in EDITS:
+            stage.api.create(SERVICES, service(stage.namespace, TWICE, named(edit)))
+        for end in map(str.lower, ENDS):
+            stage.api.create(SERVICES, service(stage.namespace, RIGHT, end))
+            stage.until_ingress(end, "its Ingress", lambda _: True)
+            stage.api.patch(SERVICES, end, annotated(TWICE), stage.namespace)
+        admission_of(asked).restart(asked.api, DENY)
+        yield stage
+
+
+def named(edit: Edit) -> str:
+    """Return the name of the Service that is edited so."""
+    return edit.reason.replace(" ", "-").replace(",", "")
+
+
+def test_a_service_that_was_wrong_before_is_denied_only_what_is_wrong_anew(standing: Stage) -> None:
+    def denied(edit: Edit) -> str:
+        try:
+            standing.api.patch(SERVICES, named(edit), edit.patch, standing.namespace)
+        except ApiError as error:
+            if error.status == 422:
+                return str(error)
+            raise
+        return ""
+
+    said = {edit.reason: denied(edit) for edit in EDITS}
+    assert {reason for reason, why in said.items() if why} == {edit.reason for edit in EDITS if edit.denied}
+    assert all(edit.denied in said[edit.reason] for edit in EDITS)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_service_that_was_wrong_before_can_be_deleted_and_its_ingress_goes_with_it(standing: Stage, end: str) -> None:
+    name = end.lower()
+    if end == "finalizer":
+        standing.api.patch(SERVICES, name, {"metadata": {"finalizers": ["example.com/keep"]}}, standing.namespace)
+        standing.api.delete(SERVICES, name, standing.namespace)
+        # Nothing of a Service that goes is denied.
+        standing.api.patch(SERVICES, name, annotated({"ingress/class": "Not_A_Class"}), standing.namespace)
+        standing.api.patch(SERVICES, name, {"metadata": {"finalizers": None}}, standing.namespace)
+    else:
+        standing.api.delete(SERVICES, name, standing.namespace, propagation=end)
+    standing.until("no Service", lambda: standing.api.get(SERVICES, name, standing.namespace) is None)
+    standing.until("no Ingress", lambda: standing.ingress(name) is None)
+
+
+@pytest.mark.usefixtures("standing")
+@pytest.mark.parametrize("way", [way for way in WAYS if way.before != WRONG_APPLIED], ids=lambda way: way.reason)
+def test_whoever_makes_a_mistake_reads_why_it_is_denied(terminal: Terminal, way: Way) -> None:
+    terminal.run(way.before)
+    before = terminal.stage.api.get(SERVICES, "shop", terminal.stage.namespace)
+    said = terminal.run(way.script, check=False).stderr
+    if way.reason == "edit":
+        [_, again] = (terminal.folder / "edited").read_text().split("# Please edit")[1:]
+        assert f"\n# * metadata.annotations: {SAID}\n" in again, "the editor opens again"
+    else:
+        assert said == f'The Service "shop" is invalid: metadata.annotations: {SAID}\n'
+    assert terminal.stage.api.get(SERVICES, "shop", terminal.stage.namespace) == before
+
+
+@pytest.mark.usefixtures("standing")
+def test_while_paused_nothing_is_denied(asked: DevCluster, stage: Stage) -> None:
+    admission_of(asked).restart(asked.api, DENY | {"paused": True})
+    warnings = stage.api.warnings("POST", path_of(SERVICES, stage.namespace), body=service(stage.namespace, WRONG))
+    assert warnings == ("ingress-manager is paused by its settings [paused]",)

@@ -1,0 +1,127 @@
+"""docs/admission.md: its commands are run as they are written, and a denial is told as the page shows it.
+
+tests/e2e/test_pages.py runs those of the cluster that `make cluster` starts.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from devcluster import gateway
+from devcluster.api import SERVICES, WEBHOOKS, Api
+from devcluster.build import REPOSITORY
+from devcluster.cluster import DevCluster
+from devcluster.control_plane import ControlPlane
+from devcluster.overlay import ADMISSION, CONTROLLER
+from tests.docs.test_docs import blocks
+from tests.e2e.objects import DEPLOYMENTS, SECRETS, create
+from tests.e2e.shell import commands_of, sh
+from tests.e2e.test_admission import configure, patient
+from tools import markdown
+
+pytestmark = pytest.mark.thorough
+
+PAGE = "docs/admission.md"
+
+
+def expose(api: Api, name: str, annotations: dict[str, str]) -> None:
+    """Create a Service."""
+    create(api, SERVICES, name, "default", {"annotations": annotations}, spec={"ports": [{"port": 80}]})
+
+
+def test_the_commands_of_the_page_install_renew_and_remove_it(empty_cluster: ControlPlane, tmp_path: Path) -> None:
+    def run(command: str) -> str:
+        return sh(empty_cluster, command, folder=tmp_path).stdout
+
+    def stored() -> tuple[bytes, bytes]:
+        """Return the certificate of the Secret, and the authority by which the API server knows it."""
+        secret = empty_cluster.api.get(SECRETS, f"{ADMISSION}-tls", CONTROLLER)
+        webhook = empty_cluster.api.get(WEBHOOKS, CONTROLLER)
+        assert secret is not None
+        assert webhook is not None
+        bundle = webhook["webhooks"][0]["clientConfig"]["caBundle"]
+        return base64.b64decode(secret["data"]["tls.crt"]), base64.b64decode(bundle)
+
+    (tmp_path / "manifests").symlink_to(REPOSITORY / "manifests")
+    (tmp_path / "my-hook").mkdir()
+    kustomization = yaml.safe_load(blocks("admission.md", "yaml")[0])
+    kustomization["components"].remove("../manifests/admission/cert-manager")
+    (tmp_path / "my-hook/kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    run("kubectl apply --filename manifests/namespace.yaml")
+    authority, certificate, secret, apply, bundle, outage, renew, *remove = commands_of(PAGE)
+
+    for command in (authority, certificate, secret, apply, bundle):
+        run(command)
+    first, known_by = stored()
+    (tmp_path / "known-by.crt").write_bytes(known_by)
+    verify = f"openssl verify -CAfile known-by.crt -verify_hostname {ADMISSION}.{CONTROLLER}.svc tls.crt"
+    assert run(verify) == "tls.crt: OK\n"
+    deployment = empty_cluster.api.get(DEPLOYMENTS, ADMISSION, CONTROLLER)
+    assert deployment is not None
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "registry.example.com/ingress-manager:0.1.0"
+
+    # Nobody answers here, so the API server goes on without an answer.
+    expose(empty_cluster.api, "unanswered", {"ingress/hots": "shop.example.com"})
+    empty_cluster.api.delete(SERVICES, "unanswered", "default")
+    assert f'name="services.{CONTROLLER}.internal"' in run(outage)
+
+    for command in (certificate, renew, apply):
+        run(command)
+    assert stored()[0] != first
+    assert stored()[1] == known_by, "no other authority is needed, and an apply keeps the one that is stated"
+    assert run(verify) == "tls.crt: OK\n"
+
+    for command in remove:
+        run(command)
+    assert empty_cluster.api.get(WEBHOOKS, CONTROLLER) is None
+    left = run(f"kubectl get all,secrets,networkpolicies,poddisruptionbudgets --namespace {CONTROLLER} --output name")
+    assert [line for line in left.splitlines() if "admission" in line] == []
+
+
+@pytest.fixture(scope="module")
+def denying(engine: str) -> Iterator[DevCluster]:
+    """Yield a cluster with the settings of the page, which deny mistakes."""
+    if reason := gateway.lacking():
+        pytest.skip(reason)
+    [settings] = [block for block in blocks("admission.md", "yaml") if "deny" in block]
+    with DevCluster(engine, settings=yaml.safe_load(settings), admission=True) as cluster:
+        configure(cluster, patient)
+        yield cluster
+
+
+def test_a_denial_is_told_as_the_page_shows_it(denying: DevCluster) -> None:
+    shown = markdown.typed((REPOSITORY / PAGE).read_text(encoding="utf-8"), "console denying")
+    assert shown
+    for each in shown:
+        printed = sh(denying.control_plane, f"{each.command} 2>&1", check=False).stdout
+        assert printed == each.shown
+
+
+def test_kubectl_edit_says_in_the_editor_why_a_change_is_denied(denying: DevCluster, tmp_path: Path) -> None:
+    expose(denying.api, "edited", {"ingress/http": "true"})
+    editor = tmp_path / "editor"
+    # The second time it changes nothing, which ends the command.
+    change = r"s|    ingress/http: .*|&\n    ingress/hots: x|"
+    editor.write_text(f'#!/bin/sh\ncp "$1" {tmp_path}/seen\ngrep -q hots "$1" || sed -i "{change}" "$1"\n')
+    editor.chmod(0o755)
+    ended = sh(denying.control_plane, "kubectl edit service edited", environment={"EDITOR": str(editor)}, check=False)
+    assert ended.returncode == 1
+    assert "# * metadata.annotations: ingress/hots is not an annotation" in (tmp_path / "seen").read_text()
+    denying.api.delete(SERVICES, "edited", "default")
+
+
+def test_its_log_has_the_service_and_not_who_changed_it(denying: DevCluster) -> None:
+    [user] = re.findall(r"Username +(.+)", denying.kubectl("auth", "whoami"))
+    command = "kubectl create service clusterip watched --tcp=80 && kubectl annotate service watched ingress/http=yes"
+    assert sh(denying.control_plane, command, check=False).returncode == 1
+    assert denying.admission is not None
+    log = denying.admission.process.log_path.read_text()
+    [line] = [line for line in map(json.loads, log.splitlines()) if line.get("service") == "watched"]
+    assert (line["event"], line["reasons"]) == ("denied", ["invalid-value"])
+    assert user.strip() not in log

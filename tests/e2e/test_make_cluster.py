@@ -1,0 +1,231 @@
+"""`make cluster`, as a person uses it: what it prints is typed as it stands, and its Deployments act as elsewhere."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from devcluster import gateway
+from devcluster.api import SERVICES, wait_for
+from devcluster.build import REPOSITORY
+from devcluster.cluster import CRD_FILE
+from tests.e2e.objects import new
+from tools import pages
+
+pytestmark = pytest.mark.thorough
+
+PATIENCE = 30
+HOOK, ENGINE = r"hooks\.app", r"/metacontroller --|devcluster\.standin"
+"""What the commands of these two hold."""
+
+DENIED = "The .* is invalid: "
+
+ROLLOUT = "kubectl rollout status --timeout=60s"
+
+
+@pytest.fixture(scope="module")
+def shell(engine: str) -> Iterator[pages.Shell]:
+    """Yield a second terminal, beside a cluster that `make cluster` has started."""
+    if reason := gateway.lacking():
+        pytest.skip(reason)
+    with pages.cluster_shell(engine) as started:
+        yield started
+
+
+def run(shell: pages.Shell, command: str, *, status: int = 0) -> str:
+    """Return what a command prints, and hold its exit status to `status`."""
+    printed = shell.run(f"{command} </dev/null; echo exit status $?")
+    output, _, ended = printed.rpartition("exit status ")
+    assert int(ended) == status, f"{command}\n{output}"
+    return output
+
+
+def told(shell: pages.Shell, start: str) -> list[str]:
+    """Return the commands that `make cluster` tells and that begin so."""
+    return re.findall(rf"^  ({start}.*?)(?:  +#.*)?$", shell.welcome, re.MULTILINE)
+
+
+def class_of_a_new_ingress(shell: pages.Shell, service: str) -> str:
+    """Return the class that a new Service's Ingress has."""
+    run(shell, f"kubectl create service clusterip {service} --tcp=80")
+    run(shell, f"kubectl annotate service {service} ingress/http=true ingress/host={service}.example.com")
+    run(shell, f"kubectl wait --for=create --timeout=30s ingress/{service}")
+    found = run(shell, f"kubectl get ingress {service} --output=jsonpath={{.spec.ingressClassName}}")
+    run(shell, f"kubectl delete service {service}")
+    return found
+
+
+def edit_settings(shell: pages.Shell, ingress_class: str) -> None:
+    """Type what `make cluster` tells of other settings, up to the restart, and write another class in the editor."""
+    edit, restart = told(shell, "kubectl edit") + told(shell, "kubectl rollout restart")
+    run(shell, rf"KUBE_EDITOR=\"sed -i -E 's/^( +class:) [^ ]+$/\1 {ingress_class}/'\" {edit}".replace('\\"', '"'))
+    run(shell, restart)
+
+
+def running(shell: pages.Shell, program: str) -> set[psutil.Process]:
+    """Return the processes of the cluster whose command holds `program`, a regular expression."""
+    found = psutil.Process(shell.cluster).children(recursive=True)
+    return {each for each in found if re.search(program, command_of(each))}
+
+
+def command_of(process: psutil.Process) -> str:
+    """Return the command of a process; nothing if it has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+def test_a_second_terminal_needs_one_line(shell: pages.Shell) -> None:
+    assert len(told(shell, "export ")) == 1
+    assert "admin" in run(shell, "kubectl auth whoami")
+
+
+def test_the_example_is_answered_by_http_and_by_https_with_a_certificate_that_its_authority_vouches_for(
+    shell: pages.Shell,
+) -> None:
+    create, annotate, mistake = told(shell, "kubectl create service") + told(shell, "kubectl annotate service")
+    by_http, by_https, nobody = told(shell, "curl ")
+    run(shell, create)
+    run(shell, annotate)
+    [serve] = told(shell, "python3 ")
+    shell.run(serve.replace(" &", " >/dev/null 2>&1 &"))
+    try:
+        wait_for(lambda: "Directory listing" in shell.run(by_http), PATIENCE, what="an answer of the server")
+        assert "Directory listing" in run(shell, by_https)
+        assert "404: There is no page here" in run(shell, nobody)
+        without_authority = re.sub(r"--cacert \S+", "", by_https)
+        run(shell, without_authority, status=60)  # curl: the certificate is by nobody whom it knows
+        [authority] = re.findall(r"--cacert (\S+)", by_https)
+        assert shell.welcome.count(authority) == 2, "the browser is to be told of it, too"
+        assert 'Warning: ingress/tls: "5" must be' in run(shell, mistake)
+    finally:
+        shell.run("kill %1; kubectl delete service web")
+
+
+def test_settings_that_are_edited_hold_after_a_restart_in_which_every_change_is_answered(shell: pages.Shell) -> None:
+    before = class_of_a_new_ingress(shell, "before")
+    run(shell, "kubectl create service clusterip busy --tcp=80")
+    run(shell, "kubectl annotate service busy ingress/http=true ingress/host=busy.example.com")
+    shell.run(
+        "(for each in $(seq 40); do kubectl annotate --overwrite service busy ingress/path=/$each; done) >/dev/null &"
+    )
+    edit_settings(shell, "another")
+    [status] = told(shell, "kubectl rollout status")
+    assert "successfully rolled out" in run(shell, status)
+    shell.run("wait")
+    assert class_of_a_new_ingress(shell, "after") == "another" != before
+    assert "SyncError" not in run(shell, "kubectl get events --field-selector=involvedObject.name!=web")
+    run(shell, "kubectl delete service busy")
+
+
+def test_with_wrong_settings_the_hook_serves_on_with_the_old_ones_and_the_status_says_why(shell: pages.Shell) -> None:
+    edit_settings(shell, "good")
+    run(shell, f"{ROLLOUT} deployment/ingress-manager --namespace ingress-manager")
+    edit_settings(shell, "Not_A_Class")
+    [status] = told(shell, "kubectl rollout status")
+    assert "exceeded its progress deadline" in run(shell, status, status=1)
+    described = run(shell, "kubectl get deployment ingress-manager --namespace ingress-manager --output=yaml")
+    assert 'defaults.class: "Not_A_Class" must be' in " ".join(described.split())
+    assert "2/2" in run(shell, "kubectl get deployment ingress-manager --namespace ingress-manager")
+    assert class_of_a_new_ingress(shell, "unharmed") == "good"
+    edit_settings(shell, "mended")
+    assert "successfully rolled out" in run(shell, status)
+
+
+def test_a_deployment_that_nothing_here_can_follow_ends_neither_the_cluster_nor_what_has_run(
+    shell: pages.Shell,
+) -> None:
+    named = "deployment/not-found --namespace ingress-manager-gateway"
+    command = run(shell, f"kubectl get {named} --output=jsonpath={{.spec.template.spec.containers[0].command}}")
+    path = "/spec/template/spec/containers/0/command"
+    for operation, status in (('"op": "remove"', 1), (f'"op": "add", "value": {command}', 0)):
+        run(shell, f"""kubectl patch {named} --type=json --patch='[{{{operation}, "path": "{path}"}}]'""")
+        run(shell, f"{ROLLOUT} {named}", status=status)
+        assert "404: There is no page here" in run(shell, "curl --silent $GATEWAY/")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "deployment", "program"),
+    [
+        ("metacontroller", "metacontroller", ENGINE),
+        ("ingress-manager-gateway", "ingress-manager-gateway", r"traefik --configFile"),
+        ("ingress-manager-gateway", "not-found", r"not_found\.app"),
+    ],
+)
+def test_each_other_deployment_can_be_restarted_and_stopped(
+    shell: pages.Shell, namespace: str, deployment: str, program: str
+) -> None:
+    named = f"deployment/{deployment} --namespace {namespace}"
+    before = running(shell, program)
+    run(shell, f"kubectl rollout restart {named}")
+    assert "successfully rolled out" in run(shell, f"{ROLLOUT} {named}")
+    restarted = running(shell, program)
+    assert restarted
+    assert not restarted & before
+    run(shell, f"kubectl scale --replicas=0 {named}")
+    wait_for(lambda: not running(shell, program), PATIENCE, what="its end")
+    run(shell, f"kubectl scale --replicas=2 {named}")
+    assert "successfully rolled out" in run(shell, f"{ROLLOUT} {named}")
+    assert running(shell, program)
+
+
+def test_what_people_are_told_follows_the_settings_and_the_deployment(shell: pages.Shell) -> None:
+    named = "deployment/ingress-manager-admission --namespace ingress-manager"
+    mistaken = new(
+        SERVICES, "mistaken", metadata={"annotations": {"ingress/http": "yes"}}, spec={"ports": [{"port": 80}]}
+    )
+    try_it = f"echo '{json.dumps(mistaken)}' | kubectl create --dry-run=server --filename=-"
+    edit, restart, status = (
+        told(shell, f"kubectl {each}")[0] for each in ("edit", "rollout restart", "rollout status")
+    )
+    for deny, said in (("true", DENIED), ("false", "Warning")):
+        run(shell, f"KUBE_EDITOR=\"sed -i -E 's/^( +deny:) [^ ]+$/\\1 {deny}/'\" {edit}")
+        run(shell, restart)
+        assert "successfully rolled out" in run(shell, status)
+        until_said(shell, try_it, said)
+    for replicas, said in ((0, "service/mistaken created"), (2, "Warning")):
+        run(shell, f"kubectl scale --replicas={replicas} {named}")
+        until_said(shell, try_it, said)
+
+
+def until_said(shell: pages.Shell, command: str, said: str) -> None:
+    """Return once a command prints this first, a regular expression.
+
+    For a moment after a rollout, the API server asks the old process on a connection that it has.
+    """
+    wait_for(lambda: re.match(said, shell.run(command)), PATIENCE, what=said)
+
+
+def test_what_ends_by_itself_is_started_again(shell: pages.Shell) -> None:
+    # Of the hook's processes, the one that has started the others.
+    hook = min(running(shell, HOOK), key=psutil.Process.create_time)
+    hook.kill()
+    wait_for(lambda: "0/2" in shell.run("kubectl get deploy --namespace ingress-manager"), PATIENCE, interval=0.1)
+    run(shell, f"{ROLLOUT} deployment/ingress-manager --namespace ingress-manager")
+    assert class_of_a_new_ingress(shell, "again")
+
+
+def test_the_roles_of_kubernetes_for_people_hold_what_they_do_elsewhere(shell: pages.Shell) -> None:
+    for role in ("view", "edit"):
+        run(shell, f"kubectl create clusterrolebinding {role}ers --clusterrole={role} --user={role}er")
+    for role, may in (("view", "no"), ("edit", "yes")):
+        assert run(shell, f"kubectl auth can-i list services --as={role}er") == "yes\n"
+        answer = run(shell, f"kubectl auth can-i update services --as={role}er", status=int(may == "no"))
+        assert answer == f"{may}\n"
+
+
+def test_make_uninstall_leaves_the_cluster_and_make_install_brings_all_of_it_back(shell: pages.Shell) -> None:
+    run(shell, f"cd {REPOSITORY}")
+    context = run(shell, "kubectl config current-context").strip()
+    assert "It is removed." in run(shell, f"make uninstall CONTEXT={context} YES=1")
+    wait_for(lambda: not running(shell, f"{HOOK}|{ENGINE}"), PATIENCE, what="the end of the hook and the engine")
+    run(shell, "kubectl get services")
+    image = "registry.example.com/ingress-manager:0.1.0"
+    crds = f"METACONTROLLER_CRDS={CRD_FILE}"
+    assert "It is installed." in run(shell, f"make install CONTEXT={context} IMAGE={image} {crds} YES=1")
+    assert running(shell, HOOK)
+    assert running(shell, ENGINE)
+    assert class_of_a_new_ingress(shell, "back") == "nginx", "the settings are those of manifests/"

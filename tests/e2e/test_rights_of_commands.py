@@ -1,0 +1,212 @@
+"""The table of the commands' rights holds: each is run by somebody who has just those, and by others who lack one."""
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from devcluster import gateway_api, manifests
+from devcluster.api import INGRESSES, Object, wait_for
+from devcluster.build import REPOSITORY
+from devcluster.cluster import CRD_FILE, install_crds
+from devcluster.control_plane import ControlPlane
+from devcluster.processes import Processes
+from devcluster.programs import find_programs
+from devcluster.story import Stage
+from ingress_manager.commands.reading.rights import RIGHTS, Right, Where
+from ingress_manager.commands.view.managed import CONTROLLER
+from ingress_manager.core.observed import DECORATOR
+from tests.e2e.conftest import require
+from tests.e2e.objects import (
+    CLUSTER_BINDINGS,
+    CLUSTER_ROLES,
+    CONFIG_MAPS,
+    REVIEWS,
+    ROLE_BINDINGS,
+    ROLES,
+    by_hand,
+    create,
+)
+from tests.e2e.objects import namespace as make_namespace
+from tests.e2e.shell import Ended, commands_of, run, sh
+
+pytestmark = pytest.mark.thorough
+
+TEAM, HOOK = "team-a", "ingress-manager"
+IN = {Where.READ: TEAM, Where.GATEWAYS: "web", Where.HOOK: HOOK, Where.DEFAULT: "default", Where.ALL: None}
+ARGUMENTS = {
+    "adopt": [f"{TEAM}/theirs"],
+    "audit": ["-n", TEAM],
+    "check": [],
+    "explain": ["service/shop", "-n", TEAM],
+    "migrate": ["-n", TEAM],
+    "release": [f"{TEAM}/shop"],
+    "render": ["-n", TEAM],
+    "status": ["-n", TEAM],
+    "uninstall-plan": ["--keep"],
+}
+LOOKING = ("audit", "check", "explain", "render", "status")
+OF_A_CLUSTER = ("check",)
+"""Commands that are not for a team in its namespace."""
+
+QUIET = "services/proxy"
+"""Without this right, `check` says nothing: it goes by Events and times."""
+
+SETTINGS = "defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: web}}\n"
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    """Yield an API server with ingress-manager installed, and nothing that runs: what a Service asks for is missing."""
+    require("standin")
+    with Processes() as processes, contextlib.closing(ControlPlane(find_programs(print), processes)) as running:
+        running.start()
+        running.wait_ready()
+        install_crds(running.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *gateway_api.crds(print)])
+        for folder in ("manifests", "metacontroller/install", "metacontroller/httproute"):
+            text = manifests.kustomize(REPOSITORY / folder)
+            running.kubectl("apply", "--server-side", "--filename=-", input=text)
+        # A webhook that nobody answers. What is written without it takes no longer: nothing listens.
+        for file in ("deployment", "service", "webhook"):
+            running.kubectl("apply", "--server-side", f"--filename={REPOSITORY}/manifests/admission/{file}.yaml")
+        configmap = manifests.find("manifests", "ConfigMap")["metadata"]["name"]
+        running.api.patch(CONFIG_MAPS, configmap, {"data": {"settings.yaml": SETTINGS}}, HOOK)
+        make_namespace(running.api, TEAM)
+        make_namespace(running.api, "web")
+        Stage(running.api, TEAM).create_service("shop", {"ingress/http": "true", "ingress/host": "shop.example.com"})
+        running.api.create(INGRESSES, by_hand(TEAM, "theirs", "theirs.example.com", "shop"))
+        serve(running)
+        yield running
+
+
+def serve(plane: ControlPlane) -> None:
+    """Make for another Service what Metacontroller would."""
+    asked = {"ingress/http": "true", "ingress/host": "blog.example.com", "ingress/tls-secret": "blog"}
+    service = Stage(plane.api, TEAM).create_service("blog", asked)
+    owner = {"apiVersion": "v1", "kind": "Service", "name": "blog", "uid": service["metadata"]["uid"]}
+    rendered = run(plane, "render", "-n", TEAM, "-o", "json")
+    for made in json.loads(rendered.stdout)["items"]:
+        if made["metadata"]["name"] == "blog":
+            made["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+            made["metadata"].setdefault("annotations", {})[DECORATOR] = CONTROLLER
+            plane.kubectl("apply", "--filename=-", input=json.dumps(made))
+
+
+def acting_as(plane: ControlPlane, folder: Path, user: str, group: str = "readers") -> Path:
+    """Return a kubeconfig with which the API server takes whoever uses it for somebody else."""
+    config = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))
+    for each in config["users"]:
+        each["user"] |= {"as": user, "as-groups": [group, "system:authenticated"]}
+    file = folder / f"{user}.kubeconfig"
+    file.write_text(yaml.safe_dump(config), encoding="utf-8")
+    return file
+
+
+class One(NamedTuple):
+    """One right: to do one thing with one kind, in a namespace or, with None, in all."""
+
+    verb: str
+    resource: str
+    namespace: str | None
+
+    @property
+    def group_and_plural(self) -> tuple[str, str]:
+        """The plural has the subresource, as in services/proxy."""
+        plural, _, group = self.resource.partition(".")
+        return group, plural
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource} in {self.namespace or 'all namespaces'}"
+
+
+def ones(rights: Sequence[Right]) -> list[One]:
+    """Return the rights one by one."""
+    return [One(verb, each.resource, IN[each.where]) for each in rights for verb in each.verbs.split()]
+
+
+def give(plane: ControlPlane, user: str, rights: Sequence[One]) -> None:
+    """Give somebody these rights and no others."""
+    for namespace in {each.namespace for each in rights}:
+        rules = [
+            {"apiGroups": [group], "resources": [plural], "verbs": [each.verb]}
+            for each in rights
+            for group, plural in [each.group_and_plural]
+            if each.namespace == namespace
+        ]
+        roles, bindings = (ROLES, ROLE_BINDINGS) if namespace else (CLUSTER_ROLES, CLUSTER_BINDINGS)
+        create(plane.api, roles, user, namespace, rules=rules)
+        of = {"apiGroup": "rbac.authorization.k8s.io", "kind": roles.kind, "name": user}
+        subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
+        create(plane.api, bindings, user, namespace, roleRef=of, subjects=[subject])
+
+
+def allowed(plane: ControlPlane, user: str, right: One) -> bool:
+    """Return whether the API server's authorizer lets somebody do something."""
+    group, plural = right.group_and_plural
+    resource, _, subresource = plural.partition("/")
+    asked: Object = {"verb": right.verb, "group": group, "resource": resource, "namespace": right.namespace or ""}
+    asked["subresource"] = subresource
+    answer = create(plane.api, REVIEWS, "", spec={"user": user, "resourceAttributes": asked})
+    return bool(answer["status"]["allowed"])
+
+
+def until_given(plane: ControlPlane, user: str, their: Sequence[One], rights: Sequence[One]) -> list[One]:
+    """Return what of the rights somebody lacks, once the API server, which takes a moment, knows."""
+    wait_for(lambda: all(allowed(plane, user, each) for each in their), 30, what=f"the rights of {user}")
+    return [each for each in rights if not allowed(plane, user, each)]
+
+
+def unseen(ended: Ended) -> list[str]:
+    """Return the lines that say what could not be looked at."""
+    lines = (ended.stdout + ended.stderr).splitlines()
+    return [line for line in lines if "could not be looked at" in line or "Forbidden" in line]
+
+
+@pytest.mark.parametrize("command", ARGUMENTS)
+def test_a_command_runs_whole_with_the_rights_of_the_table_and_without_one_of_them_says_so(
+    command: str, plane: ControlPlane, tmp_path: Path
+) -> None:
+    rights = ones([each for each in RIGHTS[command] if not each.option])
+    people = {f"{command}-{number}": [*rights[:number], *rights[number + 1 :]] for number in range(len(rights))}
+    people = {f"{command}-all": rights, **people}
+    for user, their in people.items():
+        give(plane, user, their)
+    for user, their in people.items():
+        lacking = until_given(plane, user, their, rights)
+        ended = run(plane, command, *ARGUMENTS[command], kubeconfig=acting_as(plane, tmp_path, user))
+        said = unseen(ended)
+        if user == f"{command}-all":
+            assert (lacking, ended.returncode in {0, 1}, said) == ([], True, []), ended
+        else:
+            [one] = lacking
+            assert any(one.group_and_plural[1] in line for line in said) or one.resource == QUIET, (str(one), ended)
+
+
+def test_whom_the_page_binds_to_the_roles_sees_all_but_secrets_or_is_told_what_not(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    sh(plane, "\n".join(commands_of("docs/rights.md")))
+    operator = acting_as(plane, tmp_path, "olga", "operators")
+    team = acting_as(plane, tmp_path, "tom", "team-a")
+
+    def lines(command: str, kubeconfig: Path, *allowed: str) -> list[str]:
+        """Return the lines that say that something else could not be looked at."""
+        ended = run(plane, command, *ARGUMENTS[command], kubeconfig=kubeconfig)
+        # `check` says of which ConfigMap it speaks on standard output.
+        assert f"ConfigMap {HOOK}/{HOOK}-settings-" in ended.stdout + ended.stderr
+        return [line for line in unseen(ended) if not any(plural in line for plural in allowed)]
+
+    # The API server takes a moment to learn of new rights.
+    wait_for(lambda: not unseen(run(plane, "render", "-n", TEAM, kubeconfig=operator)), 30, what="the rights")
+    for command in LOOKING:
+        assert lines(command, operator, "secrets", 'cannot create resource "services"') == []
+    for command in set(LOOKING).difference(OF_A_CLUSTER):
+        assert lines(command, team, "secrets", "decoratorcontrollers", "ingressclasses", "gateways") == []
+
+
+def test_no_command_that_reads_a_cluster_is_left_out() -> None:
+    assert set(ARGUMENTS) == {command for command, rights in RIGHTS.items() if rights}

@@ -1,0 +1,90 @@
+"""`ingress-manager status` on a real cluster: a Service goes through its states, and a pipeline waits for the last."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from devcluster import gateway
+from devcluster.api import SERVICES, Object, Resource, path_of
+from devcluster.backend import Backend
+from devcluster.cluster import DevCluster
+from devcluster.story import Stage
+from tests.e2e.objects import create
+from tests.e2e.shell import commands_of, run, sh
+
+pytestmark = pytest.mark.thorough
+
+ADDRESS = "192.0.2.1"
+SLICES = Resource("discovery.k8s.io/v1", "endpointslices", "EndpointSlice")
+
+
+@pytest.fixture
+def gateway_with_address(cluster: DevCluster) -> Iterator[gateway.Gateway]:
+    """Yield the gateway, whose Service has an address as a load balancer would give it. Traefik tells each Ingress."""
+    if reason := gateway.lacking():
+        pytest.skip(reason)
+    assert cluster.gateway
+    status = f"{path_of(SERVICES, gateway.NAME, gateway.NAME)}/status"
+    address = {"ip": ADDRESS}
+    for addresses in ([address], None):
+        cluster.api.request("PATCH", status, body={"status": {"loadBalancer": {"ingress": addresses}}})
+        if addresses:
+            yield cluster.gateway
+
+
+def let_a_pod_be_ready(stage: Stage, service: str) -> None:
+    """Write what Kubernetes writes when a Pod of a Service is ready. No Pod runs on this cluster."""
+    create(
+        stage.api,
+        SLICES,
+        f"{service}-by-hand",
+        stage.namespace,
+        {"labels": {"kubernetes.io/service-name": service}},
+        addressType="IPv4",
+        endpoints=[{"addresses": ["192.0.2.2"], "conditions": {"ready": True}}],
+        ports=[{"name": "http", "port": 8080, "protocol": "TCP"}],
+    )
+
+
+def status(cluster: DevCluster, stage: Stage, *options: str) -> tuple[int, list[dict[str, Any]]]:
+    """Return the exit status and the rows of a namespace, under the settings that the hook has."""
+    settings = f"--settings={cluster.settings_file}"
+    ended = run(cluster.control_plane, "status", settings, "-n", stage.namespace, "-o", "json", *options)
+    return ended.returncode, json.loads(ended.stdout)["exposed"]
+
+
+def test_a_service_goes_through_its_states(
+    cluster: DevCluster, stage: Stage, gateway_with_address: gateway.Gateway
+) -> None:
+    assert gateway_with_address
+    host = f"{stage.namespace}.example.com"
+    stage.create_service("shop", {"ingress/http": "true", "ingress/host": host})
+    code, [row] = status(cluster, stage, "shop", "--wait=accepted")
+    assert (code, row["state"], row["urls"], row["addresses"]) == (0, "accepted", [f"http://{host}/"], [ADDRESS])
+    assert status(cluster, stage, "shop", "--wait=serving", "--timeout=1s")[0] == 1
+    let_a_pod_be_ready(stage, "shop")
+    assert status(cluster, stage, "shop", "--wait=serving")[1] == [{**row, "state": "serving", "sentence": None}]
+    change = {"metadata": {"annotations": {"ingress/port": "grpc"}}}
+    stage.api.patch(SERVICES, "shop", change, stage.namespace)
+    code, [row] = status(cluster, stage, "shop", "--wait=serving")
+    assert (code, row["state"], row["reasons"]) == (1, "refused", ["unknown-port"])
+
+
+def test_the_pipeline_of_the_page_runs_as_it_stands(cluster: DevCluster, gateway_with_address: gateway.Gateway) -> None:
+    [script] = [lines for lines in [commands_of("docs/commands/status.md")[:3]] if "--wait" in lines[1]]
+    environment = {"INGRESS_MANAGER_SETTINGS": str(cluster.settings_file), "GATEWAY": gateway_with_address.url}
+    sample = Stage(cluster.api, "sample", cluster.gateway, cluster.ingress_class)
+
+    def hello() -> Object | None:
+        return cluster.api.get(SERVICES, "hello", "sample")
+
+    with ThreadPoolExecutor(1) as shell:
+        ended = shell.submit(sh, cluster.control_plane, "\n".join(script), environment=environment)
+        # Nothing runs Pods here: what they would do is done while the pipeline waits.
+        with Backend(sample.until("the Service of the sample", hello)):
+            let_a_pod_be_ready(sample, "hello")
+            assert '"service": "sample/hello"' in ended.result().stdout
+    cluster.kubectl("delete", "--wait=false", "--kustomize", "manifests/sample/")

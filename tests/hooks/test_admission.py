@@ -1,0 +1,268 @@
+"""The answer at `kubectl apply`: the API server's contract, and the words of the Event, before there is one."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devcluster.sync_requests import Object, body, service, sync_request
+from hooks import sync
+from hooks.admission import answer
+from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
+from ingress_manager.core.read_from_services import is_read_from_services
+from tests.core import made_up
+from tests.core.test_properties import ANY_SERVICES
+from tools import cases
+
+UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
+DENY = Admission(deny=True)
+DENYING = Policy(admission=DENY)
+SNIPPET = "nginx.ingress.kubernetes.io/configuration-snippet"
+WRONG = service({"ingress/http": "true", "ingress/host": "Shop", "ingress/path": "shop"})
+SENTENCES = [
+    'ingress/host: "Shop" must be lower case [invalid-value]',
+    'ingress/path: "shop" must start with / [invalid-value]',
+]
+MORE = re.compile(r"and ([0-9]+) more")
+
+
+def review(new: Any, old: Object | None = None) -> bytes:
+    """Return what the API server asks before a Service is written, in the place of `old`, or as a new one.
+
+    Source: the example of an AdmissionReview in the page on admission webhooks, for Services.
+    """
+    version = {"group": "", "version": "v1"}
+    request = {
+        "uid": UID,
+        "kind": version | {"kind": "Service"},
+        "resource": version | {"resource": "services"},
+        "requestKind": version | {"kind": "Service"},
+        "requestResource": version | {"resource": "services"},
+        "name": "shop",
+        "namespace": "team-a",
+        "operation": "UPDATE" if old else "CREATE",
+        "userInfo": {"username": "jane", "uid": "u", "groups": ["system:authenticated"], "extra": {"a": ["b"]}},
+        "object": new,
+        "oldObject": old,
+        "dryRun": False,
+        "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
+    }
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
+
+
+def response_to(sent: bytes, policy: Policy) -> Object:
+    """Return the response to a review. Raises AssertionError unless it is as the API server's contract says."""
+    answered = answer(sent, policy)
+    assert answered.status == 200
+    told = json.loads(answered.body)
+    response: Object = told.pop("response")
+    assert told == {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+    assert response["uid"] == UID
+    if response["allowed"]:
+        assert response.keys() <= {"uid", "allowed", "warnings"}
+    else:
+        assert response.keys() == {"uid", "allowed", "status"}
+        status = response["status"]
+        assert status.keys() == {"code", "reason", "message", "details"}
+        assert (status["code"], status["reason"]) == (422, "Invalid")
+        assert status["message"].isprintable()
+    warnings = response.get("warnings", [])
+    # What apimachinery's NewWarningHeader takes, and what the API server's filter passes on without a cut.
+    assert all(warning.isprintable() and 0 < len(warning) <= 256 for warning in warnings)
+    assert len("".join(warnings)) <= 4096
+    return response
+
+
+def is_allowed(new: Object, old: Object | None, policy: Policy) -> bool:
+    """Return whether a change of a Service, or a new one, is allowed."""
+    allowed: bool = response_to(review(new, old), policy)["allowed"]
+    return allowed
+
+
+def warnings_of(new: Object, policy: Policy) -> list[str]:
+    """Return the warnings of a new Service."""
+    warnings: list[str] = response_to(review(new), policy).get("warnings", [])
+    return warnings
+
+
+def denying(policy: Policy) -> Policy:
+    """Return the same settings, by which what would be refused is denied."""
+    return msgspec.structs.replace(policy, admission=DENY)
+
+
+def check_same_words(event: str, warnings: list[str]) -> None:
+    """Raise AssertionError unless the warnings say what the Event says, and count what it only counts."""
+    left, shown = event, warnings.copy()
+    warned = int(found[1]) if (found := MORE.fullmatch(shown[-1])) and shown.pop() else 0
+    warned += len(shown)
+    told = 0
+    while left and not MORE.fullmatch(left):
+        warning = shown[told]
+        sentence, cut, word = warning.rpartition("… [")
+        if cut and not left.startswith(warning):
+            # The Event has room for more of the sentence.
+            assert left.startswith(sentence), (left, warning)
+            left = left[left.index(f"[{word}") + len(word) + 1 :]
+        else:
+            assert left.startswith(warning), (left, warning)
+            left = left.removeprefix(warning)
+        assert left.startswith(" · ") or not left, (left, warning)
+        left = left.removeprefix(" · ")
+        told += 1
+    more = MORE.fullmatch(left)
+    assert warned == told + (int(more[1]) if more else 0)
+
+
+def check_not_copied(new: Object, made: list[Object], warnings: list[str]) -> None:
+    """Raise AssertionError unless each key that reaches no object is told, and no other, when a Service is accepted."""
+    left = [each["metadata"].get("annotations", {}).get("ingress/not-copied", "") for each in made]
+    if any(MORE.search(keys) for keys in left):
+        return
+    keys = [{key for key in each.split(", ") if key and not is_read_from_services(key)} for each in left]
+    told = {warning.split()[0] for warning in warnings}
+    assert set.intersection(*keys) <= told <= set.union(*keys) if keys else not told, new["metadata"]
+
+
+def check_both_ways(new: Object, policy: Policy) -> None:
+    """Raise AssertionError unless a new Service is warned of as it is refused, and denied in the Event's own line."""
+    synced = sync.answer(body(sync_request(new)), policy)
+    warnings = warnings_of(new, policy)
+    response = response_to(review(new), denying(policy))
+    if synced.status == 200:
+        check_not_copied(new, json.loads(synced.body)["attachments"], warnings)
+        assert response["allowed"]
+        return
+    event = synced.body.decode().removesuffix("\n")
+    check_same_words(event, warnings)
+    assert response["allowed"] == (synced.status == 429), "nothing is denied while it is paused"
+    assert response["allowed"] or response["status"]["message"] == event
+
+
+@pytest.mark.parametrize("folder", [cases.CASES, cases.ATTACKS], ids=lambda path: path.name)
+def test_a_case_is_warned_of_if_and_as_it_is_refused(folder: Path) -> None:
+    for case in cases.cases_in(folder):
+        try:
+            policy = cases.settings_in(case / "settings.yaml")
+        except SettingsError:
+            continue
+        check_both_ways(yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8")), policy)
+
+
+@given(ANY_SERVICES, made_up.policy(), st.sampled_from([False, False, True]))
+def test_any_service_is_warned_of_if_and_as_it_is_refused(new: Object, policy: Policy, paused: bool) -> None:
+    check_both_ways(new, msgspec.structs.replace(policy, paused=paused))
+
+
+def test_a_service_that_is_right_is_allowed_without_a_word() -> None:
+    off = {"ingress/http": "false", "ingress/host": "Shop", SNIPPET: "x"}
+    for annotations in ({"ingress/http": "true"}, off, None):
+        assert response_to(review(service(annotations)), DENYING) == {"uid": UID, "allowed": True}
+
+
+def test_each_problem_is_a_warning_in_the_order_and_the_words_of_the_event() -> None:
+    assert warnings_of(WRONG, Policy()) == SENTENCES
+
+
+def test_a_denial_has_the_line_of_the_event_and_each_problem_as_a_cause() -> None:
+    status = response_to(review(WRONG), DENYING)["status"]
+    assert status["message"] == " · ".join(SENTENCES)
+    causes = [{"field": "metadata.annotations", "message": sentence} for sentence in SENTENCES]
+    assert status["details"] == {"kind": "Service", "name": "shop", "causes": causes}
+
+
+def test_a_pause_is_told_to_who_asks_for_an_ingress_and_nothing_is_denied() -> None:
+    paused = Policy(namespaces={"team-a": NamespaceSettings(paused=True)}, admission=DENY)
+    for annotations in ({"ingress/http": "true"}, {"ingress/http": "yes"}):
+        assert warnings_of(service(annotations), paused) == ["ingress-manager is paused by its settings [paused]"]
+    assert warnings_of(service({"ingress/http": "false"}), paused) == []
+
+
+def test_an_annotation_that_reaches_no_controller_is_told_unless_one_reads_it_from_the_service() -> None:
+    read_there = {"external-dns.alpha.kubernetes.io/hostname": "a.example", "konghq.com/protocol": "http"}
+    others = {"prometheus.io/scrape": "true", "nginx.ingress.kubernetes.io/proxy-read-timeout": "30"}
+    new = service({"ingress/http": "true", SNIPPET: "x"} | read_there | others)
+    assert warnings_of(new, DENYING) == [
+        f"{SNIPPET} is not copied to what is made for the Service [annotation-not-allowed]"
+    ]
+
+
+def test_what_does_not_fit_into_what_the_api_server_passes_on_is_counted() -> None:
+    long, many = ({f"ingress/{'x' * length}{number:03}": "" for number in range(100)} for length in (200, 1))
+    *shown, last = warnings_of(service({"ingress/http": "true"} | long), Policy())
+    assert 14 < len(shown) < 20, "as many as fit"
+    assert last == f"and {100 - len(shown)} more"
+    *shown, last = warnings_of(service({"ingress/http": "true"} | many), Policy())
+    assert (len(shown), last) == (20, "and 80 more"), "as many as are kept"
+    *shown, last = warnings_of(service({"ingress/http": "true"} | {f"nginx.org/{n}": "" for n in range(30)}), Policy())
+    assert (len(shown), last) == (20, "and 10 more")
+
+
+@pytest.mark.parametrize("new", [None, 17, "x", [], {}, service() | {"spec": 1}, service() | {"kind": "Ingress"}])
+def test_an_object_that_is_no_service_is_allowed(new: Any) -> None:
+    assert response_to(review(new), DENYING) == {"uid": UID, "allowed": True}
+    assert answer(review(new), DENYING).word == "unread"
+
+
+def test_a_service_whose_earlier_state_can_not_be_read_is_warned_of_and_not_denied() -> None:
+    unreadable: list[Object] = [service() | {"spec": 1}, {"metadata": {}}]
+    for old in unreadable:
+        response = response_to(review(WRONG, old), DENYING)
+        assert (response["allowed"], len(response["warnings"])) == (True, 2)
+
+
+NOT_REVIEWS = {
+    "nothing": b"",
+    "not JSON": b"apiVersion: v1",
+    "half": review(WRONG)[:-1],
+    "two": review(WRONG) * 2,
+    "null": b"null",
+    "a list": b"[]",
+    "another kind": review(WRONG).replace(b"AdmissionReview", b"ConversionReview"),
+    "another version": review(WRONG).replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
+    "another kind, of many lines": review(WRONG).replace(b"AdmissionReview", b"\\n" * 100_000),
+    "what Metacontroller sends": body(sync_request(WRONG)),
+    "a uid that is not UTF-8": review(WRONG).replace(UID.encode(), b"\xff"),
+    "a uid that is a lone surrogate": review(WRONG).replace(UID.encode(), b"\\ud800"),
+    "a uid that is a number": review(WRONG).replace(f'"{UID}"'.encode(), b"1"),
+    "lists, nested deeply": b"[" * 1_000_000,
+    "objects, nested deeply": b'{"request":' * 1_000_000,
+    "an object, nested deeply": review(WRONG).replace(b"80", b"[" * 1_000_000),
+    "16 MiB": b" " * 16 * 1024 * 1024,
+}
+
+
+@pytest.mark.parametrize("sent", NOT_REVIEWS.values(), ids=NOT_REVIEWS.keys())
+def test_a_body_that_is_no_review_is_answered_400_in_one_line(sent: bytes) -> None:
+    answered = answer(sent, DENYING)
+    assert (answered.status, answered.word) == (400, "unread")
+    line = answered.body.decode()
+    assert line.startswith("not an AdmissionReview (admission.k8s.io/v1): ")
+    assert line.removesuffix("\n").isprintable()
+    assert len(line) <= 501
+
+
+def test_a_service_of_16_mib_is_read() -> None:
+    new = service({"ingress/http": "yes", "note": "x" * 16 * 1024 * 1024})
+    assert not is_allowed(new, None, DENYING)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_answered_400(sent: bytes) -> None:
+    assert answer(sent, DENYING).status == 400
+
+
+@given(made_up.spoiled(made_up.services().map(review).map(json.loads)), made_up.policy())
+def test_a_review_with_anything_in_it_is_answered_and_denied_only_if_its_service_is_refused(
+    sent: Any, policy: Policy
+) -> None:
+    answered = answer(json.dumps(sent).encode(), denying(policy))
+    assert answered.status in {200, 400}
+    if answered.status == 200 and not json.loads(answered.body)["response"]["allowed"]:
+        assert sync.answer(body(sync_request(sent["request"]["object"])), policy).status == 422

@@ -1,0 +1,250 @@
+"""The webhook as it is served: gunicorn with the committed configuration, over real sockets and TLS."""
+
+import contextlib
+import http.client
+import os
+import select
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import requests
+import trustme
+
+from devcluster.build import REPOSITORY
+from devcluster.sync_requests import body, sync_request
+from hooks.certificate import HANDSHAKE_SECONDS
+from tests.hooks.test_admission import SENTENCES, WRONG, review
+from tests.hooks.test_server import Server, free_port, started
+
+GUNICORN = [
+    *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.admission_conf"),
+    "hooks.admission_app:create_app()",
+]
+REVIEW = review(WRONG)
+HEAD = f"POST /admit HTTP/1.1\r\nHost: hook\r\nContent-Length: {len(REVIEW)}\r\n\r\n".encode()
+AUTHORITY = trustme.CA()
+
+
+@dataclass
+class Secret:
+    """A Secret as the kubelet mounts it: all its files are replaced at once, by one link."""
+
+    folder: Path
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """The certificate and the key."""
+        return self.folder / "data" / "tls.crt", self.folder / "data" / "tls.key"
+
+    def store(self, certificate: trustme.LeafCert, key: trustme.LeafCert | None = None) -> bytes:
+        """Put a certificate, perhaps with the key of another one, in the place of what is there; return it as DER."""
+        version = self.folder / str(len(list(self.folder.iterdir())))
+        version.mkdir()
+        certificate.cert_chain_pems[0].write_to_path(version / "tls.crt")
+        (key or certificate).private_key_pem.write_to_path(version / "tls.key")
+        link = self.folder / "new"
+        link.symlink_to(version)
+        link.replace(self.folder / "data")
+        return ssl.PEM_cert_to_DER_cert(certificate.cert_chain_pems[0].bytes().decode())
+
+
+@dataclass
+class Webhook:
+    """One that is served, and how it is reached."""
+
+    server: Server
+    secret: Secret
+    authority: Path
+    """The file of the authority that clients trust."""
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.server.port}"
+
+    def session(self) -> requests.Session:
+        """Return a client that trusts the authority alone."""
+        session = requests.Session()
+        session.trust_env = False  # an authority that the environment names would come first
+        session.verify = str(self.authority)
+        return session
+
+    def trust(self) -> ssl.SSLContext:
+        """Return what trusts the authority alone."""
+        return ssl.create_default_context(cafile=self.authority)
+
+    def connect(self) -> ssl.SSLSocket:
+        """Return a new connection whose handshake is done."""
+        return self.trust().wrap_socket(self.server.connect(), server_hostname="127.0.0.1")
+
+    def served(self) -> bytes | None:
+        """Return the certificate that a new connection gets, as DER."""
+        with self.connect() as connection:
+            return connection.getpeercert(binary_form=True)
+
+
+def new_certificate() -> trustme.LeafCert:
+    """Return a certificate of the authority for loopback."""
+    return AUTHORITY.issue_cert("127.0.0.1")
+
+
+@contextlib.contextmanager
+def serving(home: Path) -> Iterator[Webhook]:
+    """Start the webhook; it is stopped, and must stop, at the end."""
+    secret, authority, port = Secret(home / "secret"), home / "authority", free_port()
+    secret.folder.mkdir()
+    secret.store(new_certificate())
+    AUTHORITY.cert_pem.write_to_path(authority)
+    certificate, key = secret.files
+    options = ["--bind", f"127.0.0.1:{port}", "--certfile", str(certificate), "--keyfile", str(key)]
+    with started([*GUNICORN, *options], home, port) as server:
+        webhook = Webhook(server, secret, authority)
+        until_ready(webhook)
+        yield webhook
+
+
+def until_ready(webhook: Webhook) -> None:
+    """Return when it answers; raises AssertionError when it ends, or after 30 s."""
+    for _ in range(300):
+        with contextlib.suppress(requests.ConnectionError), webhook.session() as client:
+            client.get(f"{webhook.url}/readyz", timeout=5).raise_for_status()
+            return
+        assert webhook.server.process.poll() is None, (webhook.server.home / "log").read_text()
+        time.sleep(0.1)
+    raise AssertionError("it did not become ready in 30 s")
+
+
+@pytest.fixture(scope="module")
+def webhook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
+    """Yield a running webhook that the tests share; none of them may stop it."""
+    with serving(tmp_path_factory.mktemp("webhook")) as running:
+        yield running
+
+
+@pytest.fixture
+def own_webhook(tmp_path: Path) -> Iterator[Webhook]:
+    """Yield a running webhook that a test may stop."""
+    with serving(tmp_path) as running:
+        yield running
+
+
+def test_it_answers_the_api_server_and_not_metacontroller(webhook: Webhook) -> None:
+    with webhook.session() as client:
+        answered = client.post(f"{webhook.url}/admit?timeout=1s", data=REVIEW, timeout=10)
+        assert answered.json()["response"]["warnings"] == SENTENCES
+        assert client.post(f"{webhook.url}/sync", data=body(sync_request(WRONG)), timeout=10).status_code == 404
+        assert client.get(f"{webhook.url}/healthz", timeout=10).text == "ok\n"
+        assert 'ingress_manager_admissions_total{answer="warned"}' in client.get(f"{webhook.url}/metrics").text
+
+
+def test_it_answers_nothing_without_tls(webhook: Webhook) -> None:
+    received = b""
+    with contextlib.suppress(ConnectionResetError):
+        received = webhook.server.answer_to(b"GET /healthz HTTP/1.1\r\nHost: hook\r\n\r\n")
+    assert b"HTTP" not in received
+
+
+def test_another_certificate_is_served_from_the_next_handshake_on_and_a_connection_that_is_kept_goes_on(
+    webhook: Webhook,
+) -> None:
+    kept = http.client.HTTPSConnection("127.0.0.1", webhook.server.port, context=webhook.trust(), timeout=10)
+    kept.connect()
+    opened = kept.sock
+    for _ in range(3):
+        stored = webhook.secret.store(new_certificate())
+        assert webhook.served() == stored
+        kept.request("POST", "/admit", REVIEW)
+        with kept.getresponse() as response:
+            assert (response.status, response.read() != b"") == (200, True)
+        assert kept.sock is opened
+    kept.close()
+
+
+def test_the_last_certificate_stays_while_the_key_is_that_of_another_one(webhook: Webhook) -> None:
+    before, certificate = webhook.served(), new_certificate()
+    webhook.secret.store(certificate, key=new_certificate())
+    assert webhook.served() == before
+    assert webhook.served() == before
+    after = webhook.secret.store(certificate)
+    assert webhook.served() == after
+    told = [str(line["sentence"]) for line in webhook.server.log_lines() if line["event"] == "certificate"]
+    assert len([sentence for sentence in told if sentence.startswith("the last one stays: ")]) == 1
+
+
+def test_no_answer_is_lost_while_the_certificate_is_replaced_again_and_again(webhook: Webhook) -> None:
+    answers: list[int] = []
+    failures: list[Exception] = []
+    ended = threading.Event()
+
+    def ask() -> None:
+        while not ended.is_set():
+            try:
+                with webhook.session() as client:  # which makes a handshake
+                    answers.append(client.post(f"{webhook.url}/admit", data=REVIEW, timeout=10).status_code)
+            except requests.RequestException as error:
+                failures.append(error)
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    for asker in askers:
+        asker.start()
+    for _ in range(20):
+        webhook.secret.store(new_certificate())
+        time.sleep(0.05)
+    ended.set()
+    for asker in askers:
+        asker.join()
+    assert failures == []
+    assert set(answers) == {200}
+    assert len(answers) > 20
+
+
+def test_clients_that_never_end_their_handshake_hold_up_nobody_and_are_cut_off(webhook: Webhook) -> None:
+    with contextlib.ExitStack() as exits:
+        hanging = [exits.enter_context(webhook.server.connect()) for _ in range(200)]
+        for connection in hanging[::2]:
+            connection.sendall(b"\x16\x03\x01\x02\x00\x01")  # how a ClientHello begins
+        assert webhook.served()
+        assert select.select(hanging[-1:], [], [], 0) == ([], [], []), "the last one still hangs"
+        for connection in hanging:
+            connection.settimeout(HANDSHAKE_SECONDS + 20)
+            assert connection.recv(1) == b""
+
+
+def test_a_request_under_way_is_answered_before_it_stops_and_an_idle_connection_does_not_hold_it_up(
+    own_webhook: Webhook,
+) -> None:
+    with own_webhook.connect() as idle, own_webhook.connect() as connection:
+        idle.sendall(HEAD + REVIEW)
+        assert idle.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+        connection.sendall(HEAD + REVIEW[:10])
+        time.sleep(0.3)  # until the worker reads the body
+        own_webhook.server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        connection.sendall(REVIEW[10:])
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+        assert own_webhook.server.process.wait(10) == 0
+    assert [line["event"] for line in own_webhook.server.log_lines() if line["level"] == "error"] == []
+
+
+def test_without_a_certificate_it_does_not_start_and_says_why(tmp_path: Path) -> None:
+    (tmp_path / "tls.crt").write_text("nothing")
+    (tmp_path / "tls.key").write_text("nothing")
+    ended = subprocess.run(
+        [*GUNICORN, "--bind", "127.0.0.1:0", f"--certfile={tmp_path}/tls.crt", f"--keyfile={tmp_path}/tls.key"],
+        cwd=REPOSITORY,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert f'"sentence": "{tmp_path}/tls.crt, {tmp_path}/tls.key: ' in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,179 @@
+"""The component that answers at `kubectl apply` fits the hook beside it, its own program and its certificate.
+
+Which changes the API server asks about, and what becomes of them: tests/e2e/test_admission.py.
+"""
+
+import importlib
+import itertools
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from devcluster.manifests import find, rendered
+from hooks import admission_conf
+from hooks.admission_app import Admission
+from hooks.settings_file import SettingsFile
+from ingress_manager.core.policy import Policy
+from tests.manifests.objects import Build, Object, as_admission, by_name, kustomizations, one, selects
+
+NAME = "ingress-manager-admission"
+FOLDERS = ["../manifests/admission", "../manifests/admission/cert-manager"]
+
+
+@pytest.fixture
+def objects(build: Build) -> list[Object]:
+    """Return the hook with both components."""
+    return build({"resources": ["../manifests"], "components": FOLDERS})
+
+
+def test_it_adds_a_webhook_and_a_certificate_to_the_hook_changes_nothing_of_it_and_has_no_rights(
+    objects: list[Object],
+) -> None:
+    added = [item for item in objects if item not in rendered("manifests")]
+    assert [item for item in objects if item not in added] == rendered("manifests")
+    assert {(item["kind"], item["metadata"]["name"]) for item in added} == {
+        *itertools.product(("Deployment", "Service", "NetworkPolicy", "PodDisruptionBudget", "Certificate"), [NAME]),
+        ("ValidatingWebhookConfiguration", "ingress-manager"),
+        ("Certificate", f"{NAME}-ca"),
+        ("Issuer", f"{NAME}-ca"),
+        ("Issuer", f"{NAME}-self-signed"),
+    }
+    labels = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/component": "admission"}
+    assert [item["metadata"]["labels"] for item in added] == len(added) * [labels]
+
+
+def test_its_pods_are_the_hooks_but_for_what_tls_needs_and_a_change_of_the_settings_rolls_both(build: Build) -> None:
+    """With the image, and the name of the ConfigMap, that a kustomization states once."""
+    image = {
+        "name": "ghcr.io/ingress-manager/ingress-manager",
+        "newName": "example.com/own",
+        "newTag": "1.2.3",
+    }
+    settings = {"name": "ingress-manager-settings", "namespace": "ingress-manager", "behavior": "merge"}
+    built = build(
+        {
+            "resources": ["../manifests"],
+            "components": FOLDERS,
+            "images": [image],
+            "configMapGenerator": [{**settings, "literals": ["settings.yaml=paused: true"]}],
+        }
+    )
+    hook, own = one(built, "Deployment", "ingress-manager"), one(built, "Deployment", NAME)
+    [container] = own["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "example.com/own:1.2.3"
+    [volume, _] = own["spec"]["template"]["spec"]["volumes"]
+    [config] = [item["metadata"]["name"] for item in built if item["kind"] == "ConfigMap"]
+    assert volume["configMap"]["name"] == config != find("manifests", "ConfigMap")["metadata"]["name"]
+    expected = as_admission(hook)
+    for metadata in (expected["metadata"], expected["spec"]["template"]["metadata"]):
+        del metadata["labels"]["app.kubernetes.io/version"]
+    assert own == expected
+
+
+def test_the_command_serves_the_routes_that_the_probes_and_the_api_server_ask_on_the_port_that_they_ask(
+    objects: list[Object],
+) -> None:
+    [container] = one(objects, "Deployment", NAME)["spec"]["template"]["spec"]["containers"]
+    _, _, configuration, application = container["command"]
+    assert importlib.import_module(configuration.removeprefix("python:")) is admission_conf
+    module, _, factory = application.removesuffix("()").partition(":")
+    assert callable(getattr(importlib.import_module(module), factory))
+    [port] = container["ports"]
+    assert {int(each.rpartition(":")[2]) for each in admission_conf.bind} == {port["containerPort"]}
+    [settings, tls] = container["volumeMounts"]
+    assert {str(Path(each).parent) for each in (admission_conf.certfile, admission_conf.keyfile)} == {tls["mountPath"]}
+    assert {Path(each).name for each in (admission_conf.certfile, admission_conf.keyfile)} == {"tls.crt", "tls.key"}
+    [variable] = container["env"]
+    assert str(Path(variable["value"]).parent) == settings["mountPath"]
+
+    served = Admission(SettingsFile(Policy(), ""))
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert container[probe]["httpGet"]["port"] == port["name"]
+        assert served.reply("GET", container[probe]["httpGet"]["path"], {}).status == 200
+    [webhook] = one(objects, "ValidatingWebhookConfiguration")["webhooks"]
+    asked = webhook["clientConfig"]["service"]
+    assert served.reply("POST", asked["path"], {}).status == 400, "and not 404"
+    metadata = one(objects, "Service", asked["name"])["metadata"]
+    assert metadata["namespace"] == asked["namespace"]
+    [named] = one(objects, "Service", asked["name"])["spec"]["ports"]
+    assert (named["port"], named["targetPort"]) == (443, port["name"]), "443 is the API server's default"
+
+
+def test_what_selects_its_pods_selects_those_alone(objects: list[Object]) -> None:
+    pods = {
+        item["metadata"]["name"]: item["spec"]["template"]["metadata"]["labels"]
+        for item in objects
+        if item["kind"] == "Deployment"
+    }
+    selectors = [
+        one(objects, "Service", NAME)["spec"]["selector"],
+        one(objects, "NetworkPolicy", NAME)["spec"]["podSelector"]["matchLabels"],
+        one(objects, "PodDisruptionBudget", NAME)["spec"]["selector"]["matchLabels"],
+        one(objects, "Deployment", NAME)["spec"]["selector"]["matchLabels"],
+    ]
+    assert [[name for name in pods if selects(each, pods[name])] for each in selectors] == 4 * [[NAME]]
+    hook = find("manifests", "Service")["spec"]["selector"]
+    assert [name for name in pods if selects(hook, pods[name])] == ["ingress-manager"]
+
+
+def test_everybody_may_ask_it_and_it_asks_nobody(objects: list[Object]) -> None:
+    """An API server has no address that a NetworkPolicy could know."""
+    spec = one(objects, "NetworkPolicy", NAME)["spec"]
+    assert spec["ingress"] == [{"ports": [{"port": "https"}]}]
+    assert (spec["policyTypes"], "egress" in spec) == (["Ingress", "Egress"], False)
+
+
+def test_the_api_server_waits_a_second_and_writes_without_an_answer_and_never_asks_about_what_the_cluster_needs(
+    objects: list[Object],
+) -> None:
+    [webhook] = one(objects, "ValidatingWebhookConfiguration")["webhooks"]
+    fields = ("failurePolicy", "timeoutSeconds", "sideEffects", "matchPolicy")
+    assert [webhook[field] for field in fields] == ["Ignore", 1, "None", "Equivalent"]
+    [rule] = webhook["rules"]
+    assert (rule["operations"], rule["resources"]) == (["CREATE", "UPDATE"], ["services"])
+    [expression] = webhook["namespaceSelector"]["matchExpressions"]
+    own = [find(folder, "Namespace")["metadata"]["name"] for folder in ("manifests", "metacontroller")]
+    assert (expression["operator"], expression["values"]) == ("NotIn", ["kube-system", *own])
+
+
+def days(duration: str) -> timedelta:
+    """Return a duration that is stated in hours."""
+    return timedelta(hours=int(duration.removesuffix("h")))
+
+
+def test_cert_manager_makes_a_certificate_for_the_name_that_the_api_server_asks_and_the_webhook_trusts_its_authority(
+    objects: list[Object],
+) -> None:
+    own, authority = (one(objects, "Certificate", name)["spec"] for name in (NAME, f"{NAME}-ca"))
+    configuration = one(objects, "ValidatingWebhookConfiguration")
+    [webhook] = configuration["webhooks"]
+    asked = webhook["clientConfig"]["service"]
+    assert own["dnsNames"][0] == f"{asked['name']}.{asked['namespace']}.svc"
+    [_, volume] = one(objects, "Deployment", NAME)["spec"]["template"]["spec"]["volumes"]
+    assert own["secretName"] == volume["secret"]["secretName"]
+    assert configuration["metadata"]["annotations"] == {
+        "cert-manager.io/inject-ca-from": f"{asked['namespace']}/{NAME}"
+    }
+    signs, signs_itself = (one(objects, "Issuer", each["issuerRef"]["name"])["spec"] for each in (own, authority))
+    assert (authority["isCA"], signs) == (True, {"ca": {"secretName": authority["secretName"]}})
+    assert signs_itself == {"selfSigned": {}}
+    # The authority keeps its key, and is renewed long before it ends: by then, no certificate of the old one is left.
+    assert (own["privateKey"]["rotationPolicy"], authority["privateKey"]["rotationPolicy"]) == ("Always", "Never")
+    assert days(authority["renewBefore"]) > 2 * days(own["duration"])
+    assert days(own["renewBefore"]) < days(own["duration"])
+
+
+@pytest.mark.parametrize("components", [FOLDERS, FOLDERS[:1]], ids=["cert-manager", "one's own"])
+def test_one_line_moves_it_with_the_hook_to_another_namespace(components: list[str], build: Build) -> None:
+    [shown] = [each for each in kustomizations("metacontroller/README.md") if "transformers" in each]
+    both = {"resources": ["../manifests"], "components": components}
+    before = build(both)
+    text = yaml.safe_dump([item for item in before if item["kind"] != "Namespace"])
+    for there in ("namespace: {}\n", "- {}\n", f"{NAME}.{{}}.svc", "inject-ca-from: {}/"):
+        text = text.replace(there.format("ingress-manager"), there.format("platform"))
+    after = build(shown | both)
+    assert one(after, "Namespace")["metadata"]["name"] == "platform"
+    own = [item for item in after if item["kind"] != "Namespace"]
+    assert by_name(own) == by_name(yaml.safe_load(text))

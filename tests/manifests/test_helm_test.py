@@ -1,0 +1,162 @@
+"""What `helm test` makes: only its pod gets to the hook, and its script says whether the hook answers."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from ingress_manager.core.settings import FILE_VARIABLE
+from tests.hooks.test_server import free_port, serving
+from tests.manifests.objects import Object, one, selects
+from tools import golang
+from tools.helm import CASES, of_helm_test, rendered, values_of
+
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(golang.lacking("helm") is not None, reason=golang.lacking("helm") or ""),
+]
+
+CHANGED_LABELS = {"commonLabels": {"app.kubernetes.io/instance": "mine", "app.kubernetes.io/component": "hook"}}
+
+
+@pytest.mark.parametrize("values", [{}, values_of(CASES / "name"), CHANGED_LABELS], ids=["none", "name", "labels"])
+def test_nothing_of_the_hook_selects_the_tests_pod_and_only_the_tests_policy_lets_it_in(values: dict[str, Any]) -> None:
+    objects = rendered(values, "mine")
+    mine, others = ([item for item in objects if of_helm_test(item) is its] for its in (True, False))
+    test, hook = one(mine, "Pod")["metadata"]["labels"], one(others, "Deployment")["spec"]["template"]
+    own = one(others, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"]
+    for selector in (own, one(others, "Service")["spec"]["selector"]):
+        assert selects(selector, hook["metadata"]["labels"])
+        assert not selects(selector, test)
+    policy = one(mine, "NetworkPolicy")["spec"]
+    [rule] = policy["ingress"]
+    [peer] = rule["from"]
+    assert policy["podSelector"]["matchLabels"] == own
+    assert policy["policyTypes"] == ["Ingress"]
+    assert rule["ports"] == [{"port": "http"}]
+    assert peer.keys() == {"podSelector"}, "only pods of its own namespace"
+    assert selects(peer["podSelector"]["matchLabels"], test)
+    assert not selects(peer["podSelector"]["matchLabels"], hook["metadata"]["labels"])
+
+
+def test_helm_makes_the_policy_before_the_pod_and_deletes_both() -> None:
+    made = [item for item in rendered({}) if of_helm_test(item)]
+    weights = {item["kind"]: int(item["metadata"]["annotations"].get("helm.sh/hook-weight", 0)) for item in made}
+    assert weights == {"NetworkPolicy": -1, "Pod": 0}
+    for item in made:
+        policies = item["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+        assert policies == "before-hook-creation,hook-succeeded"
+
+
+def test_it_asks_the_hooks_service() -> None:
+    objects = rendered({"fullnameOverride": "other"})
+    service = one(objects, "Service")
+    metadata, [port] = service["metadata"], service["spec"]["ports"]
+    assert stated(one(objects, "Pod"))["HOOK"] == f"{metadata['name']}.{metadata['namespace']}:{port['port']}"
+
+
+def stated(pod: Object) -> dict[str, str]:
+    """Return the environment of the only container of a pod."""
+    [container] = pod["spec"]["containers"]
+    return {each["name"]: each["value"] for each in container["env"]}
+
+
+def run_against(port: int) -> subprocess.CompletedProcess[str]:
+    """Run the script of the chart's pod against a port of this machine."""
+    return script_against(one(rendered({}), "Pod"), port)
+
+
+def script_against(pod: Object, port: int) -> subprocess.CompletedProcess[str]:
+    """Run the script of a pod, as it stands there, against a port of this machine, without trying again."""
+    [python, *rest] = pod["spec"]["containers"][0]["command"]
+    assert python == "python"
+    environment = os.environ | stated(pod) | {"HOOK": f"127.0.0.1:{port}", "SECONDS_TO_TRY": "0"}
+    return subprocess.run(
+        [sys.executable, *rest], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_it_passes_where_the_hook_answers_with_an_ingress(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        done = run_against(server.port)
+    assert (done.returncode, done.stderr) == (0, "")
+    ready, sync, last = done.stdout.splitlines()
+    assert ready == "GET /readyz: 200 ok"
+    assert sync.startswith('POST /sync: 200 {"attachments":[{')
+    assert last == "The hook works. It would make: Ingress helm-test"
+
+
+def test_it_passes_and_says_so_where_the_settings_refuse_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("paused: true")
+    monkeypatch.setenv(FILE_VARIABLE, str(settings))
+    with serving(tmp_path) as server:
+        done = run_against(server.port)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "POST /sync: 429 ingress-manager is paused by its settings [paused]\n" in done.stdout
+    assert done.stdout.endswith("the line above says why.\n")
+
+
+def test_it_fails_with_a_sentence_where_nothing_listens() -> None:
+    port = free_port()
+    done = run_against(port)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"The hook doesn't answer at 127.0.0.1:{port}: ConnectionRefusedError(")
+    assert done.stderr.endswith("See whether its pods are ready.\n")
+
+
+@contextmanager
+def answering(ready: int, sync: int, body: str) -> Iterator[int]:
+    """Serve what isn't the hook; yield its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(ready, "")
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.answer(sync, body)
+
+        def answer(self, status: int, text: str) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("ready", "sync", "body", "said"),
+    [
+        (503, 200, "", "The hook isn't ready: GET /readyz"),
+        (200, 500, "ingress-manager has a bug", "answers 500, and 200 would be right. Its log says more."),
+        (200, 429, "too many requests", "answers 429, and 200 would be right."),
+        (200, 200, "<html>", "Something else than the hook answers"),
+        (200, 200, '{"attachments": []}', "The hook makes nothing of a Service with ingress/http"),
+    ],
+)
+def test_it_fails_with_a_sentence_where_the_answer_is_wrong(ready: int, sync: int, body: str, said: str) -> None:
+    with answering(ready, sync, body) as port:
+        done = run_against(port)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

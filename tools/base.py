@@ -1,0 +1,124 @@
+"""The base of the image where no registry has it: `python -m tools.base` makes one of Debian's packages.
+
+It is good for tests. Its Python is Debian's: of the version that the Dockerfile names, but for its last number.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from devcluster import archive, build
+from devcluster.build import REPOSITORY
+from devcluster.console import Command, progress
+from devcluster.errors import DevClusterError
+from tools import debian
+from tools.containers import docker
+
+CONFIG = {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"], "Cmd": ["python"]}
+
+
+class NoBaseError(DevClusterError):
+    """No base for the image is here, and none can be made."""
+
+
+def stated(source: Path = REPOSITORY) -> str:
+    """Return the base that the Dockerfile of a checkout names."""
+    [name] = re.findall(r"^ARG BASE=(\S+)$", (source / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    return str(name)
+
+
+def made_name(base: str) -> str:
+    """Return what the base is called that is made in the place of another: nobody takes it for that one."""
+    return f"localhost/ingress-manager-base:{base.partition(':')[2]}"
+
+
+def made(base: str, report: build.Progress) -> Path:
+    """Return the archive of a base made of Debian's packages, with the Python and the Debian that `base` is named for.
+
+    It takes a minute, once. Raises NoBaseError where it can't be made, and CommandFailed.
+    """
+    path = build.BUILD / f"{re.sub(r'[^a-z0-9.]', '-', base)}.tar"
+    if path.exists():
+        return path
+    python, suite = parts(base)
+    if os.geteuid():
+        raise NoBaseError(f"Nothing here has the base image {base}, and only root can make one of Debian's packages.")
+    mmdebstrap = debian.get(debian.MMDEBSTRAP, report)
+    with (
+        build.lock(build.BUILD / "lock", report),
+        tempfile.TemporaryDirectory(dir=build.BUILD, prefix="tmp-") as temporary,
+    ):
+        folder = Path(temporary)
+        report("asking Python's index for pip")
+        debian.run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"--dest={folder}", "pip")
+        [pip] = folder.glob("pip-*.whl")
+        root = folder / "root.tar"
+        report(f"making a base for the image of Debian's packages: Python {python} on {suite}")
+        command = str(mmdebstrap.path), *bootstrap(python, pip), suite, str(root)
+        debian.run(*command, environment=mmdebstrap.environment())
+        with root.open("rb") as layer:
+            archive.write_image(folder / "base.tar", made_name(base), layer, CONFIG)
+        return (folder / "base.tar").rename(path)
+
+
+def parts(base: str) -> tuple[str, str]:
+    """Return the version of Python that a base is named for, without its last number, and the suite of Debian.
+
+    Raises NoBaseError.
+    """
+    found = re.fullmatch(r"python:(\d+\.\d+)\S*-([a-z]+)", base)
+    if found is None:
+        raise NoBaseError(
+            f"Nothing here has the base image {base}, and its name doesn't say which Python and Debian to make one of."
+        )
+    return found[1], found[2]
+
+
+def bootstrap(python: str, pip: Path) -> list[str]:
+    """Return the options with which mmdebstrap makes a base, with this wheel of pip.
+
+    The Dockerfile removes pip again. That of a package, Debian's or Python's ensurepip, would leave a trace.
+    """
+    wheel = f"/tmp/{pip.name}"  # noqa: S108 - in the base
+    return [
+        "--variant=minbase",
+        f"--include=python{python},ca-certificates",
+        f'--customize-hook=ln -s /usr/bin/python{python} "$1/usr/local/bin/python"',
+        f'--customize-hook=rm "$1/usr/lib/python{python}/EXTERNALLY-MANAGED"',
+        f"--customize-hook=upload {pip} {wheel}",
+        f'--customize-hook=chroot "$1" python {wheel}/pip --isolated install --root-user-action=ignore {wheel}',
+        f'--customize-hook=rm "$1{wheel}"',
+    ]
+
+
+def usable(report: build.Progress) -> str:
+    """Return a base that docker or podman has: the Dockerfile's, pulled if need be; else one that is made here.
+
+    Raises MissingProgram, NoBaseError and CommandFailed.
+    """
+    base = stated()
+    instead = made_name(base)
+    for name in (base, instead):
+        if docker("image", "inspect", name, check=False).returncode == 0:
+            return name
+    report(f"asking the registry for {base}")
+    if docker("pull", base, check=False, timeout=600).returncode == 0:
+        return base
+    docker("load", f"--input={made(base, report)}")
+    return instead
+
+
+@click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Print a base for the image that docker or podman has: the Dockerfile's, else one that is made here, as root."""
+    with progress() as report:
+        name = usable(report)
+    click.echo(name)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m tools.base")

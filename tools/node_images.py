@@ -1,0 +1,103 @@
+"""The images that a node for tests runs, as archives: no registry is asked for them.
+
+The hook's is built from the Dockerfile. Each of the others is named as the manifests name it, and holds one program of
+this machine where its image has it. They come into .build/images/, and are written anew when that has changed.
+"""
+
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from devcluster import archive, build, manifests
+from devcluster.build import REPOSITORY
+from devcluster.errors import MissingProgram
+from devcluster.node.node import COREDNS, PAUSE
+from devcluster.programs import find_metacontroller, find_traefik
+from tools import golang
+from tools.buildah import Buildah
+
+IMAGES = build.BUILD / "images"
+HOOK = "localhost/ingress-manager:tested"
+
+
+class Image(NamedTuple):
+    """An image of one program."""
+
+    name: str
+    path: str
+    """Where the program is in the image."""
+
+    program: Path
+    config: Mapping[str, Any]
+    """What the image says of how to run it; what its Deployment says goes before."""
+
+
+def archives(report: build.Progress) -> list[Path]:
+    """Return the archives of the images that a node needs, written where they aren't there yet.
+
+    Raises MissingProgram for a program that is neither here nor can be had, BuildFailed, CommandFailed and NoBaseError.
+    """
+    return [hook_archive(report), *(program_archive(image, report) for image in program_images(report))]
+
+
+def hook_archive(report: build.Progress, source: Path = REPOSITORY, name: str = HOOK) -> Path:
+    """Return the archive of the image that a checkout of this repository builds, under this name.
+
+    Raises MissingProgram, CommandFailed and NoBaseError.
+    """
+    buildah = Buildah(report)
+    return kept(name, buildah.build(source, name), functools.partial(buildah.save, name), report)
+
+
+def program_images(report: build.Progress) -> Iterator[Image]:
+    """Yield the images of one program. Raises MissingProgram and BuildFailed."""
+    yield Image(PAUSE, "/pause", golang.get("pause", report), {"Entrypoint": ["/pause"]})
+    yield Image(COREDNS, "/coredns", golang.get("coredns", report), {"Entrypoint": ["/coredns"]})
+    metacontroller = find_metacontroller()
+    if metacontroller is None:
+        raise MissingProgram("A node needs Metacontroller, which no registry has: put `metacontroller` on PATH.")
+    path = "/usr/bin/metacontroller"
+    # Metacontroller's own has no entrypoint, and states a user by name.
+    config = {"Cmd": [path], "User": "nonroot:nonroot"}
+    yield Image(image_of("metacontroller", "metacontroller"), path, metacontroller.path, config)
+    path = "/usr/local/bin/traefik"
+    yield Image(image_of("gateway", "ingress-manager-gateway"), path, find_traefik().path, {"Entrypoint": [path]})
+
+
+def image_of(folder: str, deployment: str) -> str:
+    """Return the image of a Deployment in the manifests."""
+    [container] = manifests.find(folder, "Deployment", deployment)["spec"]["template"]["spec"]["containers"]
+    return str(container["image"])
+
+
+def program_archive(image: Image, report: build.Progress) -> Path:
+    """Return the archive of an image of one program."""
+    with image.program.open("rb") as file:
+        content = hashlib.file_digest(file, "sha256")
+    content.update(json.dumps([image.name, image.path, image.config]).encode())
+
+    def write(new: Path) -> None:
+        archive.write(new, image.name, {image.path: image.program}, image.config)
+
+    return kept(image.name, content.hexdigest(), write, report)
+
+
+def kept(name: str, digest: str, write: Callable[[Path], None], report: build.Progress) -> Path:
+    """Return the archive of an image with this content, which is written in the place of an older one if need be."""
+    stem = re.sub(r"[^\w.-]", "_", name)
+    path = IMAGES / f"{stem}-{digest[:12]}.tar"
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    (build.BUILD / ".gitignore").write_text("*\n")
+    with build.lock(IMAGES / "lock", report):
+        if not path.exists():
+            report(f"writing the image {name}")
+            new = IMAGES / "new"
+            write(new)
+            for old in IMAGES.glob(f"{stem}-{'?' * 12}.tar"):
+                old.unlink()
+            new.rename(path)
+    return path
