@@ -163,7 +163,6 @@ spec: {ports: [{port: 80}]}
 """
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("program", ["helm", "helm3"])
 def test_helm_shows_it_at_an_install_and_at_an_upgrade_and_not_when_it_only_tries(
     program: str, terminal: Terminal
@@ -451,7 +450,6 @@ def workers(admission: Admission) -> set[int]:
     return {each.pid for each in psutil.Process(admission.process.pid).children()}
 
 
-@pytest.mark.thorough
 def test_a_certificate_by_another_authority_is_taken_up_under_load_and_no_answer_is_lost(
     asked: DevCluster, stage: Stage, record_property: Callable[[str, object], None]
 ) -> None:
@@ -471,7 +469,6 @@ def test_a_certificate_by_another_authority_is_taken_up_under_load_and_no_answer
     record_property("figures", f"{writers.last} writes during {len(authorities) - 1} rotations, each warned of")
 
 
-@pytest.mark.thorough
 def test_no_answer_is_lost_while_one_process_takes_the_place_of_another(asked: DevCluster, stage: Stage) -> None:
     admission = admission_of(asked)
     with Writers(stage, 3) as writers:

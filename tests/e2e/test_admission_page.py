@@ -24,8 +24,6 @@ from tests.e2e.shell import commands_of, sh
 from tests.e2e.test_admission import configure, patient
 from tools import markdown
 
-pytestmark = pytest.mark.thorough
-
 PAGE = "docs/admission.md"
 
 

@@ -146,7 +146,6 @@ def settle(stage: Stage) -> None:
     stage.until("the garbage collector", lambda: stage.ingress("canary") is None)
 
 
-@pytest.mark.thorough
 def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched(
     adopting: DevCluster, stage: Stage, tmp_path: Path
 ) -> None:
@@ -213,7 +212,6 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
     stage.api.patch(INGRESSES, "labels-and-a-finalizer", {"metadata": {"finalizers": None}}, stage.namespace)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("case", SPLIT, ids=[case.name for case in SPLIT])
 def test_what_is_split_goes_when_what_replaces_it_stands_and_a_release_keeps_that(
     adopting: DevCluster, stage: Stage, tmp_path: Path, case: Path
@@ -249,7 +247,6 @@ def test_what_is_split_goes_when_what_replaces_it_stands_and_a_release_keeps_tha
         assert not is_ours(now)
 
 
-@pytest.mark.thorough
 def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevCluster, tmp_path: Path) -> None:
     """A Service with an Ingress and an HTTPRoute is released, and the Ingress is adopted again; another is replaced."""
     stage = Stage(serving.api, "both", serving.gateway, CLASS)
@@ -303,7 +300,6 @@ def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevClu
     assert used == granted | {("metacontroller.k8s.io", "decoratorcontrollers", "list")}
 
 
-@pytest.mark.thorough
 def test_a_change_meanwhile_is_noticed_and_what_was_done_can_be_taken_back(
     cluster: DevCluster, stage: Stage, tmp_path: Path
 ) -> None:
@@ -375,7 +371,6 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
     assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
 
 
-@pytest.mark.thorough
 def test_in_a_pause_an_ingress_is_adopted_and_metacontroller_looks_after_it_afterwards(
     cluster: DevCluster, stage: Stage
 ) -> None:
@@ -401,7 +396,6 @@ def service_of(stage: Stage, name: str) -> Object:
     return found
 
 
-@pytest.mark.thorough
 def test_no_request_fails_while_an_ingress_is_adopted_and_released(
     cluster: DevCluster,
     stage: Stage,
@@ -433,7 +427,6 @@ def test_no_request_fails_while_an_ingress_is_adopted_and_released(
     record_property("requests", f"{len(answers)} requests, none failed")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["applied", "printed"])
 def test_no_request_fails_while_ingresses_of_two_services_are_split_and_replaced(
     cluster: DevCluster, stage: Stage, tmp_path: Path, record_property: Callable[[str, object], None], way: str
@@ -483,7 +476,6 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_and_replaced
     assert stage.ingress("www") is None
 
 
-@pytest.mark.thorough
 def test_the_split_that_is_printed_gives_each_service_its_own_ingress(adopting: DevCluster, stage: Stage) -> None:
     before = create(stage, cases.ADOPTIONS / "several-services")
     name, cart = "several-services", "several-services-cart"
@@ -503,7 +495,6 @@ def test_the_split_that_is_printed_gives_each_service_its_own_ingress(adopting: 
     assert kept["spec"]["tls"] == new["spec"]["tls"] == before["spec"]["tls"]
 
 
-@pytest.mark.thorough
 def test_a_second_ingress_becomes_an_entrance_which_goes_and_comes_alone(adopting: DevCluster, stage: Stage) -> None:
     create(stage, cases.ADOPTIONS / "entrance-of-an-exposed-service")
     first = stage.until_ingress("exposed-service", "the Ingress that the Service asks for", lambda _: True)

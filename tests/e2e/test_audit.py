@@ -26,8 +26,6 @@ from ingress_manager.core.observed import LAST_APPLIED
 from tests.e2e.objects import CONFIG_MAPS, by_hand, create, new
 from tests.e2e.shell import run, sh
 
-pytestmark = pytest.mark.thorough
-
 ON = {"ingress/http": "true"}
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
 EDITS = "s/port: 80$/port: 8081/; s/host: twice/host: once/"

@@ -13,8 +13,6 @@ from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create
 from tests.e2e.people import reader
 from tests.e2e.shell import run, sh
 
-pytestmark = pytest.mark.thorough
-
 QUOTAS = Resource("v1", "resourcequotas", "ResourceQuota")
 RULE = {"apiGroups": ["networking.k8s.io"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["ingresses"]}
 SERVICES_AND_INGRESSES = [

@@ -15,8 +15,6 @@ from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.people import grant, reader
 from tests.e2e.shell import run
 
-pytestmark = pytest.mark.thorough
-
 ON = {"ingress/http": "true"}
 LISTS = [
     {"apiGroups": [""], "resources": ["services", "events"], "verbs": ["list"]},

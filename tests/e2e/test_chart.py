@@ -40,8 +40,6 @@ from tests.e2e.test_install import everything
 from tests.manifests.test_helm_test import script_against
 from tools import golang
 
-pytestmark = pytest.mark.thorough
-
 HELM = os.environ.get("HELM", "helm")
 """Which of Helm's programs is used: `make test-versions` takes `helm3`, too."""
 

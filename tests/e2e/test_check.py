@@ -26,8 +26,6 @@ from tests.e2e.conftest import require
 from tests.e2e.objects import DEPLOYMENTS, GATEWAYS
 from tests.e2e.shell import fences, run, sh
 
-pytestmark = pytest.mark.thorough
-
 BROKEN = Path(__file__).with_name("broken_installations")
 CASES = sorted(folder.name for folder in BROKEN.iterdir())
 SETTINGS = {

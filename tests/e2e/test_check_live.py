@@ -15,7 +15,6 @@ from tests.e2e.shell import run
 from tests.e2e.test_rights_of_commands import HOOK, One, acting_as, give, ones, until_given
 
 
-@pytest.mark.thorough
 def test_with_the_rights_of_the_table_a_service_is_exposed_repaired_and_no_longer_exposed_and_its_namespace_goes(
     cluster: DevCluster, stage: Stage, tmp_path: Path
 ) -> None:

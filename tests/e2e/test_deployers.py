@@ -120,7 +120,6 @@ def no_ingress_goes(stage: Stage, act: Callable[[], None]) -> None:
     assert watch.deleted() <= {"canary"}
 
 
-@pytest.mark.thorough
 def test_an_ingress_of_a_helm_release_is_adopted_and_helm_goes_on(owner: HelmOwner, stage: Stage) -> None:
     before = stage.ingress("shop")
     assert before is not None
@@ -156,7 +155,6 @@ def test_an_ingress_of_a_helm_release_is_adopted_and_helm_goes_on(owner: HelmOwn
     no_ingress_goes(stage, move)
 
 
-@pytest.mark.thorough
 def test_a_chart_that_cannot_hold_the_annotations_is_upgraded_and_uninstalled(owner: HelmOwner, stage: Stage) -> None:
     def move() -> None:
         commands, _ = told(owner.adopt())
@@ -177,7 +175,6 @@ def test_a_chart_that_cannot_hold_the_annotations_is_upgraded_and_uninstalled(ow
     stage.until("the end of the Ingress, with its Service", lambda: stage.ingress("shop") is None)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["", "--server-side"], ids=["client-side", "server-side"])
 def test_kubectl_apply_goes_on_with_what_was_adopted(
     how: str, cluster: DevCluster, stage: Stage, tmp_path: Path

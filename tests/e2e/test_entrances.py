@@ -14,8 +14,6 @@ from tests.e2e.objects import INGRESS_CLASSES, by_hand, create
 from tests.e2e.test_traffic import only
 from tests.e2e.traffic import ON, PATIENCE, Place
 
-pytestmark = pytest.mark.thorough
-
 ADDRESS, INSIDE = "127.0.0.7", "inside"
 INTERNAL = {"internal.ingress/http": "true"}
 

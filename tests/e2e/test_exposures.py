@@ -38,8 +38,6 @@ from tests.e2e.conftest import require
 from tests.e2e.objects import GATEWAYS, INGRESS_CLASSES, SECRETS, create
 from tests.e2e.shell import run
 
-pytestmark = pytest.mark.thorough
-
 FOLDER = Path(__file__).parent / "broken_exposures"
 CASES = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
 GATEWAY_OF = {"httproute-not-admitted": "httproute-sound"}

@@ -26,8 +26,6 @@ from tests.e2e.test_traffic import ADDRESS, address
 from tests.e2e.traffic import ON, Place
 from tools import golang
 
-pytestmark = pytest.mark.thorough
-
 NAME = "external-dns"
 ARGUMENTS, RULES = (yaml.safe_load(block) for block in blocks("dns.md", "yaml"))
 IN_MEMORY = ["--registry=noop", "--provider=inmemory", "--inmemory-zone=example.com"]

@@ -12,8 +12,6 @@ from ingress_manager.core.kubernetes import Object
 from tests.core.test_filters import RIGHT, WRONG, made
 from tests.e2e.objects import new
 
-pytestmark = pytest.mark.thorough
-
 PREFIX = {"path": {"type": "PathPrefix", "value": "/a"}}
 EXACT = {"path": {"type": "Exact", "value": "/b"}}
 INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}

@@ -252,7 +252,6 @@ RULE = {"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backen
 DECORATED = {"metacontroller.k8s.io/decorator-controller": "ingress-manager"}
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("key", "spec", "says"),
     [
@@ -286,7 +285,6 @@ INGRESSES_OF_A_SEED = 300
 HASHED = re.compile("-[0-9a-f]{20}$")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_what_traefik_takes_for_one_is_found_by_audit_and_denied_by_the_policy(
     probe: Probe, seed: int, record_property: Callable[[str, object], None]

@@ -2,12 +2,8 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from devcluster.cluster import DevCluster
 from tests.histories.rounds import Rounds, Seen, made_up_plan, script
-
-pytestmark = pytest.mark.thorough
 
 STEPS = 20
 

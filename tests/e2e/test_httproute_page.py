@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
 from devcluster import gateway_api
@@ -22,7 +21,6 @@ DECORATORCONTROLLERS = Resource(
 )
 
 
-@pytest.mark.thorough
 def test_the_commands_of_the_page_do_what_it_says(empty_cluster: ControlPlane, tmp_path: Path) -> None:
     crds = tmp_path / "crds.yaml"
     crds.write_text(yaml.safe_dump_all(gateway_api.crds(print)))

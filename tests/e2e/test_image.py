@@ -4,8 +4,6 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pytest
-
 from devcluster import gateway
 from devcluster.cluster import DevCluster
 from devcluster.story import steps_for
@@ -21,7 +19,6 @@ def container(port: int, settings: Path) -> Sequence[str]:
     return serving(NAME, built(), port, settings)
 
 
-@pytest.mark.thorough
 def test_the_story_passes_against_the_container(record_property: Callable[[str, object], None]) -> None:
     image = inspected(built())["Id"].removeprefix("sha256:")
     require("standin")

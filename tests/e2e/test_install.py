@@ -17,8 +17,6 @@ from tests.e2e.nodes import Nodes
 from tests.e2e.objects import DEPLOYMENTS
 from tests.e2e.shell import fences, sh
 
-pytestmark = pytest.mark.thorough
-
 ELSEWHERE = {
     "make image": "tests/tools/test_image.py, with a base that is there",
     "make image-test": "is tests/tools/test_image.py",

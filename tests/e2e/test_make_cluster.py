@@ -14,8 +14,6 @@ from devcluster.cluster import CRD_FILE
 from tests.e2e.objects import new
 from tools import pages
 
-pytestmark = pytest.mark.thorough
-
 PATIENCE = 30
 HOOK, ENGINE = r"hooks\.app", r"/metacontroller --|devcluster\.standin"
 """What the commands of these two hold."""

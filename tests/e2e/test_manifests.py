@@ -21,8 +21,6 @@ from tests.e2e.shell import commands_of, sh
 from tools import dist, golang, helm
 from tools.image import replacement
 
-pytestmark = pytest.mark.thorough
-
 EVERY_FOLDER = [*FOLDERS, "metacontroller/httproute"]
 
 

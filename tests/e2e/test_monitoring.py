@@ -25,8 +25,6 @@ from tests.e2e.shell import commands_of, sh
 from tests.manifests.monitoring import ALERTS, RULES, crds, expressions, scraped
 from tools import golang
 
-pytestmark = pytest.mark.thorough
-
 LOOPBACK = "127.0.0.1"
 API_SERVER = "apiserver"
 PATIENCE = 30.0

@@ -37,8 +37,6 @@ from tests.moving.a_cluster import OnACluster
 from tests.moving.clusters import ALL_ALLOWED, Cluster, draw
 from tests.moving.matcher import Probe, named, probes_of
 
-pytestmark = pytest.mark.thorough
-
 CLUSTERS = 200
 VISITORS = 2
 """Threads that ask one question after the other."""

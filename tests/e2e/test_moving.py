@@ -1,7 +1,5 @@
 """The commands of docs/moving-in.md and docs/moving-out.md, as they are written; test_uninstall.py has the last two."""
 
-import pytest
-
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
@@ -11,7 +9,6 @@ from tests.e2e.shell import commands_of, sh
 from tests.e2e.test_adopt import create_pair, is_ours, settle
 
 
-@pytest.mark.thorough
 def test_an_ingress_moves_in_and_out_again(cluster: DevCluster) -> None:
     namespace(cluster.api, "team-a")
     stage = Stage(cluster.api, "team-a", ingress_class=cluster.ingress_class)

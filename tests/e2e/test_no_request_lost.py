@@ -35,8 +35,6 @@ from tests.e2e.audit import writes
 from tests.e2e.objects import create
 from tests.e2e.steady_load import ALL_KINDS, Report, SteadyLoad
 
-pytestmark = pytest.mark.thorough
-
 NAMESPACE = "lossless"
 PORT = 8090
 VISITED = 5

@@ -22,8 +22,6 @@ from tests.e2e.audit import READS, done_by_the_engine
 from tests.e2e.objects import create
 from tests.e2e.traffic import IN_A_ROW, ON
 
-pytestmark = pytest.mark.thorough
-
 TABLE = yaml.safe_load(Path(__file__).with_name("outages.yaml").read_text(encoding="utf-8"))
 LEADER = "Metacontroller's leader"
 

@@ -11,8 +11,6 @@ from devcluster.programs import find_metacontroller
 from tests.e2e.conftest import require
 from tools import markdown, pages
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture(scope="module")
 def shell() -> Iterator[pages.Shell]:

@@ -17,8 +17,6 @@ from tests.e2e.shell import run
 from tests.e2e.test_traffic import only
 from tests.e2e.traffic import ON, PATIENCE, Place
 
-pytestmark = pytest.mark.thorough
-
 
 def test_the_filters_of_a_profile_hold_for_what_visitors_send_and_get(serving: DevCluster) -> None:
     place = Place(serving, "httproute")

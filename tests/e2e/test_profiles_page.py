@@ -27,8 +27,6 @@ from tests.e2e.certificates import trusting_all
 from tests.e2e.objects import GATEWAY_CLASSES, GATEWAYS, SECRETS, create, namespace
 from tests.e2e.traffic import PATIENCE
 
-pytestmark = pytest.mark.thorough
-
 WEB, INFRASTRUCTURE = "web", "infrastructure"
 """The Gateway that the page's settings name."""
 

@@ -3,8 +3,6 @@
 import re
 import subprocess
 
-import pytest
-
 from devcluster.api import INGRESSES, SERVICES
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
@@ -37,7 +35,6 @@ def test_make_demo_tells_the_story(engine: str) -> None:
         )
 
 
-@pytest.mark.thorough
 def test_the_commands_of_kubectl_install_what_they_are_for(empty_cluster: ControlPlane) -> None:
     """Those of make are run by tests/tools/test_image.py and tests/e2e/test_install.py."""
     commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("kubectl ")]

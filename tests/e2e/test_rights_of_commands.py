@@ -34,8 +34,6 @@ from tests.e2e.objects import (
 from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.shell import Ended, commands_of, run, sh
 
-pytestmark = pytest.mark.thorough
-
 TEAM, HOOK = "team-a", "ingress-manager"
 IN = {Where.READ: TEAM, Where.GATEWAYS: "web", Where.HOOK: HOOK, Where.DEFAULT: "default", Where.ALL: None}
 ARGUMENTS = {

@@ -16,8 +16,6 @@ from tests.docs.test_docs import blocks
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import create, namespace
 
-pytestmark = pytest.mark.thorough
-
 EXAMPLES = blocks("settings.md", "yaml")
 ROWS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("settings_page.yaml").read_text(encoding="utf-8"))
 

@@ -3,8 +3,6 @@
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from devcluster.api import NAMESPACES, SERVICES, path_of
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
@@ -15,7 +13,6 @@ PATCHES = 1000
 """If each failed, and made an Event, what fails next would wait for more than a minute."""
 
 
-@pytest.mark.thorough
 def test_who_patches_refused_services_all_the_time_delays_nobody(cluster: DevCluster, stage: Stage) -> None:
     names = [f"wrong-{number}" for number in range(12)]
     attacker = f"{stage.namespace}-attacker"

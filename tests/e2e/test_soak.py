@@ -2,8 +2,6 @@
 
 import itertools
 
-import pytest
-
 from bench.abuse import abuse_section
 from bench.figures import Figure
 from bench.gateway import gateway_figures
@@ -12,8 +10,6 @@ from bench.scale import scale_sections
 from devcluster.cluster import DevCluster
 from devcluster.worst import worst_services
 from tests.e2e.conftest import require
-
-pytestmark = pytest.mark.thorough
 
 
 def silent(_line: str) -> None:

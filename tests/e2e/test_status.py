@@ -15,8 +15,6 @@ from devcluster.story import Stage
 from tests.e2e.objects import create
 from tests.e2e.shell import commands_of, run, sh
 
-pytestmark = pytest.mark.thorough
-
 ADDRESS = "192.0.2.1"
 SLICES = Resource("discovery.k8s.io/v1", "endpointslices", "EndpointSlice")
 

@@ -391,7 +391,6 @@ def nobody_notices(operator: Operator) -> Iterator[tuple[Visitor, Visitor]]:
         assert len(each) > 30
 
 
-@pytest.mark.thorough
 def test_the_page_on_switching_is_followed_and_no_visitor_of_the_ways_without_loss_notices(operator: Operator) -> None:
     assert operator.ingresses()["team-a", "shop"]["status"] == {"loadBalancer": {"ingress": [{"ip": ADDRESS}]}}
     with nobody_notices(operator) as visitors:

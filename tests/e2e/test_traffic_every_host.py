@@ -8,8 +8,6 @@ from devcluster.backend import Backend
 from tests.e2e.exposed import NOBODYS
 from tests.e2e.traffic import ON, Place, backend
 
-pytestmark = pytest.mark.thorough
-
 LONG = "/a-path-that-is-longer-than-the-host-of-the-other-service/by-so-much-that-nobody-has-to-count"
 
 

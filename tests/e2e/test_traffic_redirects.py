@@ -12,8 +12,6 @@ from tests.e2e import certificates
 from tests.e2e.audit import writes
 from tests.e2e.traffic import ON, Place
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture(scope="module", autouse=True)
 def https(serving: DevCluster) -> Iterator[None]:

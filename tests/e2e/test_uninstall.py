@@ -20,8 +20,6 @@ from tests.e2e.shell import commands_of, sh
 from tests.e2e.test_adopt import is_ours
 from tests.e2e.watching import Watch
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture
 def installed(engine: str) -> Iterator[DevCluster]:
