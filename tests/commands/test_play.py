@@ -43,6 +43,7 @@ from ingress_manager.core.text import one_line
 from tests.commands.commands import run
 from tests.core import made_up
 from tests.core.test_cases import ONE_OF_EACH
+from tests.words import ours
 from tools import examples
 
 GOOD = as_yaml(service({"ingress/http": "true"}))
@@ -103,8 +104,9 @@ def test_the_headline_says_where_one_stands(reason: str, typed: str, state: Stat
 
 
 def test_what_is_no_yaml_is_told_with_its_line() -> None:
-    sentence = "The text is not YAML: did not find expected node content"
-    assert play(f"{GOOD}---\na: [\n", "").mistakes == (Mistake(Field.SERVICE, 13, "", sentence),)
+    [mistake] = play(f"{GOOD}---\na: [\n", "").mistakes
+    assert (mistake.field, mistake.line, mistake.about) == (Field.SERVICE, 13, "")
+    assert ours(mistake.sentence) == "The text is not YAML: …"
 
 
 HTTPROUTES = "defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: infrastructure}}\n"

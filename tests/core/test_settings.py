@@ -11,6 +11,7 @@ from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.filters import Timeouts
 from ingress_manager.core.policy import Defaults, Gateway, Limits, NamespaceSettings, Policy, Profile, Tls
 from ingress_manager.core.settings import FILE_VARIABLE, parse
+from tests.words import ours
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -172,7 +173,7 @@ REFUSED: list[dict[str, str]] = [
 def test_wrong_settings_are_refused_and_the_field_is_named(case: dict[str, str]) -> None:
     with pytest.raises(SettingsError) as error:
         parse(case["text"])
-    assert str(error.value) == case["says"]
+    assert ours(str(error.value)) == case["says"]
 
 
 def test_all_mistakes_of_a_file_are_told_in_the_order_of_their_lines_and_none_that_follows_from_another() -> None:

@@ -19,7 +19,7 @@ from ingress_manager.commands.reading.documents import Document, NotReadable, Pa
 from ingress_manager.core.strict_yaml import TOO_DEEP, TOO_DEEP_FOR_LIBYAML
 
 DEEPEST_YAML = 500
-"""Levels that libyaml is given to read. Since PyYAML 6.0.4 it takes 1,000; before, 50,000 exhaust the stack."""
+"""Levels that libyaml is given to read. 50,000 exhaust the stack of PyYAML before 6.0.4, which refuses 1,000."""
 
 MOST_MERGED = 100_000
 """Fields that merge keys put in, in all of a document; and values that aliases put in."""
