@@ -9,18 +9,18 @@
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from hooks import logs
-from hooks.admission import DENIED, Answer
+from hooks.admission import DENIED, UNREAD, Answer
 from hooks.admission import answer as answer_to
 from hooks.metrics import AdmissionMetrics
 from hooks.settings_file import SettingsFile, from_environment
 from hooks.wsgi import (
-    BUG,
     JSON,
     LARGEST_BODY,
     TEXT,
@@ -28,6 +28,8 @@ from hooks.wsgi import (
     Reply,
     Room,
     Wsgi,
+    guarded,
+    log_bug,
     log_no_request,
     named,
     read,
@@ -70,14 +72,11 @@ class Admission:
     def answer(self, body: bytes) -> Reply:
         """Return the reply to the body of a request."""
         started = perf_counter()
-        try:
-            answer = answer_to(body, self.policy)
-        except Exception as error:
-            self.log.error("bug", status=500, exc_info=error)
-            answer = Answer(500, BUG)
-        self.metrics.count(answer.word, perf_counter() - started)
+        answer = answer_to(body, self.policy)
         if answer.service is not None:
             self.tell(answer)
+        # The last that can fail: what fails is counted by `bug`, and no answer twice.
+        self.metrics.count(answer.word, perf_counter() - started)
         return Reply(answer.status, {"Content-Type": JSON if answer.status == 200 else TEXT}, answer.body)
 
     def tell(self, answer: Answer) -> None:
@@ -88,6 +87,13 @@ class Admission:
             reasons=sorted({problem.reason for problem in answer.problems}),
             sentences=[problem.told() for problem in answer.problems],
         )
+
+    def bug(self, error: Exception, path: str) -> Reply:
+        """Log a bug, and count it when it was an answer to the API server; return a reply without details."""
+        with suppress(Exception):
+            if path == "/admit":
+                self.metrics.count(UNREAD)
+        return log_bug(self.log, error)
 
     def application(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer a request: WSGI."""
@@ -108,4 +114,4 @@ def create_app(settings_file: SettingsFile | None = None) -> Wsgi:
     admission = Admission(settings_file)
     deny = settings_file.policy.admission.deny
     admission.log.info("started", version=__version__, deny=deny, settings_sha256=settings_file.sha256)
-    return admission.application
+    return guarded(admission.application, admission.bug)

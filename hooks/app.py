@@ -9,6 +9,7 @@
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from time import monotonic, perf_counter
 from typing import Any
@@ -26,7 +27,6 @@ from hooks.sync import Answer
 from hooks.sync import answer as answer_to
 from hooks.sync import changed as changed_at
 from hooks.wsgi import (
-    BUG,
     JSON,
     LARGEST_BODY,
     TEXT,
@@ -34,6 +34,8 @@ from hooks.wsgi import (
     Reply,
     Room,
     Wsgi,
+    guarded,
+    log_bug,
     log_no_request,
     named,
     read,
@@ -64,22 +66,17 @@ class Sync:
     def reply(self, body: bytes) -> Reply:
         """Return the reply to one request."""
         started = perf_counter()
-        try:
-            answer = answer_to(body, self.policy, datetime.now(UTC))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is a bug, and the next request is answered
-            self.metrics.count_answer(500)
-            return self.bug(error)
-        answer = self.held_back(answer, body)
-        self.metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
+        answer = self.held_back(answer_to(body, self.policy, datetime.now(UTC)), body)
+        headers = {"Content-Type": JSON if answer.refused is None else TEXT}
         if answer.forbidden is not None:
-            self.metrics.count_removal(answer.forbidden.reason)
             self.log_removal(answer.forbidden, answer.service)
-        if answer.refused is None:
-            return Reply(200, {"Content-Type": JSON}, answer.body)
-        self.log_refusal(answer.refused, answer.service)
-        headers = {"Content-Type": TEXT}
-        if answer.refused.retry_after is not None:
-            headers["Retry-After"] = str(answer.refused.retry_after)
+            self.metrics.count_removal(answer.forbidden.reason)
+        if answer.refused is not None:
+            self.log_refusal(answer.refused, answer.service)
+            if answer.refused.retry_after is not None:
+                headers["Retry-After"] = str(answer.refused.retry_after)
+        # The last that can fail: what fails is counted by `bug`, and no answer twice.
+        self.metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
         return Reply(answer.status, headers, answer.body)
 
     def held_back(self, answer: Answer, body: bytes) -> Answer:
@@ -117,15 +114,17 @@ class Sync:
 
     def not_a_request(self, method: str, path: str, status: int, sentence: str) -> Reply:
         """Log and count an HTTP request that isn't one for the hook; return the reply that says why."""
+        log_no_request(self.log, method, path, status)
         if path == "/sync":
             self.metrics.count_answer(status)
-        log_no_request(self.log, method, path, status)
         return without_answer(status, sentence)
 
-    def bug(self, error: Exception) -> Reply:
-        """Log a bug; return a reply without details."""
-        self.log.error("bug", status=500, exc_info=error)
-        return Reply(500, {"Content-Type": TEXT}, BUG)
+    def bug(self, error: Exception, path: str) -> Reply:
+        """Log a bug, and count it when it was an answer to Metacontroller; return a reply without details."""
+        with suppress(Exception):
+            if path == "/sync":
+                self.metrics.count_answer(500)
+        return log_bug(self.log, error)
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
@@ -137,7 +136,8 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     sync = Sync(settings_file)
     app = Flask(__name__, static_folder=None)
     app.url_map.merge_slashes = False  # //sync is not found, rather than redirected to /sync
-    app.wsgi_app = shortcut(sync, app.wsgi_app)  # type: ignore[method-assign, assignment]
+    app.config["PROPAGATE_EXCEPTIONS"] = True  # to `guarded`
+    app.wsgi_app = guarded(shortcut(sync, app.wsgi_app), sync.bug)  # type: ignore[method-assign, assignment]
 
     @app.post("/sync")
     def answer_sync() -> Response:
@@ -159,10 +159,6 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
         if isinstance(error, MethodNotAllowed):
             reply.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
         return response(reply)
-
-    @app.errorhandler(Exception)
-    def bug(error: Exception) -> Response:
-        return response(sync.bug(error))
 
     sync.log.info(
         "started",

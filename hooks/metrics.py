@@ -113,10 +113,11 @@ class AdmissionMetrics:
         )
         self._by_answer = {answer: self._answers.labels(answer) for answer in ANSWERS}
 
-    def count(self, answer: str, seconds: float) -> None:
+    def count(self, answer: str, seconds: float | None = None) -> None:
         """Count one answer, and how long it took."""
         self._by_answer[answer].inc()
-        self._seconds.observe(seconds)
+        if seconds is not None:
+            self._seconds.observe(seconds)
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format, version 0.0.4."""

@@ -1,7 +1,7 @@
 """What the applications share: bodies in, replies out (PEP 3333)."""
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from http import HTTPStatus
 from threading import BoundedSemaphore
 from typing import Any, NamedTuple
@@ -53,6 +53,21 @@ class Room:
         return self._large_bodies if length > ORDINARY_BODY else nullcontext()
 
 
+def guarded(inside: Wsgi, bug: Callable[[Exception, str], Reply]) -> Wsgi:
+    """Return a WSGI application that answers as `inside` does and, where that raises, with what `bug` returns.
+
+    Whatever is raised is a bug, and the next request is answered. gunicorn would answer 500, too, and count nothing.
+    """
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        try:
+            return inside(environ, start_response)
+        except Exception as error:  # noqa: BLE001 - see above
+            return send(bug(error, environ["PATH_INFO"]), start_response)
+
+    return application
+
+
 def read(environ: dict[str, Any], length: int) -> bytes | None:
     """Return a body of so many bytes; None when it can't be read to its end."""
     try:
@@ -77,6 +92,13 @@ def without_answer(status: int, sentence: str) -> Reply:
 def log_no_request(log: Any, method: str, path: str, status: int) -> None:
     """Log an HTTP request that isn't one for the hook."""
     log.warning("not a request", method=one_line(method), path=one_line(path[:LONGEST_LOGGED]), status=status)
+
+
+def log_bug(log: Any, error: Exception) -> Reply:
+    """Log a bug; return a reply without details, also where nothing can be logged."""
+    with suppress(Exception):
+        log.error("bug", status=500, exc_info=error)
+    return Reply(500, {"Content-Type": TEXT}, BUG)
 
 
 def named(service: Service | None) -> dict[str, str | None]:

@@ -112,17 +112,22 @@ def test_a_body_that_is_too_large_or_breaks_off_or_is_no_review_is_refused_in_te
     assert samples(client)[TOTAL, "unread"] == 2
 
 
+@pytest.mark.parametrize("broken", ["hooks.admission_app.answer_to", "hooks.admission_app.Admission.tell"])
 def test_a_bug_is_answered_500_without_details_so_that_the_api_server_writes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    broken: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     client = client_of(Policy())
-    monkeypatch.setattr("hooks.admission_app.answer_to", lambda *_: 1 / 0)
+    monkeypatch.setattr(broken, lambda *_: 1 / 0)
     answered = client.post("/admit", data=review(WRONG))
     assert (answered.status_code, answered.text) == (500, "ingress-manager has a bug: its log says more\n")
     line = log_lines(capsys)[-1]
     assert (line["event"], line["level"], line["status"]) == ("bug", "error", 500)
     assert "ZeroDivisionError" in line["exception"]
     assert samples(client)[TOTAL, "unread"] == 1
+    monkeypatch.setattr("hooks.admission_app.AdmissionMetrics.text", lambda *_: 1 / 0)
+    assert client.get("/metrics").status_code == 500
+    monkeypatch.undo()
+    assert samples(client)[TOTAL, "unread"] == 1, "it was no answer to the API server"
 
 
 def test_it_does_not_start_with_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,21 +155,57 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
     assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
 
 
-def test_a_bug_is_answered_500_without_details_and_logged_with_its_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("way", ["with a length", "in chunks"])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "hooks.app.answer_to",
+        "hooks.app.Attempts.later",
+        "hooks.app.Metrics.count_answer",
+        "hooks.app.Sync.log_refusal",
+        "hooks.app.Room.of",
+    ],
+)
+def test_a_bug_anywhere_is_answered_500_without_details_counted_once_and_logged_with_its_traceback(
+    broken: str, way: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Metacontroller's way leads past Flask, which would answer and log by itself."""
     client = client_of(Policy())
+    refused = service({"ingress/http": "yes"})
+    refused["metadata"]["resourceVersion"] = "1"
+    sent = body(sync_request(refused))
+    whole = Metrics.count_answer
 
-    def broken(*_arguments: object) -> None:
-        raise ZeroDivisionError("the secret of the bug")
+    def fails(*arguments: Any, **_named: Any) -> None:
+        if arguments[-1] == 500:
+            whole(*arguments)
+        else:
+            raise ZeroDivisionError("the secret of the bug")
 
-    monkeypatch.setattr("hooks.app.answer_to", broken)
-    response = client.post("/sync", data=OPTED_IN)
+    monkeypatch.setattr(broken, fails)
+    how: dict[str, Any] = {"data": sent} if way == "with a length" else {"environ_overrides": chunked(io.BytesIO(sent))}
+    response = client.post("/sync", **how)
     assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
     line = log_lines(capsys)[-1]
     assert (line["event"], line["level"], line["status"]) == ("bug", "error", 500)
     assert "ZeroDivisionError: the secret of the bug" in str(line["exception"])
-    assert samples(client)["ingress_manager_answers_total", "500"] == 1
+    answers = {
+        code: count for (name, code), count in samples(client).items() if name == "ingress_manager_answers_total"
+    }
+    assert {code: count for code, count in answers.items() if count} == {"500": 1}
+
+
+def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard error may be closed, and the disk behind it full."""
+    client = client_of(Policy())
+
+    def fails(*_arguments: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("structlog.PrintLogger.error", fails)
+    monkeypatch.setattr(Metrics, "count_answer", fails)
+    response = client.post("/sync", data=OPTED_IN)
+    assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
 
 
 def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_control_characters(
@@ -290,12 +326,13 @@ def test_with_a_length_and_in_chunks_a_request_is_answered_alike(client: FlaskCl
     assert dict(with_length.headers) == dict(in_chunks.headers)
 
 
-def test_a_bug_anywhere_is_answered_500(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_another_answer_than_metacontrollers_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_of(Policy())
     monkeypatch.setattr(Metrics, "text", lambda _self: 1 / 0)
     response = client.get("/metrics")
-    assert "ingress_manager_answers_total" not in response.text, "it was no answer to Metacontroller"
     assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
+    monkeypatch.undo()
+    assert samples(client)["ingress_manager_answers_total", "500"] == 0
 
 
 def test_the_hook_does_not_start_with_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:
