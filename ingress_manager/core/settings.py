@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -36,10 +37,19 @@ from ingress_manager.core.policy import (
 from ingress_manager.core.shape import LEFT_OUT, Found, Mismatch, Path, fit, type_of
 from ingress_manager.core.strict_yaml import Lines, YamlProblem, load_text, load_typed
 from ingress_manager.core.syntax import LONGEST_LABEL, check_host, check_label_value, check_name, check_namespace
-from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
+from ingress_manager.core.text import LONGEST_KEY, cut, did_you_mean, listed, one_line, quoted
 
 FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
 """The environment variable that holds the path of the settings file; without it, the defaults hold."""
+
+MOST_VALUES = 200_000
+"""Keys, values, lists and mappings: more than 10,000 namespaces need, and what can be read in two seconds."""
+
+MOST_MISTAKES = 100
+"""Mistakes that are told. A person mends them one by one, and many thousands would take long to tell."""
+
+LONGEST_MISTAKE = 2000
+"""Characters of a mistake that are shown."""
 
 ANY_WORD = f"the word {ANY}"
 LIMIT = f"a list of what is allowed, or {ANY_WORD}"
@@ -57,33 +67,39 @@ ALL_OTHERS = "*"
 def parse(text: str) -> Policy:
     """Return the policy that a YAML text states; an empty one states the defaults.
 
-    Raises SettingsError, with all that is wrong.
+    Raises SettingsError, with all that is wrong, up to MOST_MISTAKES.
     """
     last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
     mismatches: list[Mismatch] = []
     try:
-        stated = load_typed(text)
+        stated = load_typed(text, MOST_VALUES)
         fitting = fit({} if stated is None else stated, type_of(Policy), mismatches)
         written = load_text(text) if mismatches else None
     except YamlProblem as error:
         raise SettingsError(Mistake(min(error.line, last), (), one_line(error.what))) from error
     policy = msgspec.convert({} if fitting is LEFT_OUT else fitting, Policy)
-    found = [told(each, stated, written) for each in mismatches]
-    found += find_problems(policy)
-    if not mismatches:
-        wrong = {path for path, _ in found}
-        found += [each for each in find_contradictions(policy) if each[0] not in wrong]
-    if found:
+    all_found = chain(
+        (told(each, stated, written) for each in mismatches), find_mistakes(policy, is_whole=not mismatches)
+    )
+    if found := list(islice(all_found, MOST_MISTAKES)):
         lines = Lines(text)
-        mistakes = [Mistake(min(lines.line(path), last), path, f"{shown(path)}{end}") for path, end in found]
-        raise SettingsError(*sorted(mistakes, key=lambda mistake: mistake.line))
+        mistakes = [
+            Mistake(min(lines.line(path), last), path, cut(f"{shown(path)}{end}", LONGEST_MISTAKE))
+            for path, end in found
+        ]
+        mistakes.sort(key=lambda mistake: mistake.line)
+        if next(all_found, None):
+            mistakes.append(Mistake(mistakes[-1].line, (), f"there are more mistakes than these {MOST_MISTAKES}"))
+        raise SettingsError(*mistakes)
     return policy
 
 
 def shown(path: Path) -> str:
     """Return a path as people write it: limits.hosts[0]."""
-    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step or quoted(step)}" for step in path)
-    return one_line(steps.removeprefix(".")) or "the settings"
+    steps = "".join(
+        f"[{step}]" if isinstance(step, int) else f".{cut(step, LONGEST_KEY) or quoted(step)}" for step in path
+    )
+    return steps.removeprefix(".") or "the settings"
 
 
 def told(mismatch: Mismatch, stated: Any, written: Any) -> tuple[Path, str]:
@@ -134,6 +150,19 @@ def wrong_type(right: tuple[str, ...], stated: Any, written: Any) -> str:
     return f"{value} must be {wanted}{'; put it in quotes' if 'text' in right and stated is not None else ''}"
 
 
+def find_mistakes(policy: Policy, *, is_whole: bool) -> Found:
+    """Yield what is wrong with values of the right types; of a policy that `is_whole`, how they contradict each other.
+
+    Nothing that follows from another mistake is among it.
+    """
+    wrong = set()
+    for path, end in find_problems(policy):
+        wrong.add(path)
+        yield path, end
+    if is_whole:
+        yield from (each for each in find_contradictions(policy) if each[0] not in wrong)
+
+
 def find_problems(policy: Policy) -> Found:
     """Yield what is wrong with a value beyond its type."""
     yield from _check_defaults(("defaults",), policy.defaults)
@@ -156,6 +185,8 @@ def find_problems(policy: Policy) -> Found:
 
 def find_contradictions(policy: Policy) -> Found:
     """Yield where settings that are right by themselves contradict each other."""
+    # Hosts contradict nothing. Each namespace would fill in all of the general ones: there can be thousands of both.
+    policy = msgspec.structs.replace(policy, limits=msgspec.structs.replace(policy.limits, hosts=ANY))
     general = list(_find_contradictions_in("", policy.defaults, policy))
     yield from general
     yield from _find_unknown_profiles((), policy.defaults, policy.limits, policy)

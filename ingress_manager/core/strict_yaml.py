@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from ingress_manager.core.errors import Problem
+from ingress_manager.core.text import LONGEST_KEY, cut
 
 DEEPEST = 8
 """Levels of nesting. Settings have eight; thousands would exhaust the stack of the code that reads them."""
@@ -36,9 +37,31 @@ class _Typed(yaml.CSafeLoader):
     """Scalars become null, booleans, numbers or text; no dates."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        return _unique(super().construct_mapping(node, deep), node)
+        """Return a mapping. Raises YamlProblem when it has a key twice: PyYAML silently keeps the last."""
+        mapping = super().construct_mapping(node, deep)
+        stated: dict[Any, str] = {}
+        for key, _ in node.value:
+            value = self.construct_object(key)
+            if value in stated:
+                raise YamlProblem(_twice(stated[value], key.value), key.start_mark)
+            stated[value] = key.value
+        return mapping
+
+    def construct_number(self, node: yaml.ScalarNode) -> Any:
+        """Return a number; one in base 60, which no other YAML knows, is text.
+
+        One that Python can't read becomes NaN: it is no text, nor a number that a setting takes.
+        """
+        if ":" in node.value:
+            return node.value
+        try:
+            return yaml.CSafeLoader.yaml_constructors[node.tag](self, node)
+        except ValueError:
+            return float("nan")
 
 
+_Typed.add_constructor("tag:yaml.org,2002:int", _Typed.construct_number)
+_Typed.add_constructor("tag:yaml.org,2002:float", _Typed.construct_number)
 _Typed.yaml_implicit_resolvers = {
     # Dates stay text, and so does a single =, which PyYAML knows a type for but can't build.
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":value"))]
@@ -46,10 +69,13 @@ _Typed.yaml_implicit_resolvers = {
 }
 
 
-def load_typed(text: str) -> Any:
-    """Return the value of a YAML document, or None for an empty one. Raises Problem."""
+def load_typed(text: str, most: int) -> Any:
+    """Return the value of a YAML document, or None for an empty one.
+
+    Raises Problem, also when it has more than `most` keys, values, lists and mappings.
+    """
     with _told():
-        deque(_events(text, None), maxlen=0)
+        deque(_events(text, most), maxlen=0)
         return yaml.load(text, _Typed)  # noqa: S506 - it builds plain values only
 
 
@@ -102,8 +128,8 @@ def _told() -> Iterator[None]:
     """Raise Problem for what PyYAML raises."""
     try:
         yield
-    except ValueError as error:
-        raise YamlProblem("holds a number of more digits than can be read") from error
+    except UnicodeEncodeError as error:
+        raise YamlProblem("holds half of a character") from error
     except yaml.MarkedYAMLError as error:
         what = _PLAIN.get(str(error.problem), f"is not YAML: {error.problem}")
         raise YamlProblem(what, error.problem_mark) from error
@@ -149,18 +175,12 @@ def _value(event: yaml.Event, events: Iterator[yaml.Event]) -> Any:
         if not isinstance(key, yaml.ScalarEvent):
             raise YamlProblem(NO_KEY, key.start_mark)
         if key.value in mapping:
-            raise YamlProblem(f"states {key.value} twice", key.start_mark)
+            raise YamlProblem(_twice(key.value, key.value), key.start_mark)
         mapping[key.value] = _value(next(events), events)
     return mapping
 
 
-def _unique(mapping: dict[Any, Any], node: yaml.MappingNode) -> dict[Any, Any]:
-    """Return `mapping`. Raises YamlProblem when `node` has a key twice: PyYAML silently keeps the last."""
-    if len(mapping) < len(node.value):
-        seen: dict[str, None] = {}
-        for key, _ in node.value:
-            if str(key.value) in seen:
-                raise YamlProblem(f"states {key.value} twice", key.start_mark)
-            seen[str(key.value)] = None
-        raise YamlProblem(f"states one key in two ways, among {', '.join(seen)}", node.start_mark)
-    return mapping
+def _twice(first: str, second: str) -> str:
+    """Return what is wrong with two keys that are the same."""
+    first, second = cut(first, LONGEST_KEY), cut(second, LONGEST_KEY)
+    return f"states {first} twice" if first == second else f"states one key in two ways, as {first} and {second}"

@@ -10,6 +10,9 @@ LONGEST_VALUE = 60
 MOST_LISTED = 10
 """Things of a list that are shown."""
 
+LONGEST_KEY = 317
+"""Characters of a key that are shown. The key of an annotation has as many: a domain, a slash and a name."""
+
 LONGEST_WORD = 64
 """Characters. A longer word is like none that we know, and comparing it takes long."""
 
@@ -31,11 +34,17 @@ def is_seen(text: str) -> bool:
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
+def cut(text: str, longest: int) -> str:
+    """Return `text` on one line, cut after so many characters."""
+    # Cut twice: before escaping, because a text can be very long, and after it, because escapes are longer.
+    shown = one_line(text[: longest + 1])
+    return shown if len(shown) <= longest else f"{shown[:longest]}…"
+
+
 def quoted(value: str) -> str:
     """Return `value` as a person would see it in YAML: double-quoted, on one line, cut after 60 characters."""
-    # Cut twice: before escaping, because a value can be very long, and after it, because escapes are longer.
-    shown = one_line(value[: LONGEST_VALUE + 1].replace("\\", "\\\\").replace('"', '\\"'))
-    return f'"{shown}"' if len(shown) <= LONGEST_VALUE else f'"{shown[:LONGEST_VALUE]}…"'
+    escaped = value[: LONGEST_VALUE + 1].replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{cut(escaped, LONGEST_VALUE)}"'
 
 
 def listed(things: Sequence[Thing], show: Callable[[Thing], str] = str) -> str:

@@ -158,12 +158,53 @@ def test_settings_state_the_policy(reason: str, text: str, policy: Policy, tmp_p
     assert load(written(tmp_path, text)).policy == policy, reason
 
 
+LONG_CLASSES = [f"{number}{'a' * 250}" for number in range(10)]
+ALLOWED = 'defaults.class: the default "nginx" must be one of the classes that are allowed: {}'
+
 REFUSED: list[dict[str, str]] = [
     *yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encoding="utf-8")),
     {
         "what": "a number that nobody can read",
         "text": f"defaults: {'9' * 5000}",
-        "says": "holds a number of more digits than can be read",
+        "says": f"line 1: defaults: {'9' * 60} must be a mapping",
+    },
+    {
+        "what": "two keys that are numbers that nobody can read",
+        "text": f"namespaces:\n  ? {'9' * 5000}\n  ? {'8' * 5000}\n",
+        "says": f"line 2: namespaces.{'9' * 317}…: a key must be text; put it in quotes; "
+        f"line 3: namespaces.{'8' * 317}…: a key must be text; put it in quotes",
+    },
+    {
+        "what": "a number of base 60 that is larger than any other",
+        "text": f"paused: {'1:' * 174}1.5",
+        "says": f'line 1: paused: "{"1:" * 30}…" must be true or false',
+    },
+    {"what": "half of a character", "text": "defaults: {host: '\ud800'}", "says": "holds half of a character"},
+    {
+        "what": "a very long key, stated twice",
+        "text": f"? {'k' * 2000}\n: 1\n? {'k' * 2000}\n: 1",
+        "says": f"line 3: states {'k' * 317}… twice",
+    },
+    {
+        "what": "very long values of which one sentence lists many",
+        "text": f"limits: {{classes: [{', '.join(LONG_CLASSES)}]}}",
+        "says": ALLOWED.format(", ".join(LONG_CLASSES))[:2000] + "…",
+    },
+    {
+        "what": "more than 100 mistakes",
+        "text": "\n".join(f"k{number}: 1" for number in range(101)),
+        "says": "; ".join(f"line {number + 1}: k{number} is not a setting" for number in range(100))
+        + "; line 100: there are more mistakes than these 100",
+    },
+    {
+        "what": "100 mistakes and no more",
+        "text": "\n".join(f"k{number}: 1" for number in range(100)),
+        "says": "; ".join(f"line {number + 1}: k{number} is not a setting" for number in range(100)),
+    },
+    {
+        "what": "more than can be read in time",
+        "text": f"a: [{'1,' * 200_000}]",
+        "says": "holds more than 200000 keys and values",
     },
     {"what": "deep nesting", "text": "namespaces: " + "[" * 10_000, "says": "line 1: is nested too deeply"},
 ]

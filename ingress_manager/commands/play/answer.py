@@ -94,10 +94,8 @@ def play(service: str, settings: str) -> Result:
     try:
         policy = parse(settings)
     except SettingsError as error:
-        shown = error.mistakes[:MOST_MISTAKES]
-        mistakes = tuple(Mistake(Field.SETTINGS, each.line, "", each.sentence) for each in shown)
-        notes = tuple(_not_shown(len(error.mistakes)))
-        return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", mistakes, notes)
+        mistakes = tuple(Mistake(Field.SETTINGS, each.line, "", each.sentence) for each in error.mistakes)
+        return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", mistakes)
     return _decided(service, policy)
 
 
