@@ -48,8 +48,11 @@ OWN_RIGHTS = (
 )
 """What Metacontroller needs for itself: metacontroller/install/rbac.yaml."""
 
-NEVER = tuple(Right(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
-"""The rights that Metacontroller must not have: a Service is never written to."""
+EVERYTHING = Right("*", "*", "*")
+"""What Metacontroller's own manifests grant: every verb on every resource."""
+
+NEVER = (EVERYTHING, *(Right(verb, "", "services") for verb in ("create", "update", "patch", "delete")))
+"""The rights that Metacontroller must not have: a Service is never written to, and what a hook answers is made."""
 
 
 def metacontroller(seen: Seen) -> Iterator[Line]:
@@ -222,7 +225,10 @@ def rights(seen: Seen) -> Iterator[Line]:
         else:
             yield Line(part, State.OK, f"the {name} may {sentence}")
     more = [right for right in NEVER if seen.rights[right]]
-    if more:
+    if EVERYTHING in more:
+        told = f"the {name} may do everything: whatever a hook answers by mistake is made"
+        yield Line(part, State.WARNING, told, "Narrow its rights: docs/security.md says how.")
+    elif more:
         remedy = (
             "ingress-manager doesn't need it. Metacontroller's own manifests grant it; metacontroller/install doesn't."
         )
