@@ -42,9 +42,10 @@ BOTH = Policy(
 """Settings under which the most is made."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "policy",
-    [Policy(), *(pytest.param(policy, marks=pytest.mark.thorough) for policy in (LIMITED, BOTH))],
+    [Policy(), LIMITED, BOTH],
     ids=["default settings", "many patterns", "both outputs"],
 )
 def test_the_worst_services_cost_little_memory(policy: Policy) -> None:

@@ -22,7 +22,7 @@ from devcluster.build import REPOSITORY
 from devcluster.sync_requests import body, sync_request
 from hooks.certificate import HANDSHAKE_SECONDS
 from tests.hooks.test_admission import SENTENCES, WRONG, review
-from tests.hooks.test_server import Server, free_port, started
+from tests.hooks.test_server import CONTINUE, Server, free_port, started, until_closed
 
 GUNICORN = [
     *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.admission_conf"),
@@ -30,6 +30,7 @@ GUNICORN = [
 ]
 REVIEW = review(WRONG)
 HEAD = f"POST /admit HTTP/1.1\r\nHost: hook\r\nContent-Length: {len(REVIEW)}\r\n\r\n".encode()
+EXPECTING = HEAD.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")
 AUTHORITY = trustme.CA()
 
 
@@ -178,6 +179,7 @@ def test_the_last_certificate_stays_while_the_key_is_that_of_another_one(webhook
     assert len([sentence for sentence in told if sentence.startswith("the last one stays: ")]) == 1
 
 
+@pytest.mark.thorough
 def test_no_answer_is_lost_while_the_certificate_is_replaced_again_and_again(webhook: Webhook) -> None:
     answers: list[int] = []
     failures: list[Exception] = []
@@ -205,6 +207,7 @@ def test_no_answer_is_lost_while_the_certificate_is_replaced_again_and_again(web
     assert len(answers) > 20
 
 
+@pytest.mark.thorough
 def test_clients_that_never_end_their_handshake_hold_up_nobody_and_are_cut_off(webhook: Webhook) -> None:
     with contextlib.ExitStack() as exits:
         hanging = [exits.enter_context(webhook.server.connect()) for _ in range(200)]
@@ -223,10 +226,10 @@ def test_a_request_under_way_is_answered_before_it_stops_and_an_idle_connection_
     with own_webhook.connect() as idle, own_webhook.connect() as connection:
         idle.sendall(HEAD + REVIEW)
         assert idle.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
-        connection.sendall(HEAD + REVIEW[:10])
-        time.sleep(0.3)  # until the worker reads the body
+        connection.sendall(EXPECTING + REVIEW[:10])
+        assert connection.recv(65536) == CONTINUE, "the worker reads the body"
         own_webhook.server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        until_closed(own_webhook.server)
         connection.sendall(REVIEW[10:])
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
         assert own_webhook.server.process.wait(10) == 0

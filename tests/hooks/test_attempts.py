@@ -119,7 +119,7 @@ def test_a_namespace_that_was_told_much_leaves_the_last_place_to_others(told: in
     assert (new(refused("of-another", 1, "n"), 0) is None) == (told == MUCH)
 
 
-@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize("replicas", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_who_patches_refused_services_as_fast_as_the_api_server_lets_them_delays_nobody(replicas: int) -> None:
     engine = Engine(replicas)
     for number in range(183 * 120):
@@ -130,7 +130,7 @@ def test_who_patches_refused_services_as_fast_as_the_api_server_lets_them_delays
     assert engine.slowest < 1
 
 
-@pytest.mark.parametrize(("replicas", "namespaces"), [(1, 1), (2, 50)])
+@pytest.mark.parametrize(("replicas", "namespaces"), [pytest.param(1, 1, marks=pytest.mark.thorough), (2, 50)])
 def test_5000_services_that_are_refused_at_once_are_told_within_15_minutes_and_nobody_else_waits(
     replicas: int, namespaces: int
 ) -> None:

@@ -23,6 +23,8 @@ from devcluster.sync_requests import body, service, sync_request
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
 GUNICORN = [sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf", "hooks.app:create_app()"]
 HEAD = f"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: {len(OPTED_IN)}\r\n\r\n".encode()
+EXPECTING = HEAD.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 @dataclass
@@ -100,6 +102,15 @@ def until_ready(server: Server, probe: str = "") -> None:
         else:
             return
     raise AssertionError("it did not become ready in 30 s")
+
+
+def until_closed(server: Server) -> None:
+    """Return when it takes no new connection: it stops."""
+    with contextlib.suppress(ConnectionRefusedError):
+        for _ in range(300):
+            server.connect().close()
+            time.sleep(0.1)
+        raise AssertionError("it still took connections after 30 s")
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +208,7 @@ def test_a_client_that_is_still_sending_gets_its_answer(server: Server) -> None:
             connection.sendall(b" ")
 
 
+@pytest.mark.thorough
 def test_a_thousand_connections_that_hang_hold_up_nobody_else(server: Server) -> None:
     """`make bench` takes the time of the answer."""
     hang = (
@@ -245,6 +257,7 @@ while True:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("first", "then"), BUSY.values(), ids=BUSY.keys())
 def test_a_client_that_never_stops_sending_holds_up_nobody_else(server: Server, first: bytes, then: bytes) -> None:
     client = subprocess.Popen([sys.executable, "-c", SEND_FOR_EVER, str(server.port), first.hex(), then.hex()])
@@ -271,15 +284,16 @@ def test_many_requests_at_once_are_all_answered_alike(server: Server) -> None:
 
 def test_a_request_under_way_is_answered_before_the_hook_stops(own_server: Server) -> None:
     with own_server.connect() as connection:
-        connection.sendall(HEAD + OPTED_IN[:10])
-        time.sleep(0.3)  # until the worker reads the body
+        connection.sendall(EXPECTING + OPTED_IN[:10])
+        assert connection.recv(65536) == CONTINUE, "the worker reads the body"
         own_server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        until_closed(own_server)
         connection.sendall(OPTED_IN[10:])
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
     assert own_server.process.wait(20) == 0
 
 
+@pytest.mark.thorough
 def test_an_idle_connection_does_not_hold_up_the_stop(own_server: Server) -> None:
     """Metacontroller keeps connections open. With gunicorn's own worker, each stop would take 25 s."""
     with requests.Session() as session:

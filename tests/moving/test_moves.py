@@ -19,7 +19,7 @@ from tests.moving.clusters import draw
 from tests.moving.moves import Disturb, Player, playing
 from tests.moving.sayable import sayable
 
-FEW, MANY = 60, 1000
+SEEDS = 1000
 GROUPS = 20
 """Tests, into which the seeds are parted."""
 
@@ -28,9 +28,8 @@ FEWEST_MOVED = 0.9
 
 @pytest.fixture(params=range(GROUPS))
 def seeds(request: pytest.FixtureRequest) -> range:
-    """Return the seeds of one test: a few, or many with --thorough."""
-    count = MANY if request.config.getoption("--thorough") else FEW
-    return range(request.param, count, GROUPS)
+    """Return the seeds of one test."""
+    return range(request.param, SEEDS, GROUPS)
 
 
 def ours(player: Player) -> set[str]:
@@ -44,6 +43,7 @@ def told(player: Player) -> str:
 
 
 # What the cases don't cover, the tests of the commands do, and measuring takes as long again.
+@pytest.mark.thorough
 @pytest.mark.no_cover
 def test_all_that_answers_answers_at_every_moment_of_moving_in_and_out(seeds: range, tmp_path: Path) -> None:
     for seed in seeds:
@@ -83,10 +83,11 @@ def test_a_plan_does_as_a_script_what_apply_does(case: Path, tmp_path: Path) -> 
         assert player.managed() == applied
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
-def test_nine_in_ten_are_moved_of_those_that_can_be_said(pytestconfig: pytest.Config) -> None:
+def test_nine_in_ten_are_moved_of_those_that_can_be_said() -> None:
     found = moved = 0
-    for seed in range(MANY if pytestconfig.getoption("--thorough") else FEW):
+    for seed in range(SEEDS):
         with playing(draw(seed)) as player:
             places = [
                 (INGRESSES.plural, each["metadata"]["namespace"], each["metadata"]["name"])
@@ -132,6 +133,7 @@ def at(player: Player, number: int, disturb: Disturb) -> Disturb:
     return lambda write: disturb(write) if player.writes == number else write()
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 def test_what_is_cut_off_loses_nothing_and_is_brought_to_its_end_by_another_run(seeds: range, tmp_path: Path) -> None:
     for seed in seeds:
@@ -244,6 +246,7 @@ class Stranger:
         return f"gives Service {found['metadata']['name']} another port"
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 def test_what_somebody_else_changes_meanwhile_stops_a_plan_with_a_sentence(seeds: range, tmp_path: Path) -> None:
     for seed in seeds:
