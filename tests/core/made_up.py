@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 from hypothesis import assume
 from hypothesis import strategies as st
+from yaml import SafeLoader
 
 from devcluster.sync_requests import Object, service
 from ingress_manager.core.copying import ANY, KNOWN, MANAGED_BY_LABEL, OLD_CLASS
@@ -237,6 +238,19 @@ YAML = st.lists(
     | NASTY,
     max_size=20,
 ).map("".join)
+
+
+_TYPED = sorted({pattern for each in SafeLoader.yaml_implicit_resolvers.values() for _, pattern in each}, key=str)
+SCALARS = st.one_of(
+    st.sampled_from(_TYPED).flatmap(lambda pattern: st.from_regex(pattern, fullmatch=True)),
+    st.builds(
+        lambda piece, times, end: piece * times + end,
+        st.sampled_from(["1", "1:", "0b1", "0xf"]),
+        st.sampled_from([200, 5000]),
+        st.sampled_from(["", "1.5", "_"]),
+    ),
+)
+"""Plain scalars that YAML 1.1 has types for, also those of which PyYAML can't make a value."""
 
 
 @st.composite

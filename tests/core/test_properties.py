@@ -296,6 +296,18 @@ def test_any_bytes_are_answered_400(text: bytes) -> None:
 
 @given(made_up.spoiled(made_up.policy().map(stated)).map(json.dumps) | made_up.YAML)
 def test_any_text_of_settings_is_read_or_refused_with_a_reason(text: str) -> None:
+    read_or_refused(text)
+
+
+@given(made_up.SCALARS)
+def test_a_scalar_of_any_type_is_read_or_refused_with_a_reason_as_a_value_and_as_a_key(scalar: str) -> None:
+    """PyYAML can't make a value of each."""
+    for text in (f"paused: {scalar}", f"defaults: {{class: {scalar}}}", f"? {scalar}\n: a"):
+        read_or_refused(text)
+
+
+def read_or_refused(text: str) -> None:
+    """Assert that settings are read, or refused with a sentence."""
     try:
         settings.parse(text)
     except SettingsError as refused:

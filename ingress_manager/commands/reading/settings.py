@@ -94,6 +94,8 @@ class SettingsText(NamedTuple):
 def settings_in(text: str, file: str) -> SettingsText:
     """Return the settings in the text of a file: all of it, or the last in its manifests of ConfigMaps."""
     found = SettingsText(text, file)
+    if "ConfigMap" not in text:
+        return found  # to read it as manifests, too, would take longer than the rest
     lines = text.split("\n")
     for item in read(text, file).of_kind("v1/ConfigMap"):
         if (inside := text_of(item)) is not None:
