@@ -159,6 +159,7 @@ def test_an_external_name_that_is_one_already_can_be_annotated_and_edited(tenant
     tenant.delete(SERVICES, "outside", NAMESPACE)
 
 
+@pytest.mark.thorough
 def test_a_service_with_twenty_thousand_annotations_is_changed_or_refused_with_a_sentence(tenant: Api) -> None:
     """To look at each would keep the API server busy. At 80,000, its own bookkeeping does so."""
     annotations = ON | {f"a{number}": "" for number in range(20_000)}
