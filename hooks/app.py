@@ -44,7 +44,7 @@ from hooks.wsgi import (
 )
 from ingress_manager import __version__
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.errors import Problem, Refused
+from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import Service
 
 UNLIMITED_HOSTS = (
@@ -92,13 +92,17 @@ class Sync:
         return msgspec.structs.replace(answer, status=429, refused=refused)
 
     def log_refusal(self, refused: Refused, service: Service | None) -> None:
-        """Log who is refused, and why."""
+        """Log who is refused, and why; and that it is for a bug."""
+        reasons = {problem.reason for problem in refused.problems}
+        if Reason.BUG in reasons:
+            self.log.error("bug", **named(service), status=refused.status, sentence=refused.line())
+            return
         # With 429, the administrator has asked for a pause, or the same was told before, or is told later. Any other
         # refusal is for somebody to correct.
         (self.log.info if refused.status == 429 else self.log.warning)(
             "refused",
             **named(service),
-            reasons=sorted({problem.reason for problem in refused.problems}),
+            reasons=sorted(reasons),
             status=refused.status,
             sentence=refused.line(),
         )

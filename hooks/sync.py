@@ -6,6 +6,7 @@
 |        | the policy forbids something that is observed  | removes that, and asks again                     |
 | 400    | the body is not the contract                   | changes nothing, Event on the Service, retries   |
 | 422    | the Service's annotations or ports are refused | the same                                         |
+|        | a bug: an object isn't the Service's own       | the same                                         |
 | 429    | paused; or refused, and not told now           | changes nothing, no Event, retries after a while |
 
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
@@ -18,9 +19,10 @@ import msgspec
 
 from ingress_manager.core.decide import Desired, Unchanged, decide
 from ingress_manager.core.errors import Problem, Reason, Refused, without_frames
-from ingress_manager.core.kubernetes import Observed, Service
+from ingress_manager.core.kubernetes import API_VERSIONS, Object, Observed, Service, is_name_for
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import quoted
 
 
 class SyncRequest(msgspec.Struct, frozen=True, gc=False):
@@ -89,10 +91,13 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     created = request.object.metadata.creation_timestamp
     age = (now - created).total_seconds() if now and created else 0
     decision = decide(request.object, request.attachments, policy, age)
-    if isinstance(decision, Desired):
-        return Answer(200, encode(decision.json, decision.resync_after))
     if isinstance(decision, Unchanged):
         return refusal(decision.refused, request.object)
+    for each in decision.objects:
+        if not may_be_answered(each, request, policy):
+            return refusal(not_its_own(each), request.object)
+    if isinstance(decision, Desired):
+        return Answer(200, encode(decision.json, decision.resync_after))
     return Answer(
         200, encode(msgspec.json.encode(decision.objects)), forbidden=decision.forbidden, service=request.object
     )
@@ -138,6 +143,35 @@ def too_deep(body: bytes) -> Answer:
         problem = Problem("the Service is nested too deeply to be read", Reason.INVALID_REQUEST)
         return Answer(200, encode(b"[]"), forbidden=problem)
     return refusal(not_the_contract("nested too deeply"))
+
+
+FIELDS = {"apiVersion", "kind", "metadata", "spec"}
+METADATA = {"name", "namespace", "labels", "annotations"}
+
+
+def may_be_answered(made: Object, request: SyncRequest, policy: Policy) -> bool:
+    """Return whether an object is one of the Service alone, of a kind that the settings make or that it has.
+
+    That is so, unless there is a bug. Metacontroller would make whatever else it is told to make, anywhere.
+    """
+    try:
+        kind, metadata, owner = made["kind"], made["metadata"], request.object.metadata
+        return bool(
+            made["apiVersion"] == API_VERSIONS[kind]
+            and (kind in policy.kinds or any(kind == observed for observed, _ in request.attachments.all()))
+            and metadata["namespace"] == owner.namespace
+            and is_name_for(owner.name, metadata["name"])
+            and METADATA.issuperset(metadata)
+            and FIELDS.issuperset(made)
+        )
+    except (LookupError, TypeError, AttributeError):
+        return False
+
+
+def not_its_own(made: Object) -> Refused:
+    """Return the refusal (422) of a Service for which something would be answered that isn't its own."""
+    sentence = f"ingress-manager has a bug: it would make {quoted(str(made)[:1000])}, which is not this Service's own"
+    return Refused(422, [Problem(sentence, Reason.BUG)])
 
 
 def encode(objects: bytes, resync_after: int | None = None) -> bytes:

@@ -13,7 +13,7 @@ from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_of, of_entra
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
 from ingress_manager.core.exposure import Exposure, expose
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
-from ingress_manager.core.observed import check_observed, has_record, is_recorded_as, record_of
+from ingress_manager.core.observed import as_it_stands, check_observed, has_record, is_recorded_as
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import Policy, in_namespace
 
@@ -174,7 +174,8 @@ def unchanged(
     gone = [key for key in attachments if stated is not None and entrance_for(service, key) not in stated]
     if not forbidden and not gone:
         return Unchanged(refused)
-    kept = [record_of(each) for key, each in attachments.items() if key not in forbidden and key not in gone]
+    may_stay = [(key, each) for key, each in attachments.items() if key not in forbidden and key not in gone]
+    kept = [as_it_stands(service, key, each) for key, each in may_stay]
     if not forbidden and None in kept:
         # One that works has no record that can be read: it is adopted, and not synced yet. It would go, too.
         return Unchanged(refused)

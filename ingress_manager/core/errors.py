@@ -25,6 +25,7 @@ class Reason(StrEnum):
 
     AMBIGUOUS_PORT = "ambiguous-port"
     ANNOTATION_NOT_ALLOWED = "annotation-not-allowed"
+    BUG = "bug"
     CLASS_NOT_ALLOWED = "class-not-allowed"
     CONTRADICTION = "contradiction"
     DUPLICATE_ROUTE = "duplicate-route"
@@ -65,6 +66,10 @@ REASONS = {
         "The settings don't allow an annotation of the Ingress, or its value.",
         "Take the annotation off the Service, or give it an allowed value. The administrator allows it in the setting "
         "limits.copyAnnotations.",
+    ),
+    Reason.BUG: Meaning(
+        "ingress-manager has a bug: what it would have made isn't the Service's own. So nothing is made.",
+        "Report it, with the line of the hook's log whose event is bug.",
     ),
     Reason.CLASS_NOT_ALLOWED: Meaning(
         "The settings don't allow the IngressClass in the Service's namespace.",

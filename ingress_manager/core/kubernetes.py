@@ -95,7 +95,7 @@ class IngressTls(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_def
     secret_name: str | None = None
 
 
-class IngressSpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class IngressSpec(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
     ingress_class_name: str | None = None
     default_backend: Backend | None = None
     rules: list[IngressRule] | None = None
@@ -127,11 +127,12 @@ class Ingress(msgspec.Struct, frozen=True, gc=False):
             yield path.path or "/", path.path_type
 
 
-class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
     name: str
-    kind: str = "Gateway"
-    namespace: str = ""
-    section_name: str = ""
+    group: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    section_name: str | None = None
     port: int | None = None
 
 
@@ -140,18 +141,21 @@ class RoutePath(msgspec.Struct, frozen=True, gc=False):
     value: str = "/"
 
 
-class RouteMatch(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class RouteMatch(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
     path: RoutePath = RoutePath()
     headers: list[Any] | None = None
     query_params: list[Any] | None = None
     method: str | None = None
 
 
-class RouteRule(msgspec.Struct, frozen=True, gc=False):
+class RouteRule(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
     matches: list[RouteMatch] | None = None
+    filters: list[Any] | None = None
+    timeouts: Any = None
+    backend_refs: list[Any] | None = None
 
 
-class RouteSpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class RouteSpec(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
     parent_refs: list[ParentRef] | None = None
     hostnames: list[str] | None = None
     rules: list[RouteRule] | None = None
@@ -175,8 +179,16 @@ class HTTPRoute(msgspec.Struct, frozen=True, gc=False):
 Attachment = Ingress | HTTPRoute
 """An object that is made for a Service."""
 
+API_VERSIONS = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": "gateway.networking.k8s.io/v1"}
+"""The kinds of these objects, and the version of each in which it is read and written."""
+
 Key = tuple[str, str]
 """The kind and namespace/name of an Ingress or an HTTPRoute."""
+
+
+def is_name_for(service: str, name: str) -> bool:
+    """Return whether an object of this name can have been made for the Service, and for no other: none has a dot."""
+    return name == service or name.startswith(f"{service}.")
 
 
 def key_of(desired: Object) -> Key:

@@ -8,7 +8,7 @@ Judged is what the hook once answered with, by Metacontroller's record of it. Wh
 an ingress controller, cert-manager, or a person who may edit Ingresses, and is not held by these settings.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -24,15 +24,28 @@ from ingress_manager.core.copying import (
     check_copied_label,
 )
 from ingress_manager.core.errors import Problem
-from ingress_manager.core.kubernetes import Attachment, AttachmentMeta, HTTPRoute, Ingress, Object, Service
+from ingress_manager.core.kubernetes import (
+    API_VERSIONS,
+    Attachment,
+    AttachmentMeta,
+    HTTPRoute,
+    Ingress,
+    Key,
+    Object,
+    Service,
+    is_name_for,
+)
 from ingress_manager.core.policy import NamespacePolicy
 from ingress_manager.core.syntax import EVERY_HOST, check_path_of_type
 from ingress_manager.core.text import quoted
 
-LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
+METACONTROLLER = "metacontroller.k8s.io/"
+"""How the keys of the annotations begin that Metacontroller adds."""
+
+LAST_APPLIED = f"{METACONTROLLER}last-applied-configuration"
 """An annotation that Metacontroller adds: the object as the hook answered with it, as JSON."""
 
-DECORATOR = "metacontroller.k8s.io/decorator-controller"
+DECORATOR = f"{METACONTROLLER}decorator-controller"
 """An annotation that Metacontroller adds: the name of its DecoratorController. It is in the record, too."""
 
 
@@ -40,7 +53,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     """What a policy can forbid in an object, as the hook answered with it: enough to compare, and read fast."""
 
     metadata: AttachmentMeta
-    spec: Any
+    spec: Object
 
 
 _ingresses, _httproutes = msgspec.json.Decoder(Ingress), msgspec.json.Decoder(HTTPRoute)
@@ -94,8 +107,9 @@ def check_class(recorded: Ingress, observed: Ingress, policy: NamespacePolicy) -
 def check_parents(recorded: HTTPRoute, policy: NamespacePolicy) -> None:
     """Raise Problem when an HTTPRoute attaches to a listener that the policy doesn't name."""
     for parent in recorded.spec.parent_refs or ():
-        if not policy.allows_listener(parent.namespace, parent.name, parent.section_name):
-            raise refusals.listener_not_allowed(parent.namespace, parent.name, parent.section_name)
+        listener = (parent.namespace or "", parent.name, parent.section_name or "")
+        if not policy.allows_listener(*listener):
+            raise refusals.listener_not_allowed(*listener)
 
 
 def has_record(observed: Attachment) -> bool:
@@ -118,13 +132,48 @@ def is_recorded_as(observed: Attachment, desired: Object) -> bool:
     )
 
 
-def record_of(observed: Attachment) -> Object | None:
-    """Return the whole object as the hook answered with it, to answer with it again; None when that can't be read."""
+def as_it_stands(service: Service, key: Key, observed: Attachment) -> Object | None:
+    """Return an object of the Service as it stands, to answer with it again; None when it can't be known what is ours.
+
+    Whoever may edit the object can write any record. So a record is never answered: it only says which of the fields
+    that stand are the hook's, and which are others'. Each value is the observed object's own, as its type knows it; its
+    kind is that of its type, and its name one that only this Service can have.
+
+    It brings nothing in: all of it stands already, so Metacontroller writes no more than its record. It takes nothing
+    away: Metacontroller removes what the record has and the answer lacks, and whatever the record has of labels,
+    annotations and `spec` is in it if it stands. (It would take off other fields that are written into a record, such
+    as finalizers, in any sync; whoever can write that could take them off, too.) It doesn't loop: this object becomes
+    the record, by which the next call returns it again. What others have added, as cert-manager or the API server's
+    defaults, is in no record, and stays theirs. What they have changed stays as it is; it then counts as the hook's,
+    and is judged. A list is replaced whole: what the type doesn't know of its items goes, as in any other sync.
+    """
+    kind, label = key
+    namespace, _, name = label.partition("/")
     try:
-        recorded: Object = msgspec.json.decode((observed.metadata.annotations or {}).get(LAST_APPLIED, ""), type=Object)
+        record = _records.decode((observed.metadata.annotations or {}).get(LAST_APPLIED, ""))
     except (msgspec.DecodeError, RecursionError):
         return None
-    return recorded
+    if namespace != service.metadata.namespace or not is_name_for(service.metadata.name, name):
+        return None
+    metadata = {
+        "labels": shared(record.metadata.labels, observed.metadata.labels),
+        "annotations": shared(record.metadata.annotations, observed.metadata.annotations),
+    }
+    return {
+        "apiVersion": API_VERSIONS[kind],
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace} | {key: value for key, value in metadata.items() if value},
+        "spec": shared(record.spec, msgspec.to_builtins(observed.spec)),
+    }
+
+
+def shared(record: Mapping[str, Any] | None, observed: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what stands of the keys that a record has. Metacontroller adds its own annotations itself."""
+    return {
+        key: value
+        for key, value in (observed or {}).items()
+        if key in (record or {}) and not key.startswith(METACONTROLLER)
+    }
 
 
 def check_observed_path(path: str, path_type: str, policy: NamespacePolicy) -> None:

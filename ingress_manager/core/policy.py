@@ -22,7 +22,8 @@ PLACEHOLDERS = ("{service}", "{namespace}")
 
 INGRESS = "ingress"
 HTTPROUTE = "httproute"
-OUTPUT_NAMES = (INGRESS, HTTPROUTE)
+KINDS = {INGRESS: "Ingress", HTTPROUTE: "HTTPRoute"}
+OUTPUT_NAMES = tuple(KINDS)
 """The kinds of objects that a Service can be given."""
 
 OutputNames = Annotated[
@@ -255,6 +256,16 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
             timeouts=None,
             **stated,
         )
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Return the kinds of objects that are made somewhere, for some Service."""
+        stated = [
+            self.defaults,
+            *self.profiles.values(),
+            *[each.defaults or NO_DEFAULTS for each in self.namespaces.values()],
+        ]
+        return frozenset([KINDS[name] for each in stated for name in each.outputs or ()])
 
     def paused_in(self, namespace: str) -> bool:
         """Return whether nothing is to change in a namespace."""

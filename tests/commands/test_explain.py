@@ -23,7 +23,13 @@ from ingress_manager.core.settings import parse
 from tests.commands.commands import kubectl_that_answers, listing, run, settings_on_a_cluster
 from tests.core.test_properties import desired_for
 
-WITHOUT_EXAMPLE = {Reason.INVALID_REQUEST, Reason.LISTENER_NOT_ALLOWED, Reason.NO_HTTPROUTES, Reason.TOO_LARGE}
+WITHOUT_EXAMPLE = {
+    Reason.BUG,
+    Reason.INVALID_REQUEST,
+    Reason.LISTENER_NOT_ALLOWED,
+    Reason.NO_HTTPROUTES,
+    Reason.TOO_LARGE,
+}
 
 
 def test_everything_in_the_tables_can_be_explained() -> None:

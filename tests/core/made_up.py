@@ -1,5 +1,6 @@
 """Services and settings made up at random: valid ones, nearly valid ones, and nonsense."""
 
+import json
 from functools import cache
 from typing import Any, TypeVar
 
@@ -8,9 +9,10 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from yaml import SafeLoader
 
-from devcluster.sync_requests import Object, service
+from devcluster.sync_requests import HTTPROUTES, INGRESSES, Object, service
 from ingress_manager.core.copying import ANY, KNOWN, MANAGED_BY_LABEL, OLD_CLASS
 from ingress_manager.core.filters import Filter, Timeouts
+from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import (
     HTTPROUTE,
     OUTPUT_NAMES,
@@ -263,6 +265,51 @@ def spoiled(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> Any:
         made[at] = draw(spoiled(st.just(made[at])))
         return made
     return draw(ANYTHING)
+
+
+OTHERS_OBJECTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "apiVersion": st.sampled_from(["rbac.authorization.k8s.io/v1", "v1", "gateway.networking.k8s.io/v1"]),
+        "kind": st.sampled_from(["ClusterRoleBinding", "HTTPRoute", "Ingress", "Service"]),
+        "metadata": st.fixed_dictionaries(
+            {},
+            optional={
+                "name": st.sampled_from(["private", "kube-system"]),
+                "namespace": st.sampled_from(["team-b", "kube-system", ""]),
+                "finalizers": st.just(["example.com/held"]),
+                "ownerReferences": st.just([]),
+                "labels": SERVICE_LABELS,
+                "annotations": st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2),
+            },
+        ),
+        "spec": st.just({"hostnames": ["evil.example"], "rules": [{"host": "evil.example"}]}),
+        "roleRef": st.just({"kind": "ClusterRole", "name": "cluster-admin"}),
+    },
+)
+
+
+@st.composite
+def forged(draw: st.DrawFn, observed: list[Object]) -> Object:
+    """Draw the `attachments` of a request with these objects, when somebody has written whatever into them."""
+    found: Object = {INGRESSES: {}, HTTPROUTES: {}}
+    for each in observed:
+        made, metadata = each, each["metadata"]
+        if draw(st.booleans()):
+            others = draw(OTHERS_OBJECTS)
+            record = json.loads(metadata["annotations"][LAST_APPLIED])
+            records = [others, record | others, record | {"metadata": record["metadata"] | others.get("metadata", {})}]
+            written = draw(st.sampled_from(records).map(json.dumps) | spoiled(st.just(record)).map(json.dumps) | NASTY)
+            metadata = metadata | draw(OTHERS_OBJECTS).get("metadata", {}) | {"annotations": metadata["annotations"]}
+            metadata["annotations"] = metadata["annotations"] | {LAST_APPLIED: written}
+            made = draw(st.just(each) | spoiled(st.just(each)).filter(lambda made: isinstance(made, dict)))
+            made = made | {"metadata": metadata}
+        key = f"{each['metadata']['namespace']}/{each['metadata']['name']}"
+        others_keys = ["team-b/private", f"team-b/{key}", f"{key}-2", f"{key}.private", "private", "", "/"]
+        kind = INGRESSES if each["kind"] == "Ingress" else HTTPROUTES
+        kind = draw(st.sampled_from([kind] * 9 + [INGRESSES, HTTPROUTES]))
+        found[kind][draw(st.sampled_from([key] * 5 + others_keys))] = made
+    return found
 
 
 PATTERNS = st.one_of(

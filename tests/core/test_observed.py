@@ -10,11 +10,11 @@ import yaml
 from devcluster.sync_requests import Object, as_created, body, service, sync_request
 from hooks.sync import Answer, answer
 from ingress_manager.core.errors import Reason
+from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.settings import parse
 
 ON = {"ingress/http": "true"}
 OOPS = {"ingress/oops": "a mistake"}
-LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 WEB: Object = {"outputs": ["ingress", "httproute"], "gateway": {"name": "web", "namespace": "infrastructure"}}
 BOTH: Object = {"defaults": WEB}
 
@@ -64,6 +64,15 @@ def observed_in(case: Object) -> Object:
         made_then = patched(patched(made_then, case["record"]), {"metadata": {"annotations": {LAST_APPLIED: record}}})
     changed: Object = patched(made_then, case.get("object", {}))
     return changed
+
+
+def as_answered(observed: Object) -> Object:
+    """Return an object as the hook answered with it, by its record."""
+    made: Object = json.loads(observed["metadata"]["annotations"][LAST_APPLIED])
+    annotations = made["metadata"].pop("annotations")
+    del annotations[DECORATOR]
+    made["metadata"] |= {"annotations": annotations} if annotations else {}
+    return made
 
 
 @pytest.mark.parametrize(
@@ -164,7 +173,7 @@ def test_what_may_stay_beside_what_is_forbidden_stays_if_it_is_known(record: str
     settings = {"defaults": {"class": "internal"}, "limits": {"classes": ["internal"]}}
     ingress, route = made({"ingress/host": "a.example.com"}, BOTH)
     kept = attachments(answered(service(ON | OOPS), settings, ingress, route))
-    assert kept == [json.loads(route["metadata"]["annotations"][LAST_APPLIED])]
+    assert kept == [as_answered(route)]
     assert kept[0]["spec"] == route["spec"]
     unknown = patched(route, {"metadata": {"annotations": {LAST_APPLIED: record}}})
     assert attachments(answered(service(ON | OOPS), settings, ingress, unknown)) == []
@@ -198,10 +207,45 @@ def test_an_entrance_that_opts_out_goes_while_another_one_is_refused(asks: dict[
     assert (len(observed), len(of_internal)) == (10, 5)
     kept = of_internal if stays else [each for each in observed if each not in of_internal]
     answer = answered(service(asks), REDIRECTED, *observed)
-    assert attachments(answer) == [json.loads(each["metadata"]["annotations"][LAST_APPLIED]) for each in kept]
+    assert attachments(answer) == [as_answered(each) for each in kept]
     assert answer.forbidden is None, "no removal is told of"
     assert answered(service(asks), REDIRECTED, *kept).status == 422
     assert answered(service(asks), REDIRECTED | {"paused": True}, *observed).status == 429
+
+
+FORGED = [
+    {"kind": "ClusterRoleBinding", "apiVersion": "rbac.authorization.k8s.io/v1"},
+    {"metadata": {"namespace": "team-b", "name": "private", "finalizers": ["a/b"], "ownerReferences": []}},
+    {"metadata": {"annotations": {"nginx.ingress.kubernetes.io/auth-url": "a"}, "labels": {"team": "b"}}},
+    {"spec": {"rules": [{"host": "evil.example.org"}], "hostnames": ["evil.example.org"], "defaultBackend": {}}},
+    {"spec": {"rules": None}},
+    {"roleRef": {"kind": "ClusterRole", "name": "cluster-admin"}, "status": {}},
+]
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_record_is_not_answered_and_neither_is_what_others_have_added(forged: Object) -> None:
+    """With any record, what stands is answered, or a part of it. What the record has is in it if it stands."""
+    first, internal = made(INTERNAL | {"internal.ingress/host": "a.example.org", "ingress/tls": "true"})
+    record = patched(json.loads(first["metadata"]["annotations"][LAST_APPLIED]), forged)
+    theirs = {"cert-manager.io/common-name": "a", LAST_APPLIED: json.dumps(record)}
+    edited = {"rules": {0: {"host": "www.example.com"}}, "ingressClassName": "internal"}
+    now = patched(first, {"metadata": {"annotations": theirs, "labels": {"theirs": "a"}}, "spec": edited})
+    [kept] = attachments(answered(service(ON | OOPS), {}, now, internal))
+    whole = {"metadata": {"labels": as_answered(first)["metadata"]["labels"]}, "spec": now["spec"]}
+    if "rules" in forged.get("spec", {}) and forged["spec"]["rules"] is None:
+        del whole["spec"]["rules"]
+    named = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}
+    assert kept == named | whole | {"metadata": whole["metadata"] | {"name": "shop", "namespace": "team-a"}}
+    [again] = attachments(answered(service(ON | OOPS), {}, patched(now, as_created(kept, service())), internal))
+    assert again == kept, "it doesn't loop"
+
+
+@pytest.mark.parametrize(("namespace", "name"), [("team-b", "shop"), ("team-a", "shopping"), ("team-a", "shop-a")])
+def test_an_object_that_may_be_anothers_is_not_answered(namespace: str, name: str) -> None:
+    ingress, internal = made(INTERNAL | {"internal.ingress/host": "a.example.org"})
+    others = patched(ingress, {"metadata": {"namespace": namespace, "name": name}})
+    assert answered(service(ON | OOPS), {}, others, internal).status == 422
 
 
 def test_an_entrance_that_opts_out_waits_while_an_adopted_ingress_that_works_would_go_with_it() -> None:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, body, sync_request
 from hooks.sync import Answer, answer
-from ingress_manager.core import settings
-from ingress_manager.core.errors import Problem, SettingsError
-from ingress_manager.core.policy import Policy
+from ingress_manager.core import kubernetes, settings
+from ingress_manager.core.errors import Problem, Reason, SettingsError
+from ingress_manager.core.observed import as_it_stands
+from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.syntax import check_path
 from tests.core import made_up
 from tests.core.forbidden import forbidden, stated, unexplained
@@ -245,6 +246,58 @@ def test_what_the_policy_forbids_is_never_kept(parent: Object, earlier: Policy, 
 def key_of(made: Object) -> tuple[str, str]:
     """Return the kind and the name of an object."""
     return made["kind"], made["metadata"]["name"]
+
+
+@given(made_up.valid_services(), made_up.HOSTS, made_up.policy(), st.none() | made_up.policy(), st.data())
+def test_an_answer_holds_nothing_but_what_is_the_services_own(
+    parent: Object, host: str, earlier: Policy, later: Policy | None, data: st.DataObject
+) -> None:
+    """Whatever somebody has written into what is observed. What stands isn't changed by it either."""
+    earlier = everywhere(msgspec.structs.replace(earlier, limits=Limits()), *data.draw(made_up.OUTPUTS))
+    policy = later or earlier
+    annotations = parent["metadata"]["annotations"]
+    annotations |= {"internal.ingress/http": "true", "internal.ingress/host": host}
+    observed = data.draw(made_up.forged([as_created(each, parent) for each in desired_for(parent, earlier)]))
+    [off, other] = data.draw(st.permutations(["", "internal."]))
+    annotations |= {f"{off}ingress/http": data.draw(st.sampled_from(["true", "false", "false"]))}
+    annotations |= data.draw(st.sampled_from([{}, {f"{other}ingress/oops": "on purpose"}]))
+    answered = answered_twice(body(sync_request(parent) | {"attachments": observed}), policy)
+    assert answered.refused is None or Reason.BUG not in [problem.reason for problem in answered.refused.problems]
+    name, namespace = parent["metadata"]["name"], parent["metadata"]["namespace"]
+    kinds = {kind.partition(".")[0] for kind, found in observed.items() if found}
+    kinds |= {{"ingress": "Ingress", "httproute": "HTTPRoute"}[output] for output in outputs_in(stated(policy))}
+    is_refused = answer(body(sync_request(parent)), policy).status == 422
+    versions = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": "gateway.networking.k8s.io/v1"}
+    for each in attachments(answered):
+        made = each["metadata"]
+        assert each.keys() == {"apiVersion", "kind", "metadata", "spec"}
+        assert each["kind"] in kinds
+        assert each["apiVersion"] == versions[each["kind"]]
+        assert made.keys() <= {"name", "namespace", "labels", "annotations"}
+        assert made["namespace"] == namespace
+        assert f"{made['name']}.".startswith(f"{name}.")
+        if is_refused:
+            stands = observed[f"{each['kind']}.{each['apiVersion']}"][f"{namespace}/{made['name']}"]
+            assert each["spec"].items() <= stands["spec"].items()
+            for field in made.keys() & {"labels", "annotations"}:
+                assert made[field].items() <= stands["metadata"][field].items()
+
+
+def outputs_in(settings: Object) -> Iterator[str]:
+    """Yield the outputs that the settings state anywhere."""
+    own = [entry.get("defaults", {}) for entry in settings["namespaces"].values()]
+    for each in (settings["defaults"], *own, *settings["profiles"].values()):
+        yield from each.get("outputs", ())
+
+
+@given(ANY_SERVICES, made_up.policy())
+def test_what_stands_as_it_was_made_is_answered_as_it_was(parent: Object, policy: Policy) -> None:
+    """So that nothing is written when it is kept."""
+    for each in desired_for(parent, policy):
+        types = {"Ingress": kubernetes.Ingress, "HTTPRoute": kubernetes.HTTPRoute}
+        observed = msgspec.json.decode(json.dumps(as_created(each, parent)), type=types[each["kind"]])
+        kept = as_it_stands(msgspec.convert(parent, kubernetes.Service), kubernetes.key_of(each), observed)
+        assert kept == each
 
 
 @given(ANY_SERVICES, made_up.policy())

@@ -17,7 +17,7 @@ from hooks.app import create_app
 from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
 from hooks.wsgi import LARGEST_BODY
-from ingress_manager.core.decide import RESYNC_SECONDS
+from ingress_manager.core.decide import RESYNC_SECONDS, Desired
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
 from ingress_manager.core.settings import FILE_VARIABLE
@@ -206,6 +206,27 @@ def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(monkeypatc
     monkeypatch.setattr(Metrics, "count_answer", fails)
     response = client.post("/sync", data=OPTED_IN)
     assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
+
+
+def test_a_bug_that_would_make_what_is_not_the_services_own_is_a_refusal_and_is_logged_as_a_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = client_of(Policy())
+    monkeypatch.setattr(sync, "decide", lambda *_: Desired(({"kind": "Secret"},)))
+    response = client.post("/sync", data=OPTED_IN)
+    sentence = "ingress-manager has a bug: it would make \"{'kind': 'Secret'}\", which is not this Service's own"
+    assert shown(response) == (422, "text/plain; charset=utf-8", f"{sentence}\n")
+    line = log_lines(capsys)[-1]
+    del line["timestamp"]
+    assert line == {
+        "event": "bug",
+        "level": "error",
+        "namespace": "team-a",
+        "service": "shop",
+        "status": 422,
+        "sentence": sentence,
+    }
+    assert samples(client)["ingress_manager_refusals_total", "bug"] == 1
 
 
 def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_control_characters(

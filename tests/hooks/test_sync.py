@@ -6,10 +6,14 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from devcluster.sync_requests import Object, as_created, body, service, sync_request
+from hooks import sync
 from hooks.sync import answer, changed
+from ingress_manager.core.decide import Desired, Purged
+from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Policy
 
 OPTED_IN = service({"ingress/http": "true"})
@@ -179,3 +183,57 @@ def test_when_a_service_was_changed_is_the_latest_time_of_its_managed_fields(
     parent = service({"ingress/http": "yes"})
     parent["metadata"]["managedFields"] = managed
     assert changed(body(sync_request(parent))) == latest
+
+
+def named(**changes: Any) -> Object:
+    """Return the Ingress of a Service with other metadata."""
+    return {**INGRESS, "metadata": {**INGRESS["metadata"], **changes}}
+
+
+ROUTE = {**INGRESS, "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute"}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        {},
+        {**INGRESS, "metadata": None},
+        {**INGRESS, "status": {}},
+        {**INGRESS, "apiVersion": "extensions/v1beta1"},
+        {**INGRESS, "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding"},
+        {**INGRESS, "kind": ["Ingress"]},
+        ROUTE,
+        named(namespace="team-b"),
+        named(name="shopping"),
+        named(name=7),
+        named(finalizers=["example.com/held"]),
+        named(ownerReferences=[]),
+    ],
+)
+def test_an_object_that_is_not_the_services_own_is_refused_and_never_answered(
+    made: Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever bug has made it: Metacontroller would make all that it is told to make."""
+    for decision in (Desired((INGRESS, made)), Purged((INGRESS, made), None)):
+        monkeypatch.setattr(sync, "decide", lambda *_, decision=decision: decision)
+        answered = answer(body(FULL), Policy())
+        assert answered.status == 422
+        assert answered.body.startswith(b"ingress-manager has a bug: it would make ")
+        assert answered.refused is not None
+        assert [problem.reason for problem in answered.refused.problems] == [Reason.BUG]
+
+
+def test_an_object_may_be_of_a_kind_that_the_service_has_or_that_the_settings_make(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was made once may stay, or go, after the settings make none of it any more."""
+    monkeypatch.setattr(sync, "decide", lambda *_: Purged((ROUTE,), None))
+    assert answer(body(sync_request(OPTED_IN, attached=[as_created(ROUTE, OPTED_IN)])), Policy()).status == 200
+    gateway = {"name": "web", "namespace": "infrastructure"}
+    makes = {"outputs": ["httproute"], "gateway": gateway}
+    for settings in (
+        {"defaults": makes},
+        {"namespaces": {"team-b": {"defaults": makes}}},
+        {"profiles": {"routed": makes}},
+    ):
+        assert answer(body(sync_request(OPTED_IN)), msgspec.convert(settings, Policy)).status == 200

@@ -135,8 +135,8 @@ def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
     matches = [match for rule in route.spec.rules or [RouteRule()] for match in rule.matches or [RouteMatch()]]
     paths = [match.path for match in matches if not (match.headers or match.query_params or match.method)]
     for parent in route.spec.parent_refs or ():
-        listener = (parent.name, parent.section_name, str(parent.port or ""))
-        among = (parent.kind, parent.namespace or namespace, *listener)
+        listener = (parent.name, parent.section_name or "", str(parent.port or ""))
+        among = (parent.kind or "Gateway", parent.namespace or namespace, *listener)
         for host, path in product(route.hosts(), paths):
             if path.type == "Exact":
                 yield Claim(among, host, path.value, is_exact=True)
