@@ -214,7 +214,7 @@ def test_a_bug_that_would_make_what_is_not_the_services_own_is_a_refusal_and_is_
     client = client_of(Policy())
     monkeypatch.setattr(sync, "decide", lambda *_: Desired(({"kind": "Secret"},)))
     response = client.post("/sync", data=OPTED_IN)
-    sentence = "ingress-manager has a bug: it would make \"{'kind': 'Secret'}\", which is not this Service's own"
+    sentence = "ingress-manager has a bug: it would make \"{'kind': 'Secret'}\", which is not this Service's own [bug]"
     assert shown(response) == (422, "text/plain; charset=utf-8", f"{sentence}\n")
     line = log_lines(capsys)[-1]
     del line["timestamp"]

@@ -52,7 +52,11 @@ def answered_by(item: Item) -> list[At]:
     if not isinstance(route, HTTPRoute):
         return []
     return [
-        At(f"{parent.namespace or item.namespace}/{parent.name}", parent.section_name, *location(host, path, path_type))
+        At(
+            f"{parent.namespace or item.namespace}/{parent.name}",
+            parent.section_name or "",
+            *location(host, path, path_type),
+        )
         for parent in route.spec.parent_refs or ()
         for host in route.hosts()
         for path, path_type in route.paths()
