@@ -30,6 +30,11 @@ LARGEST_OBJECT = 100_000
 """Bytes of an object as JSON. Metacontroller stores this JSON as an annotation of the object, beside the annotations
 that we copy. The API server takes 262,144 bytes of annotations in all; it would refuse a larger object at every try."""
 
+MOST_OBJECTS = 18
+"""Of one Service: two for each of nine entrances, such as an HTTPRoute and its redirect. No Service of a real Ingress
+that we have seen would have more than two HTTPRoutes. Metacontroller writes them one after the other, at most 500 a
+second in all. So 20 such Services that change at once hold up its 20 workers for 0.7 s."""
+
 LARGEST_ANSWER = 500_000
 """Bytes of all objects of one Service. Each comes back with every request, with its copy: larger ones would not fit."""
 
@@ -124,7 +129,7 @@ def desired_objects(
             here = in_namespace(policy, service.metadata.namespace, asked.profile)
             if here.makes_httproutes and observed.httproutes is None:
                 raise Refused(422, [refusals.no_httproutes()])
-            exposure = with_class(expose(service, asked, here, entrance), observed)
+            exposure = with_names(with_class(expose(service, asked, here, entrance), observed), observed)
             for output in here.outputs:
                 objects += OUTPUTS[output](exposure)
         except Refused as error:
@@ -133,6 +138,8 @@ def desired_objects(
                 break  # there are too many, which is all that is told of each
     if refused:
         raise refused_entrances(refused)
+    if len(objects) > MOST_OBJECTS:
+        raise Refused(422, [refusals.too_many_objects(len(objects), MOST_OBJECTS)])
     return tuple(objects)
 
 
@@ -156,6 +163,14 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
         return exposure
     ingress = observed.ingresses.get(f"{exposure.namespace}/{exposure.name}")
     return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name) if ingress else exposure
+
+
+def with_names(exposure: Exposure, observed: Observed) -> Exposure:
+    """Return the exposure with the HTTPRoutes that are there: one whose name can stay isn't made anew."""
+    if exposure.routing is None or not observed.httproutes:
+        return exposure
+    routing = msgspec.structs.replace(exposure.routing, standing=observed.httproutes)
+    return msgspec.structs.replace(exposure, routing=routing)
 
 
 def unchanged(

@@ -45,6 +45,7 @@ class Reason(StrEnum):
     PAUSED = "paused"
     PROFILE_NOT_ALLOWED = "profile-not-allowed"
     TOO_LARGE = "too-large"
+    TOO_MANY_OBJECTS = "too-many-objects"
     UNKNOWN_ANNOTATION = "unknown-annotation"
     UNKNOWN_PORT = "unknown-port"
     UNKNOWN_PROFILE = "unknown-profile"
@@ -152,6 +153,10 @@ REASONS = {
     Reason.TOO_LARGE: Meaning(
         "The Ingress would be larger than Kubernetes can store.",
         "Ask for fewer hosts, routes or annotations, or spread them over several Services.",
+    ),
+    Reason.TOO_MANY_OBJECTS: Meaning(
+        "The Service would be given more Ingresses and HTTPRoutes than one Service may have, in all its entrances.",
+        "Give hosts the same paths: they then share an HTTPRoute. Or spread the hosts over several Services.",
     ),
     Reason.UNKNOWN_ANNOTATION: Meaning(
         "The Service has an ingress/… annotation that ingress-manager doesn't know.",

@@ -1,6 +1,6 @@
 """The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import starmap
 
 import msgspec
@@ -76,6 +76,9 @@ class Routing(msgspec.Struct, frozen=True, gc=False):
 
     main_host: str
     """The first host of ingress/host, or the default host; no host need be this. They are named by it."""
+
+    standing: Container[str] = ()
+    """The HTTPRoutes that were made for the Service and are there now, as namespace/name."""
 
 
 class Exposure(msgspec.Struct, frozen=True, gc=False):

@@ -261,6 +261,15 @@ def answer_too_large(count: int, size: int, most: int) -> Problem:
     return Problem(f"the {count} objects would have {size} bytes in all; {most} is the most", Reason.TOO_LARGE)
 
 
+def too_many_objects(count: int, most: int) -> Problem:
+    """Each entrance makes objects of its own, and each list of paths an HTTPRoute."""
+    return Problem(
+        f"this Service would be given {count} objects, and {most} is the most; hosts with the same paths share an "
+        "HTTPRoute",
+        Reason.TOO_MANY_OBJECTS,
+    )
+
+
 def no_httproutes() -> Problem:
     """The settings ask for HTTPRoutes, but Metacontroller wasn't told to make any."""
     return Problem(

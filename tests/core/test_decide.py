@@ -104,20 +104,35 @@ def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_noth
 
 def test_all_that_is_made_for_a_service_is_limited() -> None:
     """Metacontroller sends all of it back with each request: a Service whose requests don't fit can't even opt out."""
-    routes = "".join(f"- {{host: h{number}.example.com, path: /{number}}}\n" for number in range(100))
     policy = msgspec.structs.replace(BOTH, limits=Limits(copy_annotations={"konghq.com/plugins": "any"}))
-    redirected = {"ingress/tls": "true", "ingress/tls-redirect": "true"}
-    for length, more, sentence in (
-        (1000, {}, None),
-        (1000, redirected, None),
-        (4000, {}, None),
-        (4000, redirected, "the 201 objects would have 935998 bytes in all; 500000 is the most [too-large]"),
-        (9000, {}, "the 101 objects would have 980108 bytes in all; 500000 is the most [too-large]"),
+    for hosts, length, more, sentence in (
+        (17, 26_000, {}, None),
+        (17, 28_000, {}, "the 18 objects would have 516261 bytes in all; 500000 is the most [too-large]"),
+        (18, 0, {}, f"this Service would be given 19 objects{TOO_MANY}"),
+        (9, 0, REDIRECTED, f"this Service would be given 19 objects{TOO_MANY}"),
     ):
-        asked = ON | more | {"ingress/routes": routes, "konghq.com/plugins": "x" * length}
+        asked = ON | more | with_own_paths(hosts) | {"konghq.com/plugins": "x" * length}
         decision = decide(made(asked), NOTHING, policy)
         why = refusal_of(decision)
         assert (why and why.line()) == sentence
+
+
+REDIRECTED = {"ingress/tls": "true", "ingress/tls-redirect": "true"}
+TOO_MANY = ", and 18 is the most; hosts with the same paths share an HTTPRoute [too-many-objects]"
+
+
+def with_own_paths(hosts: int) -> dict[str, str]:
+    """Return the annotation for hosts of which each has a path of its own."""
+    return {"ingress/routes": "".join(f"- {{host: h{n}.example.com, path: /{n}}}\n" for n in range(hosts))}
+
+
+def test_the_objects_of_all_entrances_are_counted_and_each_may_have_two() -> None:
+    plain = ON | REDIRECTED
+    asked = plain | {f"e{n}.{key}": value for n in range(8) for key, value in plain.items()}
+    routes = msgspec.structs.replace(BOTH, defaults=msgspec.structs.replace(BOTH.defaults, outputs=("httproute",)))
+    assert len(desired(made(asked), NOTHING, routes).objects) == 18
+    asked |= {f"e7.{key}": value for key, value in with_own_paths(2).items()}
+    assert refused(made(asked), NOTHING, routes).line() == f"this Service would be given 20 objects{TOO_MANY}"
 
 
 @pytest.mark.parametrize(("port", "called"), [(BackendPort(name="web"), "web"), (BackendPort(number=80), "80")])

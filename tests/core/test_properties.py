@@ -161,6 +161,27 @@ def test_an_httproute_keeps_its_name_and_its_spec_when_another_host_is_added(
 @given(
     made_up.valid_services(),
     made_up.policy(),
+    st.lists(made_up.HOSTS, min_size=2, max_size=40, unique=True),
+    st.lists(st.sampled_from(["/", "/a"]), min_size=40, max_size=40),
+    st.integers(0, 39),
+)
+def test_no_httproute_that_stands_is_made_anew_because_a_host_is_added_wherever_it_is_stated(
+    parent: Object, policy: Policy, hosts: list[str], paths: list[str], place: int
+) -> None:
+    """That would be: deleted first. The one before it holds only for a host that is stated behind the others."""
+    only = everywhere(policy, "httproute")
+    routes = [{"host": host, "path": path} for host, path in zip(hosts, paths, strict=False)]
+    more = with_routes(parent, routes)
+    del routes[place % len(routes)]
+    fewer = with_routes(parent, routes)
+    standing = [as_created(each, fewer) for each in desired_for(fewer, only)]
+    after = attachments(answer(body(sync_request(more, attached=standing)), only))
+    assert {key_of(each) for each in standing} <= {key_of(each) for each in after}
+
+
+@given(
+    made_up.valid_services(),
+    made_up.policy(),
     st.lists(made_up.PATHS, min_size=1, max_size=3, unique_by=lambda path: path.rstrip("/")),
 )
 def test_a_redirect_answers_on_http_for_the_hosts_and_paths_that_its_httproute_answers_on_https(

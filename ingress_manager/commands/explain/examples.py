@@ -158,6 +158,15 @@ REFUSALS: dict[Reason, Refusal] = {
             "profiles": {"public": {"class": "public"}, "internal": {"class": "internal"}},
         },
     ),
+    Reason.TOO_MANY_OBJECTS: Refusal(
+        {
+            "ingress/http": "true",
+            "ingress/tls": "true",
+            "ingress/tls-redirect": "true",
+            "ingress/routes": "".join(f"- {{host: h{n}.example.com, path: /{n}}}\n" for n in range(1, 11)),
+        },
+        settings=HTTPROUTES,
+    ),
     Reason.UNKNOWN_ANNOTATION: Refusal({"ingress/http": "true", "ingress/hots": "shop.example.com"}),
     Reason.UNKNOWN_PORT: Refusal({"ingress/http": "true", "ingress/port": "web"}),
     Reason.UNKNOWN_PROFILE: Refusal({"ingress/http": "true", "ingress/profile": "intern"}, settings=PROFILES),

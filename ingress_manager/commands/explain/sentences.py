@@ -29,6 +29,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (Reason.CONTRADICTION, "contradicts|has no effect|stand beside"),
     (Reason.INVALID_REQUEST, "not a request of Metacontroller's contract"),
     (Reason.TOO_LARGE, r"bytes( in all)?; \d+ is the most|together make"),
+    (Reason.TOO_MANY_OBJECTS, "would be given [0-9]+ objects"),
     (
         Reason.INVALID_VALUE,
         r'must |may hold only|has a field "|be the name of an entrance|is the most|\(line \d+, column',

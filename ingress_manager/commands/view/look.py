@@ -205,7 +205,9 @@ class View:
         """Return what a Service would be given if nothing stood in its way."""
         if not isinstance(service.decision, Purged) or isinstance(self.policy, Unknown):
             return service.desired
-        then = decide(service.service, as_observed({}, httproutes=self.known.httproutes is not False), self.policy)
+        forbidden = self.forbidden(service)
+        kept = {key: each for key, each in service.observed.items() if key not in forbidden}
+        then = decide(service.service, as_observed(kept, httproutes=self.known.httproutes is not False), self.policy)
         return {key_of(each): each for each in then.objects} if isinstance(then, Desired) else {}
 
     def forbidden(self, service: ServiceView) -> dict[Key, Problem]:

@@ -45,7 +45,7 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
 
 def make_some(exposure: Exposure, routing: Routing, hosts: list[str], paths: Sequence[Path]) -> Iterator[Object]:
     """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects the same to https."""
-    name = name_of(exposure.name, hosts, routing.main_host)
+    name = name_of(exposure, routing, hosts)
     specs = {name: (routing.parent, make_rules(exposure.service, routing, hosts[0], paths))}
     if routing.redirect:
         specs[f"{name}.redirect"] = routing.redirect.parent, make_redirects(routing.redirect, paths)
@@ -83,15 +83,17 @@ def with_default(exposure: Exposure) -> Iterator[Rule]:
         yield Rule(EVERY_HOST, [default])
 
 
-def name_of(exposure: str, hosts: Sequence[str], main_host: str) -> str:
+def name_of(exposure: Exposure, routing: Routing, hosts: Sequence[str]) -> str:
     """Return the name of the HTTPRoute for these hosts: the exposure's, if the main host is one of them.
 
-    That of others follows from their first host alone: none is renamed, and gone for a moment, because one with other
-    hosts is added. No Service's name has a dot, so no other Service's HTTPRoute has the same name.
+    Another one is named by one of its own hosts: by that of an HTTPRoute which is there, else by the first. So no two
+    have the same name, and none is renamed, and gone for a moment, because a host is added, to it or elsewhere. No
+    Service's name has a dot, so no other Service's HTTPRoute has the same name.
     """
-    if main_host in hosts:
-        return exposure
-    return f"{exposure}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
+    if routing.main_host in hosts:
+        return exposure.name
+    names = [f"{exposure.name}.{sha256(host.encode()).hexdigest()[:32]}" for host in hosts]
+    return next((name for name in names if f"{exposure.namespace}/{name}" in routing.standing), names[0])
 
 
 def parent_ref(parent: Parent) -> Object:
