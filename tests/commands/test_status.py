@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -284,15 +285,15 @@ class Clock:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *later: dict[str, Object]) -> None:
         self.now = 0.0
         self.later = list(later)
-        self._answers = folder / "answers.json"
-        kubectl_that_answers(folder, monkeypatch, self.later.pop(0))
+        self._answer = partial(kubectl_that_answers, folder, monkeypatch)
+        self._answer(self.later.pop(0))
         monkeypatch.setattr(command, "monotonic", lambda: self.now)
         monkeypatch.setattr(command, "sleep", self.sleep)
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
         if self.later:
-            self._answers.write_text(json.dumps(self.later.pop(0)))
+            self._answer(self.later.pop(0))
 
 
 WAIT: tuple[str | Path, ...] = ("status", "team-a/shop", *NO_SETTINGS, "--wait=serving", "--timeout=3s")
