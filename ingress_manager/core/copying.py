@@ -5,7 +5,7 @@ only when the settings name its full key and allow its value. The same holds for
 """
 
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -13,7 +13,9 @@ from msgspec import Meta
 
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import PREFIX
+from ingress_manager.core.effects import protects
 from ingress_manager.core.errors import Problem, Problems
+from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.syntax import check_annotation_key, check_label_key, check_label_value
 from ingress_manager.core.text import quoted
 
@@ -158,7 +160,11 @@ INGRESS_PREFIXES = (
     "acme.cert-manager.io/",
     "alb.ingress.kubernetes.io/",
     "appgw.ingress.kubernetes.io/",
+    "appprotect.f5.com/",
+    "appprotectdos.f5.com/",
+    "beta.cloud.google.com/backend-config",
     "cert-manager.io/",
+    "cloud.google.com/backend-config",
     "haproxy-ingress.github.io/",
     "haproxy.org/",
     "ingress.cilium.io/",
@@ -172,7 +178,7 @@ INGRESS_PREFIXES = (
     "projectcontour.io/",
     "traefik.ingress.kubernetes.io/router.",
 )
-"""How keys begin that controllers read from an Ingress alone. (Traefik reads `…/service.*` from the Service itself.)"""
+"""How keys begin that controllers read for an Ingress alone. (Traefik reads `…/service.*` from the Service itself.)"""
 
 CONTROLLER_PREFIXES = (
     *INGRESS_PREFIXES,
@@ -247,7 +253,12 @@ def check_value(key: str, value: str) -> str:
 
 def for_httproutes(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return the annotations that have a meaning in an HTTPRoute: all but those that are read from an Ingress alone."""
-    return {key: value for key, value in annotations.items() if not key.lower().startswith(INGRESS_PREFIXES)}
+    return {key: value for key, value in annotations.items() if not is_for_ingresses_alone(key)}
+
+
+def is_for_ingresses_alone(key: str) -> bool:
+    """Return whether no controller reads the annotation from an HTTPRoute."""
+    return key.lower().startswith(INGRESS_PREFIXES)
 
 
 def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
@@ -257,6 +268,26 @@ def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> 
         key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and ours.get(key) != annotations[key]
     ]
     return sorted(left) if left else left
+
+
+def protection_lost(left: Sequence[str], accepted: Container[str], *, of_httproutes: bool) -> list[str]:
+    """Return those of the keys `left`, which what we make lacks, that protect a Service and would be lost.
+
+    Those `accepted` may be lost, and those that are read from the Service aren't.
+    """
+    return [
+        key
+        for key in left
+        if protects(key) and key not in accepted and not is_read_from_services(key, of_httproutes=of_httproutes)
+    ]
+
+
+def check_protecting_key(key: str) -> str:
+    """Return `key`, which may be an annotation that protects. Raises Problem when it may not."""
+    check_own_key(key)
+    if not protects(key):
+        raise Problem("protects nothing that we know of, so no Service is refused for it; take it out")
+    return key
 
 
 def check_key(key: str) -> str:

@@ -44,6 +44,7 @@ class Reason(StrEnum):
     PATH_TYPE_NOT_ALLOWED = "path-type-not-allowed"
     PAUSED = "paused"
     PROFILE_NOT_ALLOWED = "profile-not-allowed"
+    PROTECTION_LOST = "protection-lost"
     TOO_LARGE = "too-large"
     TOO_MANY_OBJECTS = "too-many-objects"
     UNKNOWN_ANNOTATION = "unknown-annotation"
@@ -149,6 +150,13 @@ REASONS = {
         "The settings don't allow the profile in the Service's namespace.",
         "Name an allowed profile in ingress/profile, or take the annotation off. The administrator allows profiles in "
         "the setting limits.profiles, in general or for a namespace.",
+    ),
+    Reason.PROTECTION_LOST: Meaning(
+        "An annotation of the Service keeps requests out, and wouldn't reach all that is made for it: it would be open "
+        "to more than its owner says.",
+        "Take the annotation off only if the Service may be open without it. The administrator lets it be copied in "
+        "the setting limits.copyAnnotations, makes no HTTPRoute where only an Ingress can say it, or accepts the loss "
+        "in the setting limits.acceptedLosses, or in a profile.",
     ),
     Reason.TOO_LARGE: Meaning(
         "The Ingress would be larger than Kubernetes can store.",
@@ -275,6 +283,11 @@ class Problems:
     def __init__(self) -> None:
         self.kept: list[Problem] = []
         self.more = 0
+
+    def without_those_about(self, annotations: Iterable[str]) -> list[str]:
+        """Return those of the annotations that no problem that is kept is about."""
+        about = {problem.annotation for problem in self.kept}
+        return [key for key in annotations if key not in about]
 
     def add(self, problem: Problem) -> None:
         """Keep or count one problem."""

@@ -16,7 +16,9 @@ from ingress_manager.core.copying import (
     check_copied_label,
     copied,
     for_httproutes,
+    is_for_ingresses_alone,
     keys_not_copied,
+    protection_lost,
 )
 from ingress_manager.core.entrances import ingress_of
 from ingress_manager.core.errors import Problem, Problems, Refused
@@ -29,6 +31,12 @@ from ingress_manager.core.text import listed, quoted
 
 MOST_PATHS = 1000
 """Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
+
+
+MOST_LEFT = 500
+"""Annotations meant for a controller that what we make may lack: whether each protects is looked up."""
+
+NOTHING_LEFT: Sequence[str] = ()
 
 
 class Path(msgspec.Struct, frozen=True, gc=False):
@@ -131,21 +139,23 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
     present = service.metadata.annotations or {}
     from_service = copied(present, policy.copied, policy.added_with_tls, check_copied, problems)
     labels, records = choose_labels(service, policy, problems)
-    annotations = with_added(from_service, policy.added_with_tls if tls else policy.annotations, present, records)
-    routing = None
+    added = policy.added_with_tls if tls else policy.annotations
+    annotations, left = with_added(from_service, added, present, records)
+    routing, left_of_routes = None, NOTHING_LEFT
     if policy.makes_httproutes:
-        on_routes = with_added(for_httproutes(from_service), policy.annotations, present, records)
+        on_routes, left_of_routes = with_added(for_httproutes(from_service), policy.annotations, present, records)
         routing = choose_routing(service, stated, policy, tls, on_routes, problems)
     elif stated.tls_redirect is not None:
         problems.add(refusals.redirect_of_ingress(policy.namespace))
+    check_protection(left, left_of_routes, policy, problems)
     rules = choose_rules(service, stated, policy, problems)
     default_port = choose_default_port(service, stated, policy, problems) if stated.default_backend else None
     certificates = choose_certificates(name, stated, policy, problems) if tls else ()
     if problems.kept:
-        if NOT_COPIED in annotations:
+        if left and (others := problems.without_those_about(left)):
             # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
             # more is forbidden in an Ingress that is observed.
-            problems.add(refusals.annotation_not_copied(annotations[NOT_COPIED]))
+            problems.add(refusals.annotation_not_copied(listed(others)))
         raise Refused(422, problems.kept, more=problems.more)
     return Exposure(
         name=name,
@@ -337,9 +347,9 @@ def choose_labels(
 
 def with_added(
     from_service: Mapping[str, str], added: Mapping[str, str], present: Mapping[str, str], records: Mapping[str, str]
-) -> dict[str, str]:
+) -> tuple[dict[str, str], Sequence[str]]:
     """Return the annotations of what we make: those `from_service`, those `added` by the settings, two that
-    tell of both, and `records`.
+    tell of both, and `records`; and the keys of a controller's that they lack.
 
     `present` are all that the Service has.
     """
@@ -348,7 +358,31 @@ def with_added(
         annotations[NOT_COPIED] = listed(left)
     if added:
         annotations[ADDED] = ", ".join(sorted(added))
-    return annotations
+    return annotations, left
+
+
+def check_protection(
+    left: Sequence[str], left_of_routes: Sequence[str], policy: NamespacePolicy, problems: Problems
+) -> None:
+    """Add a problem for each annotation that protects the Service, and wouldn't reach all that is made for it.
+
+    `left` are the keys that an Ingress would lack, `left_of_routes` those that an HTTPRoute would.
+    """
+    if not (left or left_of_routes):
+        return  # nearly every Service has none of a controller's annotations
+    if (count := max(len(left), len(left_of_routes))) > MOST_LEFT:
+        problems.add(refusals.too_many_not_copied(count, MOST_LEFT))
+        return
+    accepted = policy.accepted_losses
+    lost = protection_lost(left, accepted, of_httproutes=False) if policy.makes_ingresses else []
+    lost_of_routes = protection_lost(left_of_routes, accepted, of_httproutes=True)
+    for key in sorted({*lost, *lost_of_routes}):
+        if key in lost_of_routes and is_for_ingresses_alone(key):
+            problems.add(refusals.protection_of_routes(key))
+        elif key in policy.added_with_tls:
+            problems.add(refusals.protection_overruled(key))
+        else:
+            problems.add(refusals.protection_not_copied(key))
 
 
 def choose_rules(service: Service, stated: Stated, policy: NamespacePolicy, problems: Problems) -> tuple[Rule, ...]:

@@ -128,6 +128,10 @@ class Profile(_Stated, frozen=True, forbid_unknown_fields=True):
         Timeouts | UnsetType,
         Meta(description="The timeouts of each rule of its HTTPRoutes, as the Gateway API has them."),
     ] = UNSET
+    accepted_losses: Annotated[
+        tuple[str, ...] | UnsetType,
+        Meta(description="In the place of `limits.acceptedLosses`: what this profile does by other means."),
+    ] = msgspec.field(name="acceptedLosses", default=UNSET)
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,6 +176,13 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profiles: Annotated[
         Limit | UnsetType, Meta(description="The profiles that may be asked for; `any`: every one.")
     ] = UNSET
+    accepted_losses: Annotated[
+        tuple[str, ...] | UnsetType,
+        Meta(
+            description="Annotations, by their full keys, that protect a Service and may be lost; with any other that "
+            "wouldn't reach all that is made for it, a Service is refused.",
+        ),
+    ] = msgspec.field(name="acceptedLosses", default=UNSET)
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -200,6 +211,7 @@ BUILT_IN_LIMITS = Limits(
     copy_annotations=DEFAULT_COPIED,
     copy_labels={},
     profiles="any",
+    accepted_losses=(),
 )
 
 
@@ -303,6 +315,7 @@ FIELDS = {
     "profile": "own_profile",
     "filters": "filters",
     "timeouts": "timeouts",
+    "accepted_losses": "accepted_losses",
 }
 TLS_FIELDS = {
     "enabled": "tls",
@@ -319,6 +332,7 @@ LIMIT_FIELDS = {
     "copy_annotations": "copied",
     "copy_labels": "copied_labels",
     "profiles": "allowed_profiles",
+    "accepted_losses": "accepted_losses",
 }
 
 T = TypeVar("T", Defaults, Limits, Tls)
@@ -357,6 +371,9 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     copied_labels: Mapping[str, Limit]
     allowed_profiles: tuple[str, ...] | None
     """The profiles that may be asked for; None: every one."""
+
+    accepted_losses: tuple[str, ...]
+    """The annotations that protect and may be lost."""
 
     profiles: Mapping[str, Profile]
     """All profiles there are."""

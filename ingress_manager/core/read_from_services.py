@@ -1,8 +1,8 @@
 """Keys that controllers read from the Service itself: they do their work there, and need not be copied.
 
 Whoever took them off would change what is served. Sources: the pages on annotations of the AWS Load Balancer Controller
-("Location": ingress,service), Contour, external-dns (its source `service`), HAProxy's own controller, HAProxy Ingress
-(the scopes Backend and Path) and Kong.
+("Location": ingress,service), Contour, external-dns (its source `service`), GKE, HAProxy's own controller, HAProxy
+Ingress (the scopes Backend and Path; "Gateway API") and Kong.
 """
 
 ALB = (
@@ -26,6 +26,8 @@ KEYS = {
     f"{prefix}/{name}"
     for prefix, names in (
         ("alb.ingress.kubernetes.io", ALB),
+        ("beta.cloud.google.com", "backend-config"),
+        ("cloud.google.com", "backend-config"),
         ("haproxy.org", HAPROXY),
         ("ingress.kubernetes.io", "service-upstream"),  # Kong's, too
         ("konghq.com", KONG),
@@ -41,6 +43,17 @@ PREFIXES = (
 )
 
 
-def is_read_from_services(key: str) -> bool:
-    """Return whether a controller reads this annotation from the Service itself."""
-    return key in KEYS or key.startswith(PREFIXES)
+OF_HOSTS = tuple(
+    [f"haproxy-ingress.github.io/auth-tls-{name}" for name in ("error-page", "secret", "strict", "verify-client")]
+)
+"""Those of HAProxy Ingress that it reads from an Ingress alone: their scope is a host."""
+
+WITH_HTTPROUTES = ("haproxy-ingress.github.io/", "konghq.com/")
+"""How the keys begin that are read from the Service of an HTTPRoute, too. Google and AWS have objects for that."""
+
+
+def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
+    """Return whether a controller reads this annotation from the Service itself; `of_httproutes`: for an HTTPRoute."""
+    if of_httproutes and not key.startswith(WITH_HTTPROUTES):
+        return False
+    return key in KEYS or (key.startswith(PREFIXES) and key not in OF_HOSTS)

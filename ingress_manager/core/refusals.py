@@ -284,6 +284,39 @@ def annotation_not_copied(keys: str) -> Problem:
     return Problem(f"{keys}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
 
 
+def protection_not_copied(key: str) -> Problem:
+    """What is made would be open to more than the annotation says, because the settings don't let it be copied."""
+    return _protection_lost(key, "isn't copied", "copies it (limits.copyAnnotations), or ")
+
+
+def protection_overruled(key: str) -> Problem:
+    """The settings state the annotation themselves, with another value."""
+    return _protection_lost(key, "the settings state it otherwise")
+
+
+def protection_of_routes(key: str) -> Problem:
+    """An HTTPRoute is made, and no controller would read the annotation there."""
+    return _protection_lost(key, "can't be said in an HTTPRoute", "makes none (outputs), or ")
+
+
+def _protection_lost(key: str, why: str, remedy: str = "") -> Problem:
+    return Problem(
+        f"{key} protects this Service, and {why}: take it off if it may be lost, or the administrator {remedy}accepts "
+        "the loss (limits.acceptedLosses)",
+        Reason.PROTECTION_LOST,
+        key,
+    )
+
+
+def too_many_not_copied(count: int, most: int) -> Problem:
+    """Whether each of them protects can't be looked up in no time."""
+    return Problem(
+        f"this Service has {count} annotations meant for ingress controllers that would not reach what is made for it; "
+        f"{most} is the most",
+        Reason.TOO_LARGE,
+    )
+
+
 def value_not_allowed(key: str, value: str, allowed: Sequence[str]) -> Problem:
     """The settings list the values of an annotation that is copied, and this is none of them."""
     return Problem(

@@ -16,6 +16,7 @@ from ingress_manager.core.copying import (
     check_key,
     check_own_key,
     check_own_label_key,
+    check_protecting_key,
     check_value,
 )
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of
@@ -173,6 +174,7 @@ def find_problems(policy: Policy) -> Found:
         yield from _check_defaults(at, profile)
         yield from find_filter_problems((*at, "filters"), profile.filters or ())
         yield from find_timeout_problems((*at, "timeouts"), profile.timeouts or Timeouts())
+        yield from _check_losses((*at, "acceptedLosses"), profile.accepted_losses)
     for name, entry in policy.namespaces.items():
         at = ("namespaces", name)
         if name == ALL_OTHERS:
@@ -329,6 +331,7 @@ def _check_limits(at: Path, limits: Limits) -> Found:
         yield from _check_key((*at, "copyLabels", key), check_own_label_key)
         yield from _check_limit((*at, "copyLabels", key), limit, check_label_value)
     yield from _check_limit((*at, "profiles"), limits.profiles, check_name)
+    yield from _check_losses((*at, "acceptedLosses"), limits.accepted_losses)
 
 
 def check_output(name: str) -> str:
@@ -383,6 +386,12 @@ def _check_limit(path: Path, limit: Limit | UnsetType, check: Callable[[str], st
             yield path, f": the word {ANY} must stand alone, not in a list"
         else:
             yield from _check((*path, number), value, check)
+
+
+def _check_losses(path: Path, keys: Sequence[str] | UnsetType) -> Found:
+    """Yield what is wrong with a list of annotations that protect."""
+    for number, key in enumerate(keys or ()):
+        yield from _check((*path, number), key, check_protecting_key)
 
 
 def _check_outputs(path: Path, outputs: Sequence[str]) -> Found:

@@ -113,6 +113,23 @@ def test_without_a_key_all_are_listed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("whitelist-source-range", ["It protects:", "HTTPRoute  can't say it", "if lost    the Service is refused"]),
+        ("limit-rps", ["Requests a second", "effect     protects", "if lost"]),
+        ("konghq.com/plugins", ["It protects:", "read    from the Service itself"]),
+        ("alb.ingress.kubernetes.io/auth-type", ["read       from the Service itself", "if lost"]),
+        ("app-root", ["It changes the answer"]),
+        ("nginx.ingress.kubernetes.io/xyzzy", ["isn't known here"]),
+    ],
+)
+def test_what_becomes_of_a_controllers_annotation_is_told_by_its_key_or_its_name(key: str, told: list[str]) -> None:
+    out = run("explain", key).out
+    assert key in out
+    assert [each for each in told if each not in out] == []
+
+
+@pytest.mark.parametrize(
     ("key", "end"),
     [
         ("host-not-alowed", "; did you mean host-not-allowed?\n"),

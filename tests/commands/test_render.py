@@ -53,6 +53,15 @@ def test_what_is_right_is_printed_and_what_is_wrong_is_told_with_its_line(tmp_pa
     )
 
 
+def test_a_protection_that_would_be_lost_is_told_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(
+        as_yaml(service({"ingress/http": "true", "nginx.ingress.kubernetes.io/auth-url": "https://a"}))
+    )
+    ended = run("render", "--check", tmp_path / "f.yaml")
+    assert (ended.status, ended.out) == (1, "")
+    assert "nginx.ingress.kubernetes.io/auth-url protects this Service, and isn't copied" in ended.err
+
+
 def test_a_file_that_is_half_right_is_read_as_far_as_it_is_right(tmp_path: Path) -> None:
     (tmp_path / "half.yaml").write_text(f"{GOOD}---\na: [\n")
     ended = run("render", tmp_path / "half.yaml", "-o", "name")

@@ -11,6 +11,7 @@ from yaml import SafeLoader
 
 from devcluster.sync_requests import HTTPROUTES, INGRESSES, Object, service
 from ingress_manager.core.copying import ANY, KNOWN, MANAGED_BY_LABEL, OLD_CLASS
+from ingress_manager.core.effects import protects
 from ingress_manager.core.filters import Filter, Timeouts
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import (
@@ -107,6 +108,19 @@ CONTROLLER_KEYS = st.sampled_from(
 )
 
 
+PROTECTING_KEYS = st.sampled_from(
+    [
+        "nginx.ingress.kubernetes.io/auth-url",
+        "nginx.ingress.kubernetes.io/limit-rps",
+        "traefik.ingress.kubernetes.io/router.middlewares",
+        "alb.ingress.kubernetes.io/auth-type",
+        "konghq.com/headers.x-token",
+        "konghq.com/plugins",
+        "nginx.ingress.kubernetes.io/Auth-of-next-year",
+    ]
+)
+
+
 def mostly(valid: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     """Return what is mostly valid, and sometimes anything."""
     return st.one_of(valid, valid, valid, NASTY, st.text(max_size=20))
@@ -134,7 +148,9 @@ OTHERS = st.dictionaries(CONTROLLER_KEYS, st.one_of(st.text(max_size=20), st.tex
 RIGHT_VALUES = {
     key: st.from_regex(f"(?:{known.pattern})", fullmatch=True, alphabet=ASCII) for key, known in KNOWN.items()
 }
-RIGHT = st.fixed_dictionaries({}, optional={key: values for key, values in RIGHT_VALUES.items() if "nginx.ing" in key})
+RIGHT = st.fixed_dictionaries(
+    {}, optional={key: values for key, values in RIGHT_VALUES.items() if "nginx.ing" in key and not protects(key)}
+)
 UNKNOWN = st.dictionaries(st.from_regex(r"ingress/[a-z]{1,8}", fullmatch=True), st.text(max_size=9), max_size=1)
 VALID_ANNOTATIONS = st.fixed_dictionaries(
     {"ingress/http": st.just("true")},
@@ -188,6 +204,14 @@ def valid_services(draw: st.DrawFn) -> Object:
     """Draw a Service that is given an Ingress, where the policy allows it."""
     annotations = draw(VALID_ANNOTATIONS) | draw(RIGHT)
     return placed(draw, service(annotations, ports=[{"port": draw(st.integers(1, 65535))}]))
+
+
+@st.composite
+def protected_services(draw: st.DrawFn) -> Object:
+    """Draw a Service that states annotations that protect, and nothing that is wrong by itself."""
+    protection = draw(st.dictionaries(PROTECTING_KEYS, st.sampled_from(["1", "2"]), min_size=1, max_size=2))
+    named_profile = draw(st.fixed_dictionaries({}, optional={"ingress/profile": PROFILE_NAMES}))
+    return placed(draw, service({"ingress/http": "true"} | named_profile | protection, ports=[{"port": 80}]))
 
 
 @st.composite
@@ -328,6 +352,7 @@ TEMPLATES = st.sampled_from(
 COPIED_VALUES = RIGHT_VALUES | {
     "nginx.ingress.kubernetes.io/auth-url": st.text(max_size=5),
     "haproxy.org/server-ssl": st.sampled_from(["true", "false"]),
+    "konghq.com/headers.x-token": st.sampled_from(["1", "2"]),
     "sticky-sessions": st.sampled_from(["on", "off"]),
 }
 COPIED = st.fixed_dictionaries({}, optional={key: limit(values) for key, values in COPIED_VALUES.items()})
@@ -344,6 +369,7 @@ def or_left_out(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return values | st.just(msgspec.UNSET)
 
 
+ACCEPTED = or_left_out(st.lists(PROTECTING_KEYS, max_size=7).map(tuple))
 TLS = st.builds(
     Tls,
     enabled=or_left_out(st.booleans()),
@@ -385,7 +411,9 @@ def with_class_by_annotation(draw: st.DrawFn, made: T) -> T:
     return msgspec.structs.replace(made, ingress_class=None, annotations=annotations)
 
 
-PROFILES = st.builds(Profile, **STATED, filters=or_left_out(FILTERS), timeouts=or_left_out(TIMEOUTS))
+PROFILES = st.builds(
+    Profile, **STATED, filters=or_left_out(FILTERS), timeouts=or_left_out(TIMEOUTS), accepted_losses=ACCEPTED
+)
 
 
 @st.composite
@@ -429,6 +457,7 @@ def limits(names: tuple[str, ...]) -> st.SearchStrategy[Limits]:
         copy_annotations=or_left_out(COPIED),
         copy_labels=or_left_out(st.dictionaries(OWN_LABEL_KEYS, limit(LABEL_VALUES), max_size=3)),
         profiles=or_left_out(of_profiles),
+        accepted_losses=ACCEPTED,
     )
 
 

@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import Object, as_created, body, sync_request
 from hooks.sync import Answer, answer
 from ingress_manager.core import kubernetes, settings
+from ingress_manager.core.effects import protects
 from ingress_manager.core.errors import Problem, Reason, SettingsError
 from ingress_manager.core.observed import as_it_stands
-from ingress_manager.core.policy import Limits, Policy
+from ingress_manager.core.policy import Limits, Policy, in_namespace
 from ingress_manager.core.syntax import check_path
 from tests.core import made_up
 from tests.core.forbidden import forbidden, stated, unexplained
 from tests.core.kubernetes import MOST_ANNOTATION_BYTES, HTTPRoute, Ingress, rules_broken
 
+ALB_AUTH = "alb.ingress.kubernetes.io/auth-type"
 ANY_SERVICES = made_up.services() | made_up.valid_services() | made_up.services_with_a_profile()
 ANY_SERVICES |= made_up.services_with_entrances()
 
@@ -109,6 +111,22 @@ def annotation_bytes(made: Object) -> int:
     longer = 5 * sum(map(copy.count, "<>&")) + 3 * sum(map(copy.count, "\u2028\u2029"))  # \u003c for <, and so on
     own = made["metadata"].get("annotations", {})
     return sum(len(key) + len(value.encode()) for key, value in own.items()) + len(copy.encode()) + longer
+
+
+@given(made_up.protected_services(), made_up.policy(), *[st.sets(made_up.PROTECTING_KEYS)] * 2)
+def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
+    parent: Object, policy: Policy, copied: set[str], accepted: set[str]
+) -> None:
+    stated_by_owner = parent["metadata"]["annotations"]
+    limits = Limits(copy_annotations=dict.fromkeys(copied, "any"), accepted_losses=tuple(accepted))
+    policy = msgspec.structs.replace(policy, limits=limits, namespaces={})
+    for each in desired_for(parent, policy):
+        own = each["metadata"].get("annotations", {})
+        here = in_namespace(policy, parent["metadata"]["namespace"], own.get("ingress/profile"))
+        for key in filter(protects, stated_by_owner):
+            is_there = own.get(key) == stated_by_owner[key] and (each["kind"] == "Ingress" or key.startswith("konghq"))
+            of_service = key == "konghq.com/plugins" or (key == ALB_AUTH and each["kind"] == "Ingress")
+            assert is_there or of_service or key in here.accepted_losses, key
 
 
 def everywhere(policy: Policy, *outputs: str) -> Policy:

@@ -14,7 +14,7 @@ from hooks.settings_file import load
 from tests.core.test_properties import desired_for
 from tests.e2e.conftest import fresh_stage
 
-TIMEOUT, AUTH = "nginx.ingress.kubernetes.io/proxy-read-timeout", "nginx.ingress.kubernetes.io/auth-url"
+TIMEOUT, ROOT = "nginx.ingress.kubernetes.io/proxy-read-timeout", "nginx.ingress.kubernetes.io/app-root"
 TWO_PATHS = "[{path: /a}, {path: /a, pathType: Exact, port: metrics}, {host: b.example.com}]"
 CHANGES: list[dict[str, str | None]] = [
     {"ingress/host": "a.example.com"},
@@ -32,8 +32,8 @@ CHANGES: list[dict[str, str | None]] = [
     {"ingress/tls": None, "ingress/routes": TWO_PATHS},
     {"ingress/routes": "[{path: /a, pathType: Exact, port: http}, {path: /b}]"},
     {"ingress/routes": None, TIMEOUT: "120"},
-    {TIMEOUT: "90", AUTH: "x"},
-    {TIMEOUT: None, AUTH: None},
+    {TIMEOUT: "90", ROOT: "/x"},
+    {TIMEOUT: None, ROOT: None},
 ]
 """What is set, one after the other; None: removed. Metacontroller has to change, add and take away each field."""
 

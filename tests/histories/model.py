@@ -15,7 +15,7 @@ STRANGERS = "example.com/stranger"
 """A label of what a stranger has made."""
 
 TIMEOUT = "nginx.ingress.kubernetes.io/proxy-read-timeout"
-SNIPPET = "nginx.ingress.kubernetes.io/server-snippet"
+APP_ROOT = "nginx.ingress.kubernetes.io/app-root"
 ADDED, FAST = "example.com/added", "example.com/fast"
 TEAM, TIER = "team", "tier"
 """Labels, in the order of the alphabet."""
@@ -61,7 +61,7 @@ VALUES: dict[str, list[str | None]] = {
     "ingress/tls-redirect": [None, None, None, "true"],
     "ingress/hots": [None, None, None, "x"],
     TIMEOUT: [None, "30", "-1"],
-    SNIPPET: [None, "return 200;"],
+    APP_ROOT: [None, "/shop"],
 }
 """What owners write, right and wrong: docs/annotations.md and docs/settings.md tell which is which."""
 
@@ -315,7 +315,7 @@ def made_for(name: str, namespace: str, service: Service, settings: Settings) ->
             for entry in tls_entries(hosts if of is None else of, namespace, secret)
         ]
     annotations = {TIMEOUT: stated[TIMEOUT]} if settings.timeouts and TIMEOUT in stated else {}
-    left = sorted({SNIPPET, *([] if settings.timeouts else [TIMEOUT])} & set(stated))
+    left = sorted({APP_ROOT, *([] if settings.timeouts else [TIMEOUT])} & set(stated))
     annotations |= {"ingress/not-copied": ", ".join(left)} if left else {}
     annotations |= {"ingress/profile": profile} if profile else {}
     added = FAST if profile == "fast" else ADDED if settings.added else None

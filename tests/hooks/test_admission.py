@@ -24,7 +24,7 @@ from tools import cases
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 DENY = Admission(deny=True)
 DENYING = Policy(admission=DENY)
-SNIPPET = "nginx.ingress.kubernetes.io/configuration-snippet"
+APP_ROOT = "nginx.ingress.kubernetes.io/app-root"
 WRONG = service({"ingress/http": "true", "ingress/host": "Shop", "ingress/path": "shop"})
 SENTENCES = [
     'ingress/host: "Shop" must be lower case [invalid-value]',
@@ -161,7 +161,7 @@ def test_any_service_is_warned_of_if_and_as_it_is_refused(new: Object, policy: P
 
 
 def test_a_service_that_is_right_is_allowed_without_a_word() -> None:
-    off = {"ingress/http": "false", "ingress/host": "Shop", SNIPPET: "x"}
+    off = {"ingress/http": "false", "ingress/host": "Shop", APP_ROOT: "x"}
     for annotations in ({"ingress/http": "true"}, off, None):
         assert response_to(review(service(annotations)), DENYING) == {"uid": UID, "allowed": True}
 
@@ -187,9 +187,9 @@ def test_a_pause_is_told_to_who_asks_for_an_ingress_and_nothing_is_denied() -> N
 def test_an_annotation_that_reaches_no_controller_is_told_unless_one_reads_it_from_the_service() -> None:
     read_there = {"external-dns.alpha.kubernetes.io/hostname": "a.example", "konghq.com/protocol": "http"}
     others = {"prometheus.io/scrape": "true", "nginx.ingress.kubernetes.io/proxy-read-timeout": "30"}
-    new = service({"ingress/http": "true", SNIPPET: "x"} | read_there | others)
+    new = service({"ingress/http": "true", APP_ROOT: "x"} | read_there | others)
     assert warnings_of(new, DENYING) == [
-        f"{SNIPPET} is not copied to what is made for the Service [annotation-not-allowed]"
+        f"{APP_ROOT} is not copied to what is made for the Service [annotation-not-allowed]"
     ]
 
 

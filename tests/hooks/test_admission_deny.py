@@ -14,7 +14,7 @@ import pytest
 from devcluster.sync_requests import Object, service
 from ingress_manager.core import settings
 from ingress_manager.core.policy import Admission, NamespaceSettings
-from tests.hooks.test_admission import SNIPPET, is_allowed
+from tests.hooks.test_admission import APP_ROOT, is_allowed
 
 POLICY = settings.parse("""
 admission: {deny: true}
@@ -74,7 +74,7 @@ WORDS = {
 COPIED = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 OF_ALL = {
     COPIED: Values(("30",), (), ("-1", "x")),
-    SNIPPET: Values(("a", "b")),
+    APP_ROOT: Values(("a", "b")),
     "label tier": Values(("gold",), ("lead", "iron")),
     "label app": Values(("shop", "cart")),
     "type": Values(("ClusterIP", "NodePort"), ("ExternalName",)),
@@ -227,7 +227,7 @@ MANY_PATHS = {
 @pytest.mark.parametrize(
     ("reason", "old", "change"),
     [
-        ("a key that isn't copied", ON | {"ingress/path": "shop"}, {SNIPPET: "a", "label app": "cart"}),
+        ("a key that isn't copied", ON | {"ingress/path": "shop"}, {APP_ROOT: "a", "label app": "cart"}),
         ("routes that contradict a host", ON | NO_PROFILE | TWICE, {"ingress/profile": None, "label app": "a"}),
         ("more paths than an object takes", ON | NO_PROFILE | MANY_PATHS, {"ingress/profile": None}),
     ],

@@ -1,6 +1,5 @@
 """Losses: what an Ingress has that others in its place would not have, or not alone."""
 
-import re
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
@@ -9,18 +8,12 @@ from ingress_manager.commands.annotating.changes import GOOGLE_CLASSES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.effects import protects
 from ingress_manager.core.kubernetes import IngressSpec
 
 ISSUERS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
 """How the keys begin by which cert-manager makes a Certificate for an Ingress, which goes with that. Source: its
 documentation, "Annotated Ingress resource"."""
-
-ACCESS = re.compile(
-    r"auth|white|allow|deny|black|source-range|acl|waf|modsecurity|snippet|middlewares|plugins|polic|verify|oidc|jwt"
-    r"|mtls|client-ca|rate|limit"
-)
-"""What is in the key of an annotation that may keep somebody out: nobody can accept that it is lost."""
-
 
 LABELS = "metadata.labels"
 
@@ -85,7 +78,7 @@ def why_lost(item: Item, asked: Annotated, accepted: Container[str]) -> Iterator
     entrance = asked.name.partition(".")[2]
     profile = f"{entrance}.{PROFILE}" if entrance else PROFILE
     for field, what in lost(item, asked).items():
-        keeps_out = field != LABELS and ACCESS.search(field.lower())
+        keeps_out = field != LABELS and protects(field.removeprefix("metadata.annotations."))
         if keeps_out or field not in accepted:
             limit = "limits.copyLabels" if field == LABELS else "limits.copyAnnotations"
             may = "" if keeps_out else f"; --accept-changes {field} does without"

@@ -36,6 +36,7 @@ from ingress_manager.commands.view.managed import FINALIZER
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import entrance_for
+from ingress_manager.core.effects import protects
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.exposure import states_no_rule
 from ingress_manager.core.kubernetes import Key, Object
@@ -227,7 +228,8 @@ class Auditor:
         for each in anew.values():
             ours |= each["metadata"].get("annotations", {})
         not_copied = keys_not_copied(service.item.annotations, ours)
-        if left := [key for key in not_copied if not is_read_from_services(key)]:
+        # One that protects may be lost, say the settings: else the Service would be refused.
+        if left := [key for key in not_copied if not (is_read_from_services(key) or protects(key))]:
             sentence = f"{listed(left)} {'is' if len(left) == 1 else 'are'} not copied"
             yield Finding(
                 FindingKind.NOT_COPIED,

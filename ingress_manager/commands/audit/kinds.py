@@ -205,7 +205,7 @@ KINDS = {
     ),
     FindingKind.NOT_COPIED: Row(
         Severity.WARNING,
-        "Annotations of the Service look meant for an ingress controller, and are not copied.",
+        "Annotations of the Service look meant for an ingress controller, protect nothing, and are not copied.",
         "Take them off. Or the administrator allows them in the setting limits.copyAnnotations.",
         (SETTINGS, SERVICE),
     ),

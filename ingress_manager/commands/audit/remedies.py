@@ -86,6 +86,8 @@ def correct(item: Item, refused: Refused) -> Command:
             return opt_out(item)
         if problem.reason is Reason.NO_HTTPROUTES:
             return INSTALL_HTTPROUTES
+        if problem.reason is Reason.PROTECTION_LOST:
+            return steps.kubectl("edit", item)  # a command that takes it off would open what is closed
         entrance = problem.annotation.partition(f".{PREFIX}")[0]
         entrance = entrance if entrance in entrances else ""
         too_many = len(entrances) - ("" in entrances) > MOST_ENTRANCES

@@ -11,11 +11,20 @@ from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.explain import examples
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.core.annotations import PROFILE, TABLE
-from ingress_manager.core.copying import ADDED, COPIED_LABELS, KNOWN, NOT_COPIED
+from ingress_manager.core.copying import (
+    ADDED,
+    CONTROLLER_PREFIXES,
+    COPIED_LABELS,
+    KNOWN,
+    NOT_COPIED,
+    is_for_ingresses_alone,
+)
 from ingress_manager.core.decide import decide, refusal_of
+from ingress_manager.core.effects import EFFECTS, Effect, effect_of
 from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.text import listed
 
 ANNOTATION = "annotation of a Service"
@@ -30,6 +39,14 @@ OUR_ANNOTATIONS = {
     ADDED: "Lists the Ingress's annotations that the administrator's settings have added.",
     COPIED_LABELS: "Lists the labels that were copied from the Service, as the setting limits.copyLabels allows it.",
     PROFILE: "Says by which profile it was made.",
+}
+
+
+EFFECT_MEANINGS = {
+    Effect.PROTECTS: "It protects: it keeps requests out, or may.",
+    Effect.CHANGES: "It changes the answer, or what the Service's pods are sent.",
+    Effect.TUNES: "It tunes the controller. The answer is the same.",
+    None: "What it does isn't known here; see the documentation of its controller.",
 }
 
 
@@ -75,7 +92,8 @@ def find(key: str) -> list[Entry]:
     """Return the entries of a key, usually one; namespaces.team-a.limits.hosts is as limits.hosts."""
     known = entries()
     exact = [entry for entry in known if entry.key == key]
-    return exact or [entry for entry in known if any(_matches(key, each) for each in (entry.key, *entry.also))]
+    alike = [entry for entry in known if any(_matches(key, each) for each in (entry.key, *entry.also))]
+    return exact or alike or [_of_controller(each) for each in _controllers_keys(key)]
 
 
 def _matches(key: str, pattern: str) -> bool:
@@ -113,12 +131,33 @@ def _ours() -> Iterator[Entry]:
 
 
 def _copied() -> Iterator[Entry]:
-    for key, row in KNOWN.items():
-        facts = (
-            ("value", row.right.removeprefix("must be ")),
-            ("copied", "by default" if row.by_default else "where the setting limits.copyAnnotations names it"),
-        )
-        yield Entry(key, COPIED, f"{row.purpose[:1].upper()}{row.purpose[1:]}.", facts)
+    return map(_of_controller, KNOWN)
+
+
+def _controllers_keys(text: str) -> list[str]:
+    """Return the keys of controllers' annotations that a text is, or is the name of."""
+    if text.lower().startswith(CONTROLLER_PREFIXES):
+        return [text]
+    return [key for key in EFFECTS if key.partition("/")[2] == text]
+
+
+def _of_controller(key: str) -> Entry:
+    """Return what becomes of an annotation that a controller reads."""
+    effect, row = effect_of(key), KNOWN.get(key)
+    meaning = f"{row.purpose[:1].upper()}{row.purpose[1:]}." if row else EFFECT_MEANINGS[effect]
+    facts = [("value", row.right.removeprefix("must be "))] if row else []
+    if row and effect:
+        facts.append(("effect", effect.value))
+    by_default = row and row.by_default
+    facts.append(("copied", "by default" if by_default else "where the setting limits.copyAnnotations names it"))
+    if is_read_from_services(key):
+        facts.append(("read", "from the Service itself, where its controller serves the Ingress"))
+    if not is_read_from_services(key, of_httproutes=True):
+        if is_for_ingresses_alone(key):
+            facts.append(("HTTPRoute", "can't say it"))
+        if effect is Effect.PROTECTS:
+            facts.append(("if lost", "the Service is refused, unless the setting limits.acceptedLosses names the key"))
+    return Entry(key, COPIED, meaning, tuple(facts))
 
 
 def _reasons() -> Iterator[Entry]:

@@ -41,6 +41,7 @@ FILTER = {
     "type": "ExtensionRef",
     "extensionRef": {"group": "traefik.io", "kind": "Middleware", "name": "single-sign-on"},
 }
+ACCEPTED = {"acceptedLosses": ["nginx.ingress.kubernetes.io/auth-url"]}
 SLOW = {"profiles": {"slow": HTTPROUTES["defaults"] | {"timeouts": {"request": "60s", "backendRequest": "20s"}}}}
 
 REDIRECT = {"outputs": ["httproute"], "gateway": WEB, "tls": {"redirect": True, "redirectStatusCode": 308}}
@@ -71,6 +72,7 @@ LIMITS: dict[str, dict[str, Any]] = {
         }
     },
     "copyLabels": {"copyLabels": {"example.com/team": "any", "example.com/stage": ["test", "production"]}},
+    "acceptedLosses": ACCEPTED,
 }
 
 SETTINGS: dict[str, Any] = {
@@ -90,6 +92,7 @@ SETTINGS: dict[str, Any] = {
     "limits.profiles": {"limits": {"profiles": ["internal"]}, **PROFILES},
     "profiles": PROFILES,
     "profiles.*.filters": {"profiles": {"sso": HTTPROUTES["defaults"] | {"filters": [FILTER]}}},
+    "profiles.*.acceptedLosses": {"profiles": {"sso": HTTPROUTES["defaults"] | {"filters": [FILTER]} | ACCEPTED}},
     "profiles.*.timeouts": SLOW,
     "profiles.*.timeouts.request": SLOW,
     "profiles.*.timeouts.backendRequest": SLOW,
@@ -157,6 +160,9 @@ REFUSALS: dict[Reason, Refusal] = {
             "limits": {"profiles": ["public"]},
             "profiles": {"public": {"class": "public"}, "internal": {"class": "internal"}},
         },
+    ),
+    Reason.PROTECTION_LOST: Refusal(
+        {"ingress/http": "true", "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8"}
     ),
     Reason.TOO_MANY_OBJECTS: Refusal(
         {

@@ -16,8 +16,14 @@ ALL_ALLOWED = Limits(
 )
 """The limits by which nothing is refused. An annotation that isn't copied isn't, either."""
 
-OPEN = {Reason.ANNOTATION_NOT_ALLOWED, Reason.DUPLICATE_ROUTE, Reason.NOT_IN_INGRESS, Reason.TOO_LARGE}
-"""Reasons for which the default host, the outputs or what is added decide, too."""
+OPEN = {
+    Reason.ANNOTATION_NOT_ALLOWED,
+    Reason.DUPLICATE_ROUTE,
+    Reason.NOT_IN_INGRESS,
+    Reason.PROTECTION_LOST,
+    Reason.TOO_LARGE,
+}
+"""Reasons for which the default host, the outputs, or what is copied, added or accepted decide, too."""
 
 
 def refused_by_all(service: Service) -> Refused | None:
