@@ -171,6 +171,7 @@ def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_b
         ({"ingress/tls": "false", "ingress/tls-secret": "a"}, {}, {Reason.CONTRADICTION}),
         ({"a.b/large": "&" * 50_000}, {}, {Reason.TOO_LARGE}),
         ({"a.b/limited": "c"}, {}, {Reason.ANNOTATION_NOT_ALLOWED}),
+        ({f"haproxy.org/{number}": "" for number in range(501)}, {}, {Reason.TOO_LARGE, Reason.ANNOTATION_NOT_ALLOWED}),
         ({"ingress/class": "public"}, {}, {Reason.CLASS_NOT_ALLOWED}),
         ({"ingress/path-type": "ImplementationSpecific"}, {}, {Reason.PATH_TYPE_NOT_ALLOWED}),
         ({}, {"ports": [{"port": 443, "name": "https"}]}, {Reason.HTTPS_PORT}),

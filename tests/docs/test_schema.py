@@ -41,6 +41,7 @@ EVERYTHING = yaml.safe_load(
       copyAnnotations: {haproxy.org/ssl-redirect: ["true"]}
       copyLabels: {team: any}
       profiles: [all]
+      acceptedLosses: [nginx.ingress.kubernetes.io/auth-url]
     profiles:
       all:
         class: internal
