@@ -145,8 +145,8 @@ def too_deep(body: bytes) -> Answer:
     return refusal(not_the_contract("nested too deeply"))
 
 
-FIELDS = {"apiVersion", "kind", "metadata", "spec"}
-METADATA = {"name", "namespace", "labels", "annotations"}
+FIELDS = frozenset(["apiVersion", "kind", "metadata", "spec"])
+METADATA = frozenset(["name", "namespace", "labels", "annotations"])
 
 
 def may_be_answered(made: Object, request: SyncRequest, policy: Policy) -> bool:
@@ -156,16 +156,20 @@ def may_be_answered(made: Object, request: SyncRequest, policy: Policy) -> bool:
     """
     try:
         kind, metadata, owner = made["kind"], made["metadata"], request.object.metadata
-        return bool(
-            made["apiVersion"] == API_VERSIONS[kind]
-            and (kind in policy.kinds or any(kind == observed for observed, _ in request.attachments.all()))
-            and metadata["namespace"] == owner.namespace
-            and is_name_for(owner.name, metadata["name"])
-            and METADATA.issuperset(metadata)
-            and FIELDS.issuperset(made)
+        return (
+            metadata["namespace"] == owner.namespace
+            and (metadata["name"] == owner.name or is_name_for(owner.name, metadata["name"]))
+            and (policy.versions.get(kind) or version_of_observed(kind, request.attachments)) == made["apiVersion"]
+            and made.keys() == FIELDS
+            and metadata.keys() <= METADATA
         )
     except (LookupError, TypeError, AttributeError):
         return False
+
+
+def version_of_observed(kind: str, observed: Observed) -> str | None:
+    """Return the version of a kind if some object of it is observed."""
+    return API_VERSIONS[kind] if any(kind == each for each, _ in observed.all()) else None
 
 
 def not_its_own(made: Object) -> Refused:

@@ -16,6 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, DEFAULT_COPIED, OLD_CLASS, Limit
 from ingress_manager.core.filters import Filters, Timeouts
+from ingress_manager.core.kubernetes import API_VERSIONS
 from ingress_manager.core.text import listed
 
 PLACEHOLDERS = ("{service}", "{namespace}")
@@ -270,14 +271,11 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         )
 
     @cached_property
-    def kinds(self) -> frozenset[str]:
-        """Return the kinds of objects that are made somewhere, for some Service."""
-        stated = [
-            self.defaults,
-            *self.profiles.values(),
-            *[each.defaults or NO_DEFAULTS for each in self.namespaces.values()],
-        ]
-        return frozenset([KINDS[name] for each in stated for name in each.outputs or ()])
+    def versions(self) -> dict[str, str]:
+        """Return the kinds of objects that are made somewhere, and the version of each."""
+        own = [entry.defaults or NO_DEFAULTS for entry in self.namespaces.values()]
+        outputs = {name for each in (self.defaults, *own, *self.profiles.values()) for name in each.outputs or ()}
+        return {KINDS[name]: API_VERSIONS[KINDS[name]] for name in outputs}
 
     def paused_in(self, namespace: str) -> bool:
         """Return whether nothing is to change in a namespace."""
