@@ -70,6 +70,7 @@ def almighty(serving: DevCluster) -> Iterator[DevCluster]:
 _numbers = itertools.count(1)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("what", forgeries("", ""))
 def test_nothing_of_a_forged_record_is_made_and_what_stands_stays_as_it_is(almighty: DevCluster, what: str) -> None:
     number = next(_numbers)
