@@ -10,6 +10,7 @@ import pytest
 from devcluster.build import REPOSITORY
 from tools import markdown
 
+pytestmark = pytest.mark.xdist_group("links")  # so that each page is read once
 INDEX = REPOSITORY / "docs/README.md"
 FOLDERS = [path for path in REPOSITORY.iterdir() if path.is_dir() and (path.name[0] != "." or path.name == ".github")]
 PAGES = sorted([*REPOSITORY.glob("*.md"), *(page for folder in FOLDERS for page in folder.rglob("*.md"))])
