@@ -4,9 +4,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+COVERING = {Path(__file__).with_name(name) for name in ("core", "hooks", "not_found")}
+"""The tests that cover all of the core and of what the image runs."""
 
 MOST_FLAKY = 5
 """So many tests on a cluster may pass only when they are tried again."""
@@ -47,7 +51,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="They take long; `make test-all` runs them."))
         if item.get_closest_marker("e2e") and config.getoption("--thorough"):
             item.add_marker(pytest.mark.flaky(reruns=1))
-        if item.get_closest_marker("e2e") or is_hypothesis_test(getattr(item, "obj", None)):
+        measured = config.getoption("--thorough") or not COVERING.isdisjoint(item.path.parents)
+        if not measured or item.get_closest_marker("e2e") or is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker(pytest.mark.no_cover)
 
 
