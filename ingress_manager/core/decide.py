@@ -105,7 +105,7 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
         return unchanged(service, attachments, policy, without_frames(refused), stated)
     if attachments:
         desired = {key_of(each): each for each in objects}
-        if forbidden := judge(service, not_judged_yet(attachments, desired), policy):
+        if forbidden := judge(service, not_judged_yet(attachments, desired), policy, is_mended=True):
             # An update in place could be denied, by the admission of others, and leave what is forbidden where it is. A
             # delete can't: a Service's owner has no say in it. What is allowed now is made by the sync that it causes.
             kept = tuple([each for key, each in desired.items() if key not in forbidden])
@@ -185,7 +185,7 @@ def unchanged(
     Removed, too, are those of entrances that are not `stated`; None: no matter which are. Once they are removed,
     Metacontroller syncs the Service again, and the refusal then tells its owner why.
     """
-    forbidden = judge(service, attachments, policy)
+    forbidden = judge(service, attachments, policy, is_mended=False)
     gone = [key for key in attachments if stated is not None and entrance_for(service, key) not in stated]
     if not forbidden and not gone:
         return Unchanged(refused)
@@ -209,14 +209,16 @@ def not_judged_yet(attachments: Mapping[Key, Attachment], desired: Mapping[Key, 
     }
 
 
-def judge(service: Service, attachments: Mapping[Key, Attachment], policy: Policy) -> dict[Key, Problem]:
-    """Return which of the objects may not stay, and why."""
+def judge(
+    service: Service, attachments: Mapping[Key, Attachment], policy: Policy, *, is_mended: bool
+) -> dict[Key, Problem]:
+    """Return which of the objects may not stay, and why. `is_mended`: the Service isn't refused, so they are mended."""
     # Each is judged by the profile that it has. A Service that takes another one is given what that adds in place.
     with_profile = cache(partial(in_namespace, policy, service.metadata.namespace))
     forbidden = {}
     for key, each in attachments.items():
         try:
-            check_observed(service, each, with_profile)
+            check_observed(service, each, with_profile, is_mended=is_mended)
         except Problem as problem:
             forbidden[key] = without_frames(problem)
     return forbidden

@@ -41,6 +41,7 @@ class Reason(StrEnum):
     NO_PORT = "no-port"
     NOT_IN_HTTPROUTE = "not-in-httproute"
     NOT_IN_INGRESS = "not-in-ingress"
+    OUTDATED = "outdated"
     PATH_TYPE_NOT_ALLOWED = "path-type-not-allowed"
     PAUSED = "paused"
     PROFILE_NOT_ALLOWED = "profile-not-allowed"
@@ -137,6 +138,11 @@ REASONS = {
     Reason.NOT_IN_INGRESS: Meaning(
         "The annotations ask for something that an Ingress can't say.",
         "Do as the sentence says. The administrator can let a profile add the annotation of the ingress controller.",
+    ),
+    Reason.OUTDATED: Meaning(
+        "What was made earlier has other filters or timeouts than its profile has now; or it is an HTTPRoute, and the "
+        "settings make none any more.",
+        "Correct what else is wrong with the Service: it then gets what the settings say now.",
     ),
     Reason.PATH_TYPE_NOT_ALLOWED: Meaning(
         "The settings don't allow the path type.",

@@ -24,6 +24,7 @@ from ingress_manager.core.copying import (
     check_copied_label,
 )
 from ingress_manager.core.errors import Problem
+from ingress_manager.core.filters import Filter, Timeouts
 from ingress_manager.core.kubernetes import (
     API_VERSIONS,
     Attachment,
@@ -32,6 +33,7 @@ from ingress_manager.core.kubernetes import (
     Ingress,
     Key,
     Object,
+    RouteRule,
     Service,
     is_name_for,
 )
@@ -61,12 +63,13 @@ _records = msgspec.json.Decoder(Record)
 
 
 def check_observed(
-    service: Service, observed: Attachment, with_profile: Callable[[str | None], NamespacePolicy]
+    service: Service, observed: Attachment, with_profile: Callable[[str | None], NamespacePolicy], *, is_mended: bool
 ) -> None:
     """Raise Problem when `observed`, which was made for `service`, may not stay.
 
     Judged is its record. Where somebody has made that unreadable, it is the object itself, but for its annotations and
-    labels. `with_profile` returns what holds with a profile.
+    labels. `with_profile` returns what holds with a profile. `is_mended` says that it is given in place, now, what the
+    settings have come to require of all that is made; otherwise, it may not lack that.
     """
     if service.spec.type == "ExternalName":
         raise refusals.external_name()
@@ -93,6 +96,8 @@ def check_observed(
         check_class(recorded, cast("Ingress", observed), policy)
     for path, path_type in recorded.paths():
         check_observed_path(path, path_type, policy)
+    if not is_mended and recorded is not observed:
+        check_required(recorded, policy)
 
 
 def check_class(recorded: Ingress, observed: Ingress, policy: NamespacePolicy) -> None:
@@ -110,6 +115,43 @@ def check_parents(recorded: HTTPRoute, policy: NamespacePolicy) -> None:
         listener = (parent.namespace or "", parent.name, parent.section_name or "")
         if not policy.allows_listener(*listener):
             raise refusals.listener_not_allowed(*listener)
+
+
+def check_required(recorded: Attachment, policy: NamespacePolicy) -> None:
+    """Raise Problem when an object lacks what the settings give all that is made with its profile: it is no choice.
+
+    That there are no Ingresses any more is not enough for one to go: it would be gone when the settings make HTTPRoutes
+    instead before Metacontroller looks after these.
+    """
+    profile = (recorded.metadata.annotations or {}).get(PROFILE)
+    if profile is None and policy.requires_profile:
+        raise refusals.profile_required(policy.namespace, policy.usable_profiles())
+    # Nothing can be said of a profile that there isn't any more.
+    has_profile = profile is not None and policy.profile == profile
+    if isinstance(recorded, HTTPRoute):
+        if not policy.allows_httproutes:
+            raise refusals.no_httproutes_made(policy.namespace)
+        for rule in recorded.spec.rules or ():
+            if has_profile and rule.backend_refs:  # a rule that redirects has a filter of its own
+                check_rule(rule, policy)
+    elif has_profile and policy.filters and not policy.makes_ingresses:
+        # An Ingress has no filters. Where a profile has them and makes both, its annotations have to say the same.
+        raise refusals.not_of_profile("filters", str(profile))
+
+
+def check_rule(rule: RouteRule, policy: NamespacePolicy) -> None:
+    """Raise Problem when a rule of an HTTPRoute has other filters or timeouts than those of its profile."""
+    # They are compared as their types know them: another version may write a default that this one leaves out.
+    for what, recorded, stated, type_ in (
+        ("filters", rule.filters or [], policy.filters, tuple[Filter, ...]),
+        ("timeouts", rule.timeouts, policy.timeouts, Timeouts | None),
+    ):
+        try:
+            is_same = msgspec.convert(recorded, type_) == stated
+        except msgspec.ValidationError:
+            is_same = False
+        if not is_same:
+            raise refusals.not_of_profile(what, str(policy.profile))
 
 
 def has_record(observed: Attachment) -> bool:

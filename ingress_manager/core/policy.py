@@ -264,6 +264,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
             profiles=self.profiles,
             profile=None,
             own_gateway=stated["gateway"],
+            own_outputs=stated["outputs"],
             added_with_tls={**stated["annotations"], **stated["tls_annotations"]},
             filters=(),
             timeouts=None,
@@ -409,6 +410,9 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
 
+    own_outputs: tuple[str, ...]
+    """The same without a profile."""
+
     gateway: Gateway | None
     """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
 
@@ -465,16 +469,25 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
         names = self.profiles if self.allowed_profiles is None else set(self.allowed_profiles)
         return [name for name in self.profiles if name in names]
 
-    def allows_listener(self, namespace: str, gateway: str, section: str) -> bool:
-        """Return whether an HTTPRoute may attach to this listener: some profile, or none, has to lead to it.
+    @property
+    def requires_profile(self) -> bool:
+        """Return whether no Service can be without a profile: there is a default, and a list of those allowed."""
+        return self.own_profile is not None and self.allowed_profiles is not None
 
-        Every one is allowed where no Gateway is stated.
-        """
-        stated = None
-        for stated in self._gateways():
-            if (namespace, gateway) == (stated.namespace, stated.name) and section in {stated.http, stated.https}:
-                return True
-        return stated is None
+    @property
+    def allows_httproutes(self) -> bool:
+        """Return whether some profile that a Service may have, or none where it may have none, makes HTTPRoutes."""
+        if self.makes_httproutes and (self.profile or not self.own_profile):
+            return True  # nearly always
+        made = [self.profiles[name].outputs or self.own_outputs for name in self.usable_profiles()]
+        return any(HTTPROUTE in outputs for outputs in (made if self.own_profile else [*made, self.own_outputs]))
+
+    def allows_listener(self, namespace: str, gateway: str, section: str) -> bool:
+        """Return whether an HTTPRoute may attach to this listener: some profile, or none, has to lead to it."""
+        return any(
+            (namespace, gateway) == (stated.namespace, stated.name) and section in {stated.http, stated.https}
+            for stated in self._gateways()
+        )
 
     def _gateways(self) -> Iterator[Gateway]:
         # Nearly always it is one of these two. There can be many profiles.
@@ -497,7 +510,10 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
     if namespace in policy.namespaces:
         entry = policy.namespaces[namespace]
         changes |= _of_defaults(entry.defaults or NO_DEFAULTS) | _of_limits(entry.limits or NO_LIMITS)
-        changes["own_gateway"] = changes.get("gateway", general.gateway)
+        changes |= {
+            "own_gateway": changes.get("gateway", general.gateway),
+            "own_outputs": changes.get("outputs", general.outputs),
+        }
     name = changes.get("own_profile", general.own_profile) if profile is None else profile
     if name is not None:
         allowed = changes.get("allowed_profiles", general.allowed_profiles)

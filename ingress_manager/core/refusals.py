@@ -256,6 +256,21 @@ def listener_not_allowed(namespace: str, gateway: str, section: str) -> Problem:
     )
 
 
+def profile_required(namespace: str, usable: Sequence[str]) -> Problem:
+    """The settings require a profile of all that is made in the namespace."""
+    return Problem(f"it has no profile; allowed in namespace {namespace}: {listed(usable)}", Reason.PROFILE_NOT_ALLOWED)
+
+
+def no_httproutes_made(namespace: str) -> Problem:
+    """The settings make no HTTPRoutes any more, with any profile."""
+    return Problem(f"the settings make no HTTPRoutes in namespace {namespace} any more", Reason.OUTDATED)
+
+
+def not_of_profile(what: str, profile: str) -> Problem:
+    """The profile has other filters, or timeouts, than when the object was made."""
+    return Problem(f"its {what} are not those of its profile {quoted(profile)} any more", Reason.OUTDATED)
+
+
 def answer_too_large(count: int, size: int, most: int) -> Problem:
     """Metacontroller sends all that was made for a Service back with each request."""
     return Problem(f"the {count} objects would have {size} bytes in all; {most} is the most", Reason.TOO_LARGE)

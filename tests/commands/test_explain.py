@@ -28,6 +28,7 @@ WITHOUT_EXAMPLE = {
     Reason.INVALID_REQUEST,
     Reason.LISTENER_NOT_ALLOWED,
     Reason.NO_HTTPROUTES,
+    Reason.OUTDATED,
     Reason.TOO_LARGE,
 }
 

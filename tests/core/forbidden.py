@@ -3,6 +3,7 @@
 The settings are taken as plain values, as YAML states them, and the object as JSON.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -92,18 +93,49 @@ def forbidden_places(made: Object, settings: Object, limits: Object) -> Iterator
     if made["kind"] == "HTTPRoute":
         gateways = list(gateways_in(settings, namespace))
         for ref in made["spec"]["parentRefs"]:
-            if gateways and not any(leads_to(gateway, ref) for gateway in gateways):
+            if not any(leads_to(gateway, ref) for gateway in gateways):
                 yield f"listener {ref}"
 
 
 def gateways_in(settings: Object, namespace: str) -> Iterator[Object]:
     """Yield the Gateways that the settings lead to in a namespace: by a profile that is allowed, or by none."""
-    limits, profiles = limits_in(settings, namespace), settings.get("profiles", {})
-    usable = [profile for name, profile in profiles.items() if is_allowed(name, limits.get("profiles", "any"))]
-    own = settings.get("namespaces", {}).get(namespace, {}).get("defaults", {})
-    for stated in (settings.get("defaults", {}) | own, *usable):
+    for stated in (own_defaults(settings, namespace), *usable_profiles(settings, namespace).values()):
         if stated.get("gateway"):
             yield stated["gateway"]
+
+
+def own_defaults(settings: Object, namespace: str) -> Object:
+    """Return the defaults in a namespace without a profile."""
+    own: Object = settings.get("namespaces", {}).get(namespace, {})
+    defaults: Object = settings.get("defaults", {}) | own.get("defaults", {})
+    return defaults
+
+
+def usable_profiles(settings: Object, namespace: str) -> dict[str, Object]:
+    """Return the profiles that a Service of a namespace may have."""
+    limit = limits_in(settings, namespace).get("profiles", "any")
+    return {name: profile for name, profile in settings.get("profiles", {}).items() if is_allowed(name, limit)}
+
+
+def lacking(made: Object, settings: Object) -> Iterator[str]:
+    """Yield what the Ingress, or the HTTPRoute, lacks of what the settings give all that is made now."""
+    namespace, name = made["metadata"]["namespace"], made["metadata"].get("annotations", {}).get("ingress/profile")
+    own, usable = own_defaults(settings, namespace), usable_profiles(settings, namespace)
+    if name is None and own.get("profile") and limits_in(settings, namespace).get("profiles", "any") != "any":
+        yield "a profile"
+    if made["kind"] == "Ingress":
+        if name in usable and usable[name].get("filters") and "ingress" not in usable[name]["outputs"]:
+            yield "filters"
+        return
+    stated = [*usable.values()] if own.get("profile") else [*usable.values(), {}]
+    if not any("httproute" in (own | each).get("outputs", []) for each in stated):
+        yield "an output"
+    if name in usable:
+        profile = json.loads(json.dumps(usable[name]))
+        for rule in made["spec"]["rules"]:
+            for field in ("filters", "timeouts") if "backendRefs" in rule else ():
+                if rule.get(field) != (profile.get(field) or None):
+                    yield field
 
 
 def leads_to(gateway: Object, ref: Object) -> bool:

@@ -20,7 +20,8 @@ BOTH: Object = {"defaults": WEB}
 
 CASES: list[Object] = yaml.safe_load(Path(__file__).with_name("observed.yaml").read_text(encoding="utf-8"))
 FORBIDDEN = [pytest.param(case, id=case["what"]) for case in CASES if "forbidden" in case]
-ALLOWED = [pytest.param(case, id=case["what"]) for case in CASES if "forbidden" not in case]
+LACKING = [pytest.param(case, id=case["what"]) for case in CASES if "lacks" in case]
+ALLOWED = [pytest.param(case, id=case["what"]) for case in CASES if not {"forbidden", "lacks"} & case.keys()]
 
 
 def answered(parent: Object, settings: Object, *observed: Object) -> Answer:
@@ -87,7 +88,7 @@ def as_answered(observed: Object) -> Object:
         pytest.param({}, {}, True, id="a pause, after opting out"),
     ],
 )
-@pytest.mark.parametrize("case", FORBIDDEN)
+@pytest.mark.parametrize("case", FORBIDDEN + LACKING)
 def test_what_the_policy_forbids_is_removed_whatever_is_beside_it(
     case: Object, annotations: dict[str, str], spec: Object, paused: bool
 ) -> None:
@@ -95,7 +96,16 @@ def test_what_the_policy_forbids_is_removed_whatever_is_beside_it(
     answer = answered(service(annotations, **spec), settings, observed_in(case))
     assert attachments(answer) == []
     assert answer.forbidden is not None
-    assert answer.forbidden.reason.value == case["forbidden"]
+    assert answer.forbidden.reason.value == case.get("forbidden", case.get("lacks"))
+
+
+@pytest.mark.parametrize("case", LACKING)
+def test_what_an_accepted_service_lacks_is_given_in_place(case: Object) -> None:
+    """A Service without a mistake sees no gap, whatever else is asked of it now."""
+    parent = service(ON | case.get("made", {}))
+    answer = answered(parent, case["now"], observed_in(case))
+    assert (answer.status, answer.forbidden) == (200, None)
+    assert attachments(answer) == attachments(answered(parent, case["now"]))
 
 
 @pytest.mark.parametrize("case", FORBIDDEN)
@@ -170,7 +180,7 @@ def test_the_ingress_of_a_service_that_became_an_external_name_is_removed(paused
 
 @pytest.mark.parametrize("record", ["", None], ids=["its record can't be read", "it has no record"])
 def test_what_may_stay_beside_what_is_forbidden_stays_if_it_is_known(record: str | None) -> None:
-    settings = {"defaults": {"class": "internal"}, "limits": {"classes": ["internal"]}}
+    settings = {"defaults": WEB | {"class": "internal"}, "limits": {"classes": ["internal"]}}
     ingress, route = made({"ingress/host": "a.example.com"}, BOTH)
     kept = attachments(answered(service(ON | OOPS), settings, ingress, route))
     assert kept == [as_answered(route)]
@@ -239,6 +249,25 @@ def test_a_record_is_not_answered_and_neither_is_what_others_have_added(forged: 
     assert kept == named | whole | {"metadata": whole["metadata"] | {"name": "shop", "namespace": "team-a"}}
     [again] = attachments(answered(service(ON | OOPS), {}, patched(now, as_created(kept, service())), internal))
     assert again == kept, "it doesn't loop"
+
+
+@pytest.mark.parametrize("then", [{"defaults": WEB}, {"defaults": WEB | {"profile": "web"}, "profiles": {"web": WEB}}])
+@pytest.mark.parametrize("asks", [OOPS, {}])
+def test_no_listener_is_allowed_where_no_gateway_is_stated_any_more(then: Object, asks: dict[str, str]) -> None:
+    observed = made({}, then)
+    answer = answered(service(ON | asks), {"profiles": {"web": {}}}, *observed)
+    assert [each["kind"] for each in attachments(answer)] == ["Ingress"]
+    assert answer.forbidden is not None
+    assert answer.forbidden.reason is Reason.LISTENER_NOT_ALLOWED
+
+
+def test_a_redirect_has_a_filter_of_its_own_and_stays_beside_those_of_the_profile() -> None:
+    login = {"type": "ExtensionRef", "extensionRef": {"group": "traefik.io", "kind": "Middleware", "name": "sso"}}
+    profile = {"outputs": ["httproute"], "filters": [login], "tls": {"enabled": True, "redirect": True}}
+    settings = {"defaults": WEB, "profiles": {"sso": profile}}
+    observed = made({"ingress/profile": "sso"}, settings)
+    assert len(observed) == 2
+    assert answered(service(ON | OOPS), settings, *observed).status == 422
 
 
 @pytest.mark.parametrize(("namespace", "name"), [("team-b", "shop"), ("team-a", "shopping"), ("team-a", "shop-a")])

@@ -17,7 +17,7 @@ from ingress_manager.core.observed import as_it_stands
 from ingress_manager.core.policy import Limits, Policy, in_namespace
 from ingress_manager.core.syntax import check_path
 from tests.core import made_up
-from tests.core.forbidden import forbidden, stated, unexplained
+from tests.core.forbidden import forbidden, lacking, stated, unexplained
 from tests.core.kubernetes import MOST_ANNOTATION_BYTES, HTTPRoute, Ingress, rules_broken
 
 ALB_AUTH = "alb.ingress.kubernetes.io/auth-type"
@@ -254,6 +254,7 @@ def with_routes(parent: Object, routes: list[dict[str, str]]) -> Object:
 def test_what_is_made_holds_nothing_that_the_policy_forbids(parent: Object, policy: Policy) -> None:
     for made in desired_for(parent, policy):
         assert list(forbidden(made, stated(policy), parent)) == []
+        assert list(lacking(made, stated(policy))) == []
         assert list(unexplained(made, stated(policy), parent)) == []
 
 
@@ -268,11 +269,12 @@ def test_a_smaller_limit_never_allows_more(parent: Object, policies: tuple[Polic
 def test_what_the_policy_forbids_is_never_kept(parent: Object, earlier: Policy, policy: Policy, paused: bool) -> None:
     """Whatever else is in the request: a mistake, an annotation taken off, a pause, another type of Service."""
     now = msgspec.structs.replace(policy, paused=paused)
+    is_refused = paused or answer(body(sync_request(parent)), now).status != 200
     for made in desired_for(parent, earlier) or desired_for(made_up.right(parent), earlier):
         answered = answer(body(sync_request(parent, attached=[as_created(made, parent)])), now)
-        if list(forbidden(made, stated(policy), parent)):
+        if list(forbidden(made, stated(policy), parent)) or (is_refused and list(lacking(made, stated(policy)))):
             assert answered.status == 200
-            # Not even changed in place: the update could be denied.
+            # What is forbidden isn't even changed in place: the update could be denied.
             assert key_of(made) not in map(key_of, attachments(answered))
         elif answered.status == 200:
             http = parent["metadata"]["annotations"].get(f"{entrance_of(made, parent)}ingress/http", "false")

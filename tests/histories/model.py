@@ -379,6 +379,19 @@ def is_forbidden(observed: Observed, namespace: str, service: Service, settings:
     )
 
 
+def lacks_profile(observed: Observed, settings: Settings) -> bool:
+    """Return whether an object has no profile, where every Service has one that the settings list."""
+    _, annotations, _ = json.loads(observed.record)
+    return settings.slow and not settings.fast and "ingress/profile" not in annotations
+
+
+def kept(observed: Observed) -> str:
+    """Return what is asked for of an object that stays as it is: what stands of the fields that were written last."""
+    parts = zip(json.loads(observed.record), json.loads(observed.body), strict=True)
+    stands = [{key: there[key] for key in there.keys() & written} for written, there in parts]
+    return json.dumps(stands, sort_keys=True)
+
+
 def merged(observed: Observed | None, desired: str) -> str:
     """Return the body that an Ingress gets: what is desired, and what others have added to it."""
     if observed is None:
@@ -420,7 +433,7 @@ class Model:
         if observed is not None and is_forbidden(observed, self.namespace, service, settings):
             observed = None  # it goes first, whatever comes then
         if settings.paused or kind == REFUSED:
-            return observed
+            return None if observed is not None and lacks_profile(observed, settings) else observed
         return None if kind == OFF else Observed(service.uid, merged(observed, body), body)
 
     def reached(
@@ -428,16 +441,16 @@ class Model:
     ) -> Iterable[Observed | None]:
         """Yield what becomes of an object.
 
-        While the Service is refused or paused, it stays as it is. But when another entrance's has to go, what was
-        written last of this one is asked for again, and so what others have changed is repaired.
+        While the Service is refused or paused, it stays as it is. But when another entrance's has to go, this one is
+        asked for as it stands, and so what others have changed counts as written by ingress-manager.
         """
         settled = self.settled(observed, service, settings)
         yield settled
         if settled and self.may_be_written_again(settled, service, settings):
-            yield replace(settled, body=merged(settled, settled.record))
+            yield replace(settled, record=kept(settled))
 
     def may_be_written_again(self, observed: Observed, service: Service | None, settings: Settings) -> bool:
-        """Return whether what was written before may be asked for again, because another entrance's object goes."""
+        """Return whether an object may be asked for as it stands, because another entrance's object goes."""
         if not (service and observed.record and observed.marked and observed.owner == service.uid):
             return False
         if not settings.paused and desired(self.name, self.namespace, service, settings)[0] != REFUSED:
@@ -472,7 +485,7 @@ class Model:
             and desired(self.name, self.namespace, service, settings) == ("ingress", body)
             for service, settings in self.recent
         ) or any(
-            found and found.record == body and self.may_be_written_again(found, *state)
+            found and found.record and kept(found) == body and self.may_be_written_again(found, *state)
             for found in self.possible
             for state in self.recent
         )

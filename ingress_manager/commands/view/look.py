@@ -213,7 +213,9 @@ class View:
     def forbidden(self, service: ServiceView) -> dict[Key, Problem]:
         """Return which of the objects that were made for a Service the settings forbid, and why."""
         objects = {key: each.typed for key, each in service.observed.items()}
-        return judge(service.service, objects, self.policy) if objects and isinstance(self.policy, Policy) else {}
+        if not objects or not isinstance(self.policy, Policy):
+            return {}
+        return judge(service.service, objects, self.policy, is_mended=not service.refused)
 
 
 def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:
