@@ -91,16 +91,17 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     created = request.object.metadata.creation_timestamp
     age = (now - created).total_seconds() if now and created else 0
     decision = decide(request.object, request.attachments, policy, age)
-    if isinstance(decision, Unchanged):
+    if isinstance(decision, Desired):
+        reply = Answer(200, encode(decision.json, decision.resync_after))
+    elif isinstance(decision, Unchanged):
         return refusal(decision.refused, request.object)
+    else:
+        text = msgspec.json.encode(decision.objects)
+        reply = Answer(200, encode(text), forbidden=decision.forbidden, service=request.object)
     for each in decision.objects:
         if not may_be_answered(each, request, policy):
             return refusal(not_its_own(each), request.object)
-    if isinstance(decision, Desired):
-        return Answer(200, encode(decision.json, decision.resync_after))
-    return Answer(
-        200, encode(msgspec.json.encode(decision.objects)), forbidden=decision.forbidden, service=request.object
-    )
+    return reply
 
 
 def decode(body: bytes) -> SyncRequest:
@@ -158,10 +159,10 @@ def may_be_answered(made: Object, request: SyncRequest, policy: Policy) -> bool:
         kind, metadata, owner = made["kind"], made["metadata"], request.object.metadata
         return (
             metadata["namespace"] == owner.namespace
-            and (metadata["name"] == owner.name or is_name_for(owner.name, metadata["name"]))
+            and is_name_for(owner.name, metadata["name"])
             and (policy.versions.get(kind) or version_of_observed(kind, request.attachments)) == made["apiVersion"]
-            and made.keys() == FIELDS
-            and metadata.keys() <= METADATA
+            and FIELDS.issuperset(made)
+            and METADATA.issuperset(metadata)
         )
     except (LookupError, TypeError, AttributeError):
         return False

@@ -11,7 +11,7 @@ from ingress_manager.core.annotations import Stated
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_of, of_entrance, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
-from ingress_manager.core.exposure import Exposure, expose
+from ingress_manager.core.exposure import Exposure, Routing, expose
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.observed import as_it_stands, check_observed, has_record, is_recorded_as
 from ingress_manager.core.outputs import OUTPUTS
@@ -127,9 +127,9 @@ def desired_objects(
     for entrance, asked in stated.items():
         try:
             here = in_namespace(policy, service.metadata.namespace, asked.profile)
-            if here.makes_httproutes and observed.httproutes is None:
-                raise Refused(422, [refusals.no_httproutes()])
-            exposure = with_names(with_class(expose(service, asked, here, entrance), observed), observed)
+            exposure = with_class(expose(service, asked, here, entrance), observed)
+            if exposure.routing is not None:
+                exposure = with_names(exposure, exposure.routing, observed)
             for output in here.outputs:
                 objects += OUTPUTS[output](exposure)
         except Refused as error:
@@ -165,11 +165,14 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
     return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name) if ingress else exposure
 
 
-def with_names(exposure: Exposure, observed: Observed) -> Exposure:
-    """Return the exposure with the HTTPRoutes that are there: one whose name can stay isn't made anew."""
-    if exposure.routing is None or not observed.httproutes:
-        return exposure
-    routing = msgspec.structs.replace(exposure.routing, standing=observed.httproutes)
+def with_names(exposure: Exposure, routing: Routing, observed: Observed) -> Exposure:
+    """Return the exposure with the HTTPRoutes that are there: one whose name can stay isn't made anew.
+
+    Raises Refused (422) when Metacontroller doesn't look after HTTPRoutes.
+    """
+    if observed.httproutes is None:
+        raise Refused(422, [refusals.no_httproutes()])
+    routing = msgspec.structs.replace(routing, standing=observed.httproutes)
     return msgspec.structs.replace(exposure, routing=routing)
 
 

@@ -444,7 +444,8 @@ def choose_path(route: Route, stated: Stated, policy: NamespacePolicy, problems:
             return path, path_type
         problems.add(refusals.path_type_of_routes(*origin, path_type))
     try:
-        check_path_of_type(path, path_type, patterns=policy.paths is None)
+        if path != "/":
+            check_path_of_type(path, path_type, patterns=policy.paths is None)
     except Problem as problem:
         begin, annotation = origin_of("path" if route.path else None, "ingress/path")
         if policy.paths is None and path_type != "ImplementationSpecific":
