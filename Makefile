@@ -91,7 +91,7 @@ test: $(bin)/.complete  ## what a change has to pass, three minutes; or, wholly,
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest --thorough $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## every test, and trying more in each; first gets what they need into .build/: nginx, Helm …
+test-all: $(bin)/.complete  ## all but test-node and test-versions, trying more in each; first gets what they need into .build/: nginx, Helm …
 	@$(bin)/python -m tools.debian --if-possible
 	@$(bin)/python -m tools.golang --if-possible
 	@$(MAKE) --no-print-directory test-range
