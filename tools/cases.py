@@ -24,7 +24,6 @@ from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import effects, findings
 from ingress_manager.commands.audit.why import with_reasons
-from ingress_manager.commands.migrate.migration import migrate
 from ingress_manager.commands.plans.plan import script
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
@@ -45,7 +44,6 @@ from tools import examples, golang, helm
 
 TESTS = REPOSITORY / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
-MIGRATIONS = TESTS / "commands/migrate"
 ADOPTIONS = TESTS / "commands/adopt"
 RELEASES = TESTS / "commands/release"
 UNINSTALLS = TESTS / "commands/uninstall_plan"
@@ -140,14 +138,6 @@ def pages() -> dict[Path, str]:
     }
 
 
-def migrated(case: Path) -> dict[str, str]:
-    """Return the files that hold the steps of a case of `migrate`, and what has no counterpart."""
-    manifests = read((case / "objects.yaml").read_text(encoding="utf-8"), "objects.yaml")
-    migration = migrate(manifests, settings_in(case / "settings.yaml"))
-    found = "".join(f"{finding}\n" for finding in migration.messages)
-    return {"steps.sh": migration.script(), **({"findings.txt": found} if found else {})}
-
-
 def adopted(case: Path) -> dict[str, str]:
     """Return the files of a case of `adopt`: how its Ingress is adopted, or why it isn't, and the notes."""
     [adoption] = adopt(*adoptable(case))
@@ -218,7 +208,6 @@ def status_of(case: Path) -> dict[str, str]:
 
 
 COMMANDS = {
-    MIGRATIONS: migrated,
     ADOPTIONS: adopted,
     RELEASES: released,
     UNINSTALLS: uninstalled,

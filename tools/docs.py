@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,6 @@ from ingress_manager.commands.check.lines import SIGNS
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.explain import entries as explain
 from ingress_manager.commands.main import commands
-from ingress_manager.commands.migrate import exposecontroller, xposer
-from ingress_manager.commands.migrate.exposed import Row
 from ingress_manager.commands.reading.rights import RIGHTS
 from ingress_manager.commands.status.states import STATES
 from ingress_manager.commands.view.surroundings import PLURAL, RESOURCES
@@ -219,11 +217,6 @@ def rights(command: str) -> str:
     return table(("right", "in", "for", "without it"), rows)
 
 
-def migrated(rows: Iterable[Row]) -> str:
-    """Return the table of what becomes of another controller's annotations or settings."""
-    return table(("key", "what it says", "becomes"), ((f"`{row.key}`", row.said, row.becomes) for row in rows))
-
-
 def traffic() -> str:
     """Return the table of what the gateway carries, from what the end-to-end tests say that they show."""
     rows = yaml.safe_load(TRAFFIC.read_text(encoding="utf-8"))
@@ -319,10 +312,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "kinds": kinds,
     "needs": needs,
     "states": states,
-    "exposecontroller_annotations": lambda: migrated(exposecontroller.ANNOTATIONS),
-    "exposecontroller_settings": lambda: migrated(exposecontroller.SETTINGS),
-    "xposer_annotations": lambda: migrated(xposer.ANNOTATIONS),
-    "xposer_settings": lambda: migrated(xposer.SETTINGS),
     **{f"rights_{name.replace('-', '_')}": partial(rights, name) for name in RIGHTS if RIGHTS[name]},
     "paths": routing.shown,
     "paths_reasons": routing.shown_reasons,

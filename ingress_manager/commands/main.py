@@ -10,7 +10,6 @@ from ingress_manager.commands.adopt.command import adopt
 from ingress_manager.commands.audit.command import audit
 from ingress_manager.commands.check.command import check
 from ingress_manager.commands.explain.command import explain
-from ingress_manager.commands.migrate.command import migrate
 from ingress_manager.commands.play.command import play
 from ingress_manager.commands.printing.console import use_colour
 from ingress_manager.commands.reading.rights import told
@@ -37,7 +36,6 @@ def commands(context: click.Context) -> None:
       ingress-manager audit --all-namespaces           what of a cluster needs a person
       ingress-manager check                            whether it is well installed, part by part
       ingress-manager explain host-not-allowed         what a reason means, and what to do
-      ingress-manager migrate --all-namespaces         from exposecontroller or Xposer
       ingress-manager adopt team-a/shop                a hand-written Ingress becomes ingress-manager's
       ingress-manager release team-a/shop              the way back
       ingress-manager settings settings.yaml           whether the hook would start with them
@@ -48,7 +46,7 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (adopt, audit, check, explain, migrate, play, release, render, settings, status, uninstall_plan):
+for command in (adopt, audit, check, explain, play, release, render, settings, status, uninstall_plan):
     command.epilog = told(command.name or "")
     commands.add_command(command)
 

@@ -16,7 +16,7 @@ from ingress_manager.core.text import is_seen
 from tests.commands.commands import Ended, asked, installed, run, settings_on_a_cluster, without_waiting
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
-SHOP = service({"ingress/http": "true", "fabric8.io/expose": "true", "fabric8.io/exposeUrl": "http://a.example.com"})
+SHOP = service({"ingress/http": "true"})
 BACKEND = {"service": {"name": "shop", "port": {"number": 80}}}
 PATHS = [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]
 NAMES = {"name": "shop", "namespace": "team-a", "uid": "5", "resourceVersion": "5"}
@@ -37,12 +37,6 @@ ROUTE = {
 }
 SETTINGS = {name: [each] for name, each in settings_on_a_cluster("defaults: {class: nginx}\n").items()}
 CONTROLLER, *INSTALLED = installed("tools", "hook")
-EXPOSE: Object = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "exposecontroller"},
-    "data": {"config.yml": "domain: example.com\n"},
-}
 ANSWERS: dict[str, list[Object]] = {
     "events as objects": [
         {
@@ -61,7 +55,6 @@ ANSWERS: dict[str, list[Object]] = {
     "ingresses.networking.k8s.io": [OURS],
     "httproutes.gateway.networking.k8s.io": [ROUTE],
     **SETTINGS,
-    "configmaps": [EXPOSE],
     "decoratorcontrollers.metacontroller.k8s.io": [CONTROLLER],
     "services,deployments.apps": INSTALLED,
     "configmap/hook-settings": SETTINGS["configmap/ingress-manager-settings-abc"],
@@ -71,7 +64,7 @@ COMMANDS = (
     *(["render", "-o", form] for form in ("yaml", "json", "name")),
     *(["audit", "-o", form] for form in ("table", "json", "markdown")),
     *(["adopt", "team-a/shop"], ["release", "team-a/shop"], ["release", "team-a/shop", "--apply"]),
-    *(["uninstall-plan", "--keep"], ["uninstall-plan", "--remove"], ["migrate"]),
+    *(["uninstall-plan", "--keep"], ["uninstall-plan", "--remove"]),
 )
 
 

@@ -14,7 +14,6 @@ from ingress_manager.commands.adopt.adoption import adopt, lines
 from ingress_manager.commands.audit import reports
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.preview import preview
-from ingress_manager.commands.migrate.migration import migrate
 from ingress_manager.commands.plans.plan import script
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
@@ -31,11 +30,11 @@ ANYTHING = st.recursive(
     max_leaves=9,
 )
 FIELDS = ("metadata", "spec", "data", "items", "kind", "apiVersion")
-INSIDE = ("name", "namespace", "uid", "annotations", "labels", "ports", "config.yml", "config.yaml", "type", *(
+INSIDE = ("name", "namespace", "uid", "annotations", "labels", "ports", "type", *(
     "ownerReferences", "deletionTimestamp", "finalizers", "rules", "hostnames", "parentRefs", "ingressClassName", "tls",
 ))  # fmt: skip
 OURS: Object = {
-    "labels": {"app.kubernetes.io/managed-by": "ingress-manager", "expose": "true"},
+    "labels": {"app.kubernetes.io/managed-by": "ingress-manager"},
     "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager", "ingress/http": "true"},
     "ownerReferences": [{"kind": "Service", "name": "shop", "uid": "1", "controller": True}],
     "uid": "1",
@@ -60,7 +59,7 @@ def nearly_objects(draw: st.DrawFn) -> Object:
     made.update(draw(st.dictionaries(st.sampled_from(FIELDS), nearly | ANYTHING, max_size=4)))
     metadata = made.get("metadata")
     if isinstance(metadata, dict) and draw(st.booleans()):
-        metadata["name"] = draw(st.sampled_from(["exposecontroller", "xposer", "shop"]))
+        metadata["name"] = "shop"
         metadata |= draw(
             st.dictionaries(st.sampled_from(list(OURS)), st.none()).map(lambda keys: {k: OURS[k] for k in keys})
         )
@@ -70,16 +69,15 @@ def nearly_objects(draw: st.DrawFn) -> Object:
 def told(text: str) -> None:
     """Read the text, and do all that commands do with it; each finding is one line."""
     found = read(text, "f")
-    rendered, migration = render(found.items, Policy()), migrate(found, Policy())
+    rendered = render(found.items, Policy())
     audited, changed = audit(found.items, Policy()), preview(found.items, Policy(paused=True))
-    findings = [*rendered.messages, *migration.messages, *audited.invalid, *changed.invalid]
+    findings = [*rendered.messages, *audited.invalid, *changed.invalid]
     for finding in [*found.unreadable, *findings]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()
         assert 1 <= finding.line <= text.count("\n") + 1
     for form in FORMATS:
         "".join(printed(rendered.objects, form)).encode()
-    obeyed_by_no_terminal(migration.script())
     for form in reports.FORMATS:
         for report in ("".join(reports.findings(audited, form)), "".join(reports.effects(changed, form))):
             assert report.replace("\n", "").isprintable()

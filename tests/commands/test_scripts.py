@@ -21,7 +21,6 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.adopt.adoption import lines as lines_of
 from ingress_manager.commands.audit.audit import audit
-from ingress_manager.commands.migrate.migration import migrate
 from ingress_manager.commands.plans.plan import Pause, Seen, Step, going_back, late, script, without_events
 from ingress_manager.commands.printing.words import Command, shown, with_options
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
@@ -143,13 +142,6 @@ def of_steps(steps: Iterable[Step], options: Sequence[str] = ()) -> Script:
     return Script("".join(f"{line}\n" for line in script(plan, options)), meant, events)
 
 
-def of_migration(manifests: Manifests, policy: Policy, options: Sequence[str] = ()) -> Script:
-    migration = migrate(manifests, policy, options)
-    plans = [of_steps(plan, options) for plan in migration.plans]
-    commands = [command for each in plans for command in each.commands]
-    return Script(migration.script(), commands, tuple(event for each in plans for event in each.events))
-
-
 def of_adoptions(
     found: Manifests, ingresses: Iterable[Item], policy: Policy, accepted: Sequence[str], options: Sequence[str] = ()
 ) -> list[Script]:
@@ -186,8 +178,6 @@ def managed() -> Manifests:
 
 
 def all_scripts() -> Iterator[Script]:
-    for case in cases.cases_in(cases.MIGRATIONS):
-        yield of_migration(*read_objects(case))
     for case in cases.cases_in(cases.ADOPTIONS):
         yield from of_adoptions(*cases.adoptable(case))
     for case in cases.cases_in(cases.AUDITS):
@@ -290,23 +280,17 @@ LENIENT = Policy(limits=Limits(copy_annotations={COPIED: ANY}))
 
 @st.composite
 def services(draw: st.DrawFn) -> Object:
-    """Draw a Service that exposecontroller has exposed, or that asks for an Ingress, with anything anywhere."""
-    exposed: dict[str, str] = {
-        "fabric8.io/expose": "true",
-        "fabric8.io/exposeUrl": "http://a.example.com",
-        "fabric8.io/ingress.annotations": f"{COPIED}: {draw(TEXT)}",
-        "fabric8.io/ingress.name": draw(NAMES),
-    }
+    """Draw a Service that perhaps asks for an Ingress, with anything anywhere."""
     asking = {"ingress/http": "true", "ingress/host": draw(TEXT), "ingress/hots": draw(TEXT)}
     others = draw(st.dictionaries(TEXT.map("ingress/{}".format) | TEXT, TEXT, max_size=1))
-    made = service({**draw(st.sampled_from([exposed, asking])), **others}, ports=[{"name": draw(NAMES), "port": 80}])
+    made = service({**draw(st.sampled_from([{}, asking])), **others}, ports=[{"name": draw(NAMES), "port": 80}])
     made["metadata"] |= {"name": draw(NAMES), "namespace": draw(st.just("team-a") | NAMES)}
     return {**made, "metadata": {**made["metadata"], **draw(st.fixed_dictionaries({}, optional={"uid": TEXT}))}}
 
 
 @st.composite
 def objects(draw: st.DrawFn) -> list[Object]:
-    """Draw a Service, an Ingress that was made for it, and one of a person; and the ConfigMap of exposecontroller."""
+    """Draw a Service, and an Ingress that was made for it or by a person."""
     shop = draw(services())
     own: Object = {
         "apiVersion": "networking.k8s.io/v1",
@@ -322,10 +306,7 @@ def objects(draw: st.DrawFn) -> list[Object]:
         "metadata": {**own["metadata"], "resourceVersion": "5", "annotations": annotations},
     }
     by_hand["spec"] = {"ingressClassName": "nginx", "rules": [{"host": "a.example.com", "http": {"paths": paths}}]}
-    settings = json.dumps({"domain": draw(TEXT), "ingress-class": draw(TEXT), "tls-secret-name": draw(TEXT)})
-    metadata = {"name": "exposecontroller", "namespace": draw(NAMES)}
-    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"config.yml": settings}}
-    return [config, shop, draw(st.sampled_from([made, by_hand]))]
+    return [shop, draw(st.sampled_from([made, by_hand]))]
 
 
 @given(objects(), st.lists(TEXT.filter(str.isprintable).map("--context={}".format), max_size=1))
@@ -334,7 +315,6 @@ def test_whatever_a_dump_holds_only_what_is_meant_runs(
 ) -> None:
     manifests = read(json.dumps({"kind": "List", "items": drawn}), "f")
     scripts = [
-        of_migration(manifests, LENIENT, options),
         *(of_steps(made.steps, options) for made in release(manifests, manifests.of_kind(SERVICES))),
         *of_adoptions(manifests, manifests.of_kind(INGRESSES), LENIENT, (), options),
         of_steps(uninstall_plan(manifests, keep=True, has_controllers=True), options),

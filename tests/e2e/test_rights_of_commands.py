@@ -41,7 +41,6 @@ ARGUMENTS = {
     "audit": ["-n", TEAM],
     "check": [],
     "explain": ["service/shop", "-n", TEAM],
-    "migrate": ["-n", TEAM],
     "release": [f"{TEAM}/shop"],
     "render": ["-n", TEAM],
     "status": ["-n", TEAM],

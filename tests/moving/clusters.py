@@ -1,7 +1,7 @@
 """Small clusters, drawn at random: what stands where people move in.
 
-Hand-written Ingresses over one to three Services, Ingresses that exposecontroller and Xposer have left, and Services
-that are ingress-manager's already. The same seed draws the same cluster.
+Hand-written Ingresses over one to three Services, Ingresses that older tools have left, and Services that are
+ingress-manager's already. The same seed draws the same cluster.
 """
 
 from dataclasses import dataclass, field
@@ -270,33 +270,11 @@ class Drawing:
         ] or self.rules([next(iter(self.ports))])
 
     def left_by_another_controller(self, service: Object) -> Object:
-        """Return the Ingress that exposecontroller or Xposer has made for a Service, which it asks for by now."""
-        metadata = service["metadata"]
-        name = metadata["name"]
-        made: Object = {"annotations": {"kubernetes.io/ingress.class": "nginx"}}
-        path: Object = {"backend": backend(name, self.ports[name][0]["port"]), "pathType": "ImplementationSpecific"}
+        """Return an Ingress as older tools have left them: the class is an annotation, and the path type is open."""
+        name = service["metadata"]["name"]
+        keys = {"kubernetes.io/ingress.class": "nginx", "nginx.ingress.kubernetes.io/proxy-read-timeout": "120"}
+        path = {"backend": backend(name, self.ports[name][0]["port"]), "pathType": "ImplementationSpecific"}
+        ingress = f"{name}-ingress" if self.often(25) else name
         host = f"{name}.{self.namespace}.apps.example.com"
-        ingress = name
-        if self.often(50):
-            metadata["annotations"] |= {
-                "fabric8.io/expose": "true",
-                "fabric8.io/exposeUrl": f"http://{host}",
-                "fabric8.io/ingress.annotations": "nginx.ingress.kubernetes.io/proxy-read-timeout: '120'",
-            }
-            made["annotations"] |= {
-                "fabric8.io/generated-by": "exposecontroller",
-                "nginx.ingress.kubernetes.io/proxy-read-timeout": "120",
-            }
-            made["labels"] = {"provider": "fabric8"}
-        else:
-            ingress = f"{name}-ingress" if self.often(50) else name
-            metadata.setdefault("labels", {})
-            metadata["labels"] = {**metadata["labels"], "expose": "true"}
-            metadata["annotations"] |= {
-                "config.xposer.stakater.com/Domain": "apps.example.com",
-                "config.xposer.stakater.com/IngressNameTemplate": ingress,
-                "xposer.stakater.com/annotations": "kubernetes.io/ingress.class: nginx",
-            }
-            path |= {"path": "/", "pathType": "ImplementationSpecific"}
         rules = [{"host": host, "http": {"paths": [path]}}]
-        return new(INGRESSES, ingress, self.namespace, made, spec={"rules": rules})
+        return new(INGRESSES, ingress, self.namespace, {"annotations": keys}, spec={"rules": rules})

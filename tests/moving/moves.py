@@ -154,11 +154,6 @@ class Player:
         assert printed.status == 0, printed
         return {self.script(printed.out, folder)}
 
-    def migrate(self, folder: Path) -> set[int]:
-        """Move from exposecontroller and Xposer, by the script that is printed."""
-        printed = self.run("migrate", "--all-namespaces")
-        return {self.script(printed.out, folder)}
-
     def script(self, text: str, folder: Path) -> int:
         """Run a script by a POSIX shell, whose kubectl and ingress-manager are those of this cluster."""
         with TemporaryDirectory(dir=folder) as inside:

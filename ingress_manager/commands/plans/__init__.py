@@ -1,4 +1,4 @@
-"""Plans: what the commands `adopt`, `release`, `migrate` and `uninstall-plan` do to a cluster, and in which order.
+"""Plans: what the commands `adopt`, `release` and `uninstall-plan` do to a cluster, and in which order.
 
 A plan is a list of steps, and a step (`plan.Step`) says
 

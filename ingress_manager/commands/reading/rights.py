@@ -155,12 +155,6 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         *_AROUND,
         Right("list", "events", "what happened", "what happened is not told"),
     ),
-    "migrate": (
-        Right("list", "services", "the Services to be moved"),
-        Right("list", INGRESSES, "the Ingresses that the other controller has made"),
-        Right("list", "configmaps", "the other controller's settings", "its defaults are taken", Where.ALL),
-        *_settings("the default settings are taken"),
-    ),
     "play": (),
     "release": (*_MOVE, _EVENTS, *_APPLY),
     "render": (

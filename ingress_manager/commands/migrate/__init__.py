@@ -1,1 +1,0 @@
-"""`ingress-manager migrate`: from exposecontroller or Xposer."""
