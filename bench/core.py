@@ -13,14 +13,13 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-import yaml
-
 from bench.figures import Figure, Section, at_most
 from devcluster.build import REPOSITORY, Progress
 from devcluster.worst import largest_settings, worst_requests_for_profiles
 from hooks.sync import answer
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
+from tools import golden
 
 POLICY = Policy()
 NOW = datetime.now(UTC)
@@ -90,7 +89,7 @@ def sync_request(annotations: dict[str, str] | None = None, spec: dict[str, Any]
 
 def with_every_annotation() -> bytes:
     """Return the sync request of the case that states every annotation but routes, with two routes added."""
-    service = yaml.safe_load((REPOSITORY / "tests/cases/every-annotation/service.yaml").read_text())
+    [service] = (each.service for each in golden.cases_in(golden.CASES) if each.name == "every-annotation")
     routes = {"ingress/routes": "- {}\n- path: /metrics\n  pathType: Prefix\n"}
     return sync_request(service["metadata"]["annotations"] | routes, service["spec"])
 

@@ -1,24 +1,15 @@
 """The cases: `make cases` writes what each Service in tests/cases and tests/attacks now becomes, and shows the changes.
 
-A new case needs a service.yaml, and a settings.yaml unless it uses the defaults; this writes the rest. Read the diff:
-the tests compare every later answer with it. The 404 page, in every language and format, is written to tests/not_found.
+tools/golden.py says what a case is. Read the diff: the tests compare every later answer with it. The 404 page, in every
+language and format, is written to tests/not_found.
 Below tests/commands, what the objects of each case of a command become, or what is found in them, is written beside
 them; below tests/chart, what the values of each case change. Some cases are the examples of
 `ingress-manager play`, and are written into the package.
 """
 
-import difflib
-import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from devcluster.build import REPOSITORY
-from devcluster.sync_requests import body, sync_request
-from hooks.sync import answer
 from ingress_manager.commands.adopt.adoption import adopt, lines
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.preview import preview
@@ -35,15 +26,13 @@ from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
 from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import surroundings_in
-from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from not_found.page import page
 from not_found.texts import LANGUAGES
-from tools import examples, golang, helm
+from tools import examples, golang, golden, helm
 
-TESTS = REPOSITORY / "tests"
-CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
+TESTS = golden.TESTS
 ADOPTIONS = TESTS / "commands/adopt"
 RELEASES = TESTS / "commands/release"
 UNINSTALLS = TESTS / "commands/uninstall_plan"
@@ -51,82 +40,11 @@ AUDITS = TESTS / "commands/audit"
 STATUSES = TESTS / "commands/status"
 PAGES = TESTS / "not_found"
 SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
-INGRESS, HTTPROUTE, REFUSAL, SETTINGS_REFUSED = OUTCOMES = (
-    "ingress.yaml",
-    "httproute.yaml",
-    "refusal.txt",
-    "settings-refused.txt",
-)
 
 
 def cases_in(folder: Path) -> list[Path]:
-    """Return the cases in a folder, sorted. An attack with steps.yaml is none: it is played on a cluster."""
-    return sorted(path for path in folder.iterdir() if path.is_dir() and not (path / "steps.yaml").exists())
-
-
-def outcome(case: Path) -> dict[str, Any]:
-    """Return what the Service of a case becomes: what should be in each file that tells it.
-
-    That is a list of Ingresses in ingress.yaml, None for nothing at all; a list of HTTPRoutes in httproute.yaml; the
-    status and the sentence in refusal.txt; or the sentence in settings-refused.txt when the hook doesn't start with the
-    settings.
-    """
-    try:
-        policy = settings_in(case / "settings.yaml")
-    except SettingsError as error:
-        return {SETTINGS_REFUSED: f"{error}\n"}
-    request = sync_request(yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8")))
-    answered = answer(body(request), policy)
-    if answered.status != 200:
-        return {REFUSAL: f"{answered.status} {answered.body.decode()}"}
-    attachments = json.loads(answered.body)["attachments"]
-    ingresses, routes = ([made for made in attachments if made["kind"] == kind] for kind in ("Ingress", "HTTPRoute"))
-    return (
-        ({INGRESS: ingresses} if ingresses else {})
-        | ({HTTPROUTE: routes} if routes else {})
-        | ({} if attachments else {INGRESS: None})
-    )
-
-
-def stated(case: Path) -> dict[str, Any]:
-    """Return the same, as the files of the case have it."""
-    found: dict[str, Any] = {}
-    for name in OUTCOMES:
-        if (case / name).exists():
-            text = (case / name).read_text(encoding="utf-8")
-            documents = list(yaml.safe_load_all(text)) if name.endswith(".yaml") else text
-            found[name] = None if documents == [None] else documents
-    return found
-
-
-def update(case: Path) -> Iterator[str]:
-    """Write what the Service of a case becomes; yield the lines of the diff, none when nothing has changed."""
-    becomes = outcome(case)
-    if becomes == stated(case):
-        return
-    for name in OUTCOMES:
-        if name not in becomes and (case / name).exists():
-            yield f"removed {case.name}/{name}\n"
-            (case / name).unlink()
-    for name, content in becomes.items():
-        path = case / name
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        after = comments(before) + written(content) if name.endswith(".yaml") else content
-        path.write_text(after, encoding="utf-8")
-        label = f"{case.name}/{name}"
-        yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), label, label)
-
-
-def comments(text: str) -> str:
-    """Return the comment lines that a file begins with."""
-    lines = text.splitlines(True)
-    count = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    return "".join(lines[:count])
-
-
-def written(content: Any) -> str:
-    """Return a list of objects, or None, as YAML."""
-    return yaml.safe_dump_all(content or [None], sort_keys=False).removesuffix("...\n")
+    """Return the cases of a command, sorted."""
+    return sorted(path for path in folder.iterdir() if path.is_dir())
 
 
 def pages() -> dict[Path, str]:
@@ -223,18 +141,13 @@ def settings_in(file: Path) -> Policy:
 
 
 def main(*folders: Path) -> None:
-    """Update every case in the folders and print what changed."""
-    changed = 0
-    cases = [case for folder in folders for case in cases_in(folder)]
-    for case in cases:
-        lines = list(update(case))
-        changed += bool(lines)
-        sys.stdout.writelines(lines)
-    print(f"{len(cases)} cases, {changed} changed")  # noqa: T201
+    """Update every table in the folders, and print what changed."""
+    for table in (table for folder in folders for table in sorted(folder.glob("*.yaml"))):
+        sys.stdout.writelines(golden.update(table))
 
 
 if __name__ == "__main__":
-    main(CASES, ATTACKS)
+    main(golden.CASES, golden.ATTACKS)
     for folder, becomes in COMMANDS.items():
         for each in cases_in(folder):
             for file, content in becomes(each).items():

@@ -4,19 +4,15 @@ So whatever somebody chooses on the page is a Service of which the tests say wha
 """
 
 import json
-import re
 import textwrap
 from typing import NamedTuple
 
 from devcluster.build import REPOSITORY
+from ingress_manager.commands.printing.objects import as_yaml
+from tools import golden
 
-CASES = REPOSITORY / "tests/cases"
 FILE = REPOSITORY / "ingress_manager/commands/play/page/examples.json"
 
-UID = re.compile(r"^  uid: .*\n", re.MULTILINE)
-"""What only the API server states."""
-
-COMMENT = re.compile(r"^# (.*)\n", re.MULTILINE)
 WIDTH = 60
 """Characters of a comment. On the page, there is room for that many."""
 
@@ -59,19 +55,17 @@ EXAMPLES = (
 
 def text() -> str:
     """Return the content of the file: what somebody would type for each example."""
-    examples = []
-    for group, title, case in EXAMPLES:
-        settings = CASES / case / "settings.yaml"
-        texts = {
-            "service": typed((CASES / case / "service.yaml").read_text(encoding="utf-8")),
-            "settings": typed(settings.read_text(encoding="utf-8")) if settings.exists() else "",
-        }
-        examples.append({"group": group, "title": title, **texts})
+    cases = {case.name: case for case in golden.cases_in(golden.CASES)}
+    examples = [
+        {"group": group, "title": title, "service": typed(cases[name]), "settings": cases[name].settings}
+        for group, title, name in EXAMPLES
+    ]
     return json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
 
 
-def typed(text: str) -> str:
-    """Return the text of a case as somebody would type it."""
-    return COMMENT.sub(
-        lambda found: f"{textwrap.fill(found[0].strip(), WIDTH, subsequent_indent='# ')}\n", UID.sub("", text)
-    )
+def typed(case: golden.Case) -> str:
+    """Return the Service of a case as somebody would type it, below the reason for it."""
+    service = case.service
+    del service["metadata"]["uid"]
+    why = textwrap.fill(case.stated["why"], WIDTH, initial_indent="# ", subsequent_indent="# ")
+    return f"{why}\n{as_yaml(service)}"

@@ -19,7 +19,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from devcluster.sync_requests import service
 from ingress_manager.commands.adopt.adoption import adopt
@@ -35,7 +34,7 @@ from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.settings import parse
 from tests.commands.commands import Ended, asked, kubectl_that_answers, listing, run, without_waiting
-from tools import cases
+from tools import cases, golden
 
 ADOPTIONS = cases.cases_in(cases.ADOPTIONS)
 FILES = {"ingress.yaml", "service.yaml", "settings.yaml", "accept.txt"}
@@ -93,18 +92,16 @@ def test_a_plan_that_is_made_again_in_the_middle_gives_no_service_another_entran
     assert [words for step in again.steps for words in step.command if "ingress/" in words] == []
 
 
-@pytest.mark.parametrize("case", cases.cases_in(cases.CASES), ids=lambda path: path.name)
-def test_what_ingress_manager_makes_it_can_adopt(case: Path) -> None:
+@pytest.mark.parametrize("case", golden.cases_in(golden.CASES), ids=lambda case: case.name)
+def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
     """Each Ingress of tests/cases, as if a person had written it, for a Service that has at most profiles yet."""
-    ingresses = cases.stated(case).get(cases.INGRESS)
+    ingresses = case.ingresses
     if not ingresses:
         return
-    shop = yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8"))
+    shop, policy = case.service, case.policy
     stated = shop["metadata"].get("annotations") or {}
     asking = [key for entrance in entrances_in(stated) for key in keys_of(entrance, stated)]
     yet = {key: value for key, value in stated.items() if key not in asking or key.endswith(PROFILE)}
-    settings = case / "settings.yaml"
-    policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
     for made in ingresses:
         del made["metadata"]["labels"][MANAGED_BY_LABEL]
         ingress = Item(made, Origin("", "default"))

@@ -34,8 +34,8 @@ def started(*command: str | Path, **environment: str) -> "subprocess.CompletedPr
 
 
 def test_kubectl_runs_it_as_a_plugin() -> None:
-    ended = started("kubectl", "ingress-manager", "render", "-o", "name", "tests/cases/http-true/service.yaml")
-    assert (ended.returncode, ended.stdout) == (0, "ingress.networking.k8s.io/shop\n")
+    ended = started("kubectl", "ingress-manager", "render", "-o", "name", "manifests/sample/hello.yaml")
+    assert (ended.returncode, ended.stdout) == (0, "ingress.networking.k8s.io/hello\n")
     assert started("kubectl", "ingress-manager", "--help").stdout.startswith("Usage: kubectl ingress-manager ")
 
 
@@ -162,7 +162,7 @@ def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
     hook, of_settings = hooks
     assert started(*of_settings["entry"].split(), "docs/commands/examples/settings.yaml").returncode == 0
     assert started(*of_settings["entry"].split(), str(tmp_path / "bad.yaml")).returncode == 1
-    good = "tests/cases/http-true/service.yaml"
+    good = "manifests/sample/hello.yaml"
     # pre-commit splits the entry as a shell does, and puts the names of the files behind it.
     assert started(*hook["entry"].split(), good).returncode == 0
     ended = started(*hook["entry"].split(), good, str(tmp_path / "bad.yaml"))

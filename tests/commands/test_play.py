@@ -45,6 +45,7 @@ from tests.core import made_up
 from tests.core.test_cases import ONE_OF_EACH
 from tests.words import ours
 from tools import examples
+from tools.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true"}))
 BAD = as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/host": "Shop", "ingress/hots": "a"}))
@@ -55,12 +56,11 @@ REMEDY = REASONS[Reason.INVALID_VALUE].remedy
 # What is shown.
 
 
-@pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda path: path.name)
-def test_what_is_shown_is_what_render_prints(case: Path) -> None:
-    typed = (case / "service.yaml").read_text(encoding="utf-8")
-    settings = (case / "settings.yaml").read_text(encoding="utf-8") if (case / "settings.yaml").exists() else ""
-    result = play(typed, settings)
-    rendered = render(read(typed, "service").items, parse(settings))
+@pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.name)
+def test_what_is_shown_is_what_render_prints(case: Case) -> None:
+    typed = as_yaml(case.service)
+    result = play(typed, case.settings)
+    rendered = render(read(typed, "service").items, case.policy)
     assert "---\n".join(made.text for made in result.objects) == "".join(printed(rendered.objects, "yaml"))
     told = [f"service:{shown.line}: {shown.about}: {shown.sentence}" for shown in result.mistakes]
     assert told == [str(finding) for finding in rendered.messages]

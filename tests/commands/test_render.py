@@ -12,30 +12,23 @@ from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.render.rendering import render
-from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import parse
 from ingress_manager.core.text import quoted
 from tests.commands.commands import kubectl_that_answers, listing, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
 from tests.words import ours
-from tools import cases
+from tools.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true", "ingress/host": "shop.example.com"}))
 BAD = "# a comment\n" + as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/port": "web"}))
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
 
 
-@pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda path: path.name)
-def test_a_service_becomes_what_the_hook_answers(case: Path) -> None:
-    desired = cases.stated(case)
-    settings = case / "settings.yaml"
-    policy = parse(settings.read_text(encoding="utf-8")) if settings.exists() else Policy()
-    rendered = render(read((case / "service.yaml").read_text(encoding="utf-8"), "f").items, policy)
-    if cases.REFUSAL in desired:
-        assert rendered.messages
-        assert not rendered.objects
-    else:
-        assert rendered.objects == (desired.get(cases.INGRESS) or []) + desired.get(cases.HTTPROUTE, [])
+@pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.name)
+def test_a_service_becomes_what_the_hook_answers(case: Case) -> None:
+    rendered = render(read(as_yaml(case.service), "f").items, case.policy)
+    refused = isinstance(case.becomes, str)
+    assert bool(rendered.messages) == refused
+    assert rendered.objects == ([] if refused else case.becomes)
 
 
 def test_what_is_right_is_printed_and_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:

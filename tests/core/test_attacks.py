@@ -1,21 +1,20 @@
-"""Every folder of tests/attacks is an attack, and what must come of it; README.md there says which files it has.
+"""Every case in tests/attacks is an attack, and what must come of it; README.md there says where they come from.
 
-The attacks here are one Service. Those that are sequences of steps are in tests/e2e/test_attacks.py.
+The attacks here are one Service. Those that are sequences of steps are in tests/e2e/attacks.yaml.
 """
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.core.forbidden import forbidden
-from tests.core.test_cases import check_files
-from tools import cases
+from tests.core.test_cases import FIELDS, check_fields
+from tools import golden
 
-ATTACKS = cases.cases_in(cases.ATTACKS)
-README = (cases.ATTACKS / "README.md").read_text(encoding="utf-8")
-REPOSITORY = cases.TESTS.parent
+ATTACKS = golden.cases_in(golden.ATTACKS)
+README = (golden.ATTACKS / "README.md").read_text(encoding="utf-8")
+REPOSITORY = golden.TESTS.parent
 
 FINDINGS = {f"finding S{number}" for number in range(1, 28)}
 CVES = {
@@ -31,12 +30,7 @@ CVES = {
 HELD = "what held"
 
 
-def origins(attack: Path) -> list[str]:
-    """Return what an attack comes from: the list in the last line of attack.txt. Raises AssertionError without one."""
-    *sentences, origin = (attack / "attack.txt").read_text(encoding="utf-8").splitlines()
-    assert " ".join(sentences).endswith("."), f"{attack.name}: nothing says who is attacked, and how"
-    assert origin.startswith("From: "), attack.name
-    return origin.removeprefix("From: ").split(", ")
+SEQUENCES = list(golden.read((REPOSITORY / "tests/e2e/attacks.yaml").read_text(encoding="utf-8")))
 
 
 def items() -> list[str]:
@@ -44,30 +38,28 @@ def items() -> list[str]:
     return [" ".join(item.split()) for item in re.findall(r"^- (.*\n(?:  .*\n)*)", README, re.MULTILINE)]
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda path: path.name)
-def test_the_attack_comes_to_what_is_stated(attack: Path) -> None:
-    assert cases.outcome(attack) == cases.stated(attack)
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_the_attack_comes_to_what_is_stated(attack: golden.Case) -> None:
+    assert attack.outcome() == attack.becomes
 
 
-@pytest.mark.parametrize("attack", [each for each in ATTACKS if (each / cases.INGRESS).exists()], ids=lambda p: p.name)
-def test_the_ingress_holds_nothing_that_the_settings_forbid(attack: Path) -> None:
+@pytest.mark.parametrize("attack", [each for each in ATTACKS if each.ingresses], ids=lambda attack: attack.name)
+def test_the_ingress_holds_nothing_that_the_settings_forbid(attack: golden.Case) -> None:
     """`make cases` writes whatever the hook answers, so this judges it anew."""
-    parent = yaml.safe_load((attack / "service.yaml").read_text("utf-8"))
-    settings = attack / "settings.yaml"
-    stated = yaml.safe_load(settings.read_text("utf-8")) if settings.exists() else {}
-    for made in cases.stated(attack)[cases.INGRESS] or ():
-        assert list(forbidden(made, stated, parent)) == []
+    stated = yaml.safe_load(attack.settings) or {}
+    for made in attack.ingresses:
+        assert list(forbidden(made, stated, attack.service)) == []
 
 
 def test_every_attack_is_complete_and_says_where_it_comes_from() -> None:
     for attack in ATTACKS:
-        check_files(attack, {"attack.txt"})
-    for attack in (path for path in cases.ATTACKS.iterdir() if path.is_dir()):
-        assert set(origins(attack)) <= FINDINGS | CVES | {HELD}, attack.name
+        check_fields(attack, ["why", "from", *FIELDS[1:]])
+    for attack in (*ATTACKS, *SEQUENCES):
+        assert set() < set(attack.stated["from"]) <= FINDINGS | CVES | {HELD}, attack.name
 
 
 def test_every_finding_and_cve_is_accounted_for() -> None:
-    named = {origin for path in cases.ATTACKS.glob("*/attack.txt") for origin in origins(path.parent)}
+    named = {origin for attack in (*ATTACKS, *SEQUENCES) for origin in attack.stated["from"]}
     named |= {f"finding {item.partition(':')[0]}" for item in items() if "`" in item}
     assert (FINDINGS | CVES | {HELD}) - named == set()
 

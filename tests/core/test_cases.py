@@ -1,18 +1,8 @@
-"""Every folder of tests/cases is a Service and what becomes of it; a new case needs no code.
-
-service.yaml           the Service; its first line is a comment that says why the case exists
-settings.yaml          the administrator's settings, if they aren't the defaults
-ingress.yaml           the Ingress it gets, whole, and those of its other entrances; `null`: nothing
-httproute.yaml         the HTTPRoutes it gets, whole, if the settings ask for them: beside the Ingress, or in its place
-refusal.txt            if it is refused: the status and the refusal, in place of both
-settings-refused.txt   if the hook doesn't start with the settings: the sentence that says why, in place of all three
-
-`make cases` writes the last four.
+"""Every case in tests/cases is a Service and what becomes of it; a new case needs no code. tools/golden.py says more.
 
 A value that is refused whatever else the Service is has a row in refused.yaml instead.
 """
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -22,34 +12,34 @@ from devcluster.sync_requests import Object, body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.core.policy import Policy
 from tests.words import ours
-from tools import cases
+from tools import cases, golden
 
-CASES = cases.cases_in(cases.CASES)
+CASES = golden.cases_in(golden.CASES)
+BY_NAME = {case.name: case for case in CASES}
 ONE_OF_EACH = [
-    cases.CASES / name for name in ("every-annotation", "both-routes", "http-false", "every-problem-of-a-route-refused")
+    BY_NAME[name] for name in ("every-annotation", "both-routes", "http-false", "every-problem-of-a-route-refused")
 ]
 """For what shows the hook's answer elsewhere: an Ingress, HTTPRoutes beside one, nothing, and several problems."""
+FIELDS = ["why", "metadata", "annotations", "spec", "settings", "becomes"]
 REFUSED: list[Object] = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
 
 
-def check_files(case: Path, more: set[str]) -> None:
-    """Raise AssertionError unless the folder has a Service, one outcome, perhaps settings, `more`, and nothing else."""
-    files = {path.name for path in case.iterdir()} - {"settings.yaml"}
-    outcomes = files & set(cases.OUTCOMES)
-    assert outcomes == {cases.INGRESS, cases.HTTPROUTE} or len(outcomes) == 1, f"{case.name}: one outcome"
-    assert files - set(cases.OUTCOMES) == {"service.yaml"} | more, case.name
+def check_fields(case: golden.Case, fields: list[str]) -> None:
+    """Raise AssertionError unless a case has a reason, an outcome, and of these fields alone, in their order."""
+    assert list(case.stated) == [field for field in fields if field in case.stated], case.name
+    assert {"why", "becomes"} <= case.stated.keys(), case.name
+    assert case.stated["why"].endswith("."), case.name
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
-def test_the_service_becomes_what_the_case_says(case: Path) -> None:
-    assert cases.outcome(case) == cases.stated(case)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_service_becomes_what_the_case_says(case: golden.Case) -> None:
+    assert case.outcome() == case.becomes
 
 
 def test_every_case_is_complete_and_says_why_it_exists() -> None:
     assert len(CASES) > 100
     for case in CASES:
-        check_files(case, set())
-        assert (case / "service.yaml").read_text(encoding="utf-8").startswith("# "), case.name
+        check_fields(case, FIELDS)
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["why"])
@@ -60,23 +50,49 @@ def test_the_value_is_refused_as_the_table_says(row: Object) -> None:
     assert (answered.status, ours(answered.body.decode())) == (422, f"{said}\n")
 
 
+WRITTEN = """\
+# What stands here is for people.
+right:
+  why: It is right.  # So is this.
+  becomes: [{Ingress: {rules: {example.com: {Prefix /: 80}}}}]
+
+# Of the next one.
+new:
+  why: It says nothing yet.
+  annotations: {ingress/http: "yes"}
+
+wrong:
+  why: It says what isn't so.
+  annotations:
+    ingress/http: "false"
+  becomes:
+  - Ingress: {rules: {example.com: {Prefix /: 80}}}
+
+  - Ingress: {}
+settings:
+  why: The settings are wrong.
+  settings: |
+    paused: 1
+"""
+
+
 def test_make_cases_writes_what_is_missing_and_shows_what_changes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("http-true", "http-false", "http-yes-refused"):
-        shutil.copytree(cases.CASES / name, tmp_path / name)
-    cases.main(tmp_path)
-    assert capsys.readouterr().out == "3 cases, 0 changed\n"
-
-    (tmp_path / "http-yes-refused" / cases.REFUSAL).unlink()
-    (tmp_path / "http-true" / cases.INGRESS).rename(tmp_path / "http-true" / cases.REFUSAL)
-    (tmp_path / "http-false" / cases.INGRESS).write_text("# No Ingress.\nkind: Ingress\n")
+    table = tmp_path / "table.yaml"
+    table.write_text(WRITTEN, encoding="utf-8")
     cases.main(tmp_path)
     shown = capsys.readouterr().out
-    assert shown.endswith("3 cases, 3 changed\n")
-    assert '+422 ingress/http: "yes" must be "true" or "false" [invalid-value]\n' in shown
-    assert f"removed http-true/{cases.REFUSAL}\n" in shown
-    assert "-kind: Ingress\n+null\n" in shown
-    for name in ("http-true", "http-false", "http-yes-refused"):
-        assert cases.stated(tmp_path / name) == cases.stated(cases.CASES / name)
-    assert (tmp_path / "http-false" / cases.INGRESS).read_text() == "# No Ingress.\nnull\n"
+    changes = [line for line in shown.splitlines() if line.startswith(("+ ", "- "))]
+    assert changes == [
+        """+  becomes: {refused 422: ['ingress/http: "yes" must be "true" or "false" [invalid-value]']}""",
+        "-  becomes:",
+        "-  - Ingress: {rules: {example.com: {Prefix /: 80}}}",
+        "-  - Ingress: {}",
+        "+  becomes: nothing",
+        "+  becomes: {settings refused: ['line 1: paused: 1 must be true or false']}",
+    ]
+    assert table.read_text(encoding="utf-8").startswith(WRITTEN[: WRITTEN.index('"yes"}')])
+    assert all(case.outcome() == case.becomes for case in golden.cases_in(tmp_path))
+    cases.main(tmp_path)
+    assert capsys.readouterr().out == ""

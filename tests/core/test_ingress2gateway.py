@@ -33,7 +33,7 @@ from devcluster.sync_requests import Object, body, sync_request
 from hooks.sync import answer
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.settings import parse
-from tools import cases
+from tools import golden
 
 EVERYTHING = {"path": {"type": "PathPrefix", "value": "/"}}
 """What a rule without matches has."""
@@ -67,7 +67,7 @@ def ingress2gateway() -> str:
 def test_the_routes_of_each_case_lead_where_those_of_ingress2gateway_do(ingress2gateway: str, tmp_path: Path) -> None:
     made = {
         f"{case.name}.{ingress['metadata']['name']}": (ingress, routes)
-        for case in cases.cases_in(cases.CASES)
+        for case in golden.cases_in(golden.CASES)
         for ingress, routes in both_outputs(case)
         if all("hosts" in tls for tls in ingress["spec"].get("tls", []))
     }
@@ -83,15 +83,14 @@ def test_the_routes_of_each_case_lead_where_those_of_ingress2gateway_do(ingress2
     }
 
 
-def both_outputs(case: Path) -> list[tuple[Object, list[Object]]]:
+def both_outputs(case: golden.Case) -> list[tuple[Object, list[Object]]]:
     """Return the Ingress of each entrance of a case, and its HTTPRoutes; [] where one can't be made.
 
     What the settings and the Service say of HTTPRoutes alone, the Ingress can't say: it is left out.
     """
-    if not any(cases.stated(case).get(name) for name in (cases.INGRESS, cases.HTTPROUTE)):
+    if isinstance(case.becomes, str) or not case.becomes:
         return []
-    path = case / "settings.yaml"
-    settings: Object = (yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None) or {}
+    settings: Object = yaml.safe_load(case.settings) or {}
     defaults = settings.setdefault("defaults", {})
     own = [entry["defaults"] for entry in settings.get("namespaces", {}).values() if "defaults" in entry]
     for layer in (defaults, *own, *settings.get("profiles", {}).values()):
@@ -101,7 +100,7 @@ def both_outputs(case: Path) -> list[tuple[Object, list[Object]]]:
     defaults |= {"outputs": ["ingress", "httproute"], "gateway": GATEWAY}
     # As ingress-nginx, which redirects all that has TLS without being asked.
     defaults["tls"] = defaults.get("tls", {}) | {"redirect": True, "redirectStatusCode": 308}
-    service = yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8"))
+    service = case.service
     service["metadata"]["annotations"].pop("ingress/tls-redirect", None)
     answered = answer(body(sync_request(service)), parse(json.dumps(settings)))
     if answered.refused:

@@ -7,10 +7,10 @@ from typing import Any
 import yaml
 
 from devcluster.build import REPOSITORY
-from tools import markdown
+from tools import golden, markdown
 
 README, CONTRIBUTING = ((REPOSITORY / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md"))
-EXAMPLE = REPOSITORY / "tests/cases/host-and-tls"
+[EXAMPLE] = (case for case in golden.cases_in(golden.CASES) if case.name == "host-and-tls")
 
 END_TO_END = "tests/e2e/test_readme.py"
 RUN_BY = {
@@ -42,8 +42,8 @@ def without_uid(service: Any) -> Any:
 
 def test_the_example_is_a_case_that_is_tested() -> None:
     service, ingress = (yaml.safe_load(block) for block in blocks("yaml") if "kind:" in block)
-    assert service == without_uid(yaml.safe_load((EXAMPLE / "service.yaml").read_text()))
-    assert ingress == yaml.safe_load((EXAMPLE / "ingress.yaml").read_text())
+    assert service == without_uid(EXAMPLE.service)
+    assert [ingress] == EXAMPLE.becomes
 
 
 def test_every_command_is_run_by_a_test() -> None:

@@ -1,6 +1,4 @@
-"""The attacks of tests/attacks that are sequences of steps, played on a real API server.
-
-steps.yaml is a list; each step is one of these:
+"""The attacks of attacks.yaml, which are sequences of steps, played on a real API server. Each step is one of these:
 
 settings: SETTINGS            the administrator changes the settings: the hook restarts with them
 without: POLICY               the administrator has left out an admission policy, until the attack is over
@@ -38,8 +36,12 @@ from devcluster.policies import wait_for_policies
 from devcluster.story import Stage
 from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create, new
 from tests.e2e.people import said, tenant_of
+from tools import golden
 
-ATTACKS = sorted(path.parent for path in (REPOSITORY / "tests" / "attacks").glob("*/steps.yaml"))
+ATTACKS = {
+    attack.name: attack.stated["steps"]
+    for attack in golden.read(Path(__file__).with_name("attacks.yaml").read_text(encoding="utf-8"))
+}
 OF_EACH_KIND = {
     "external-name",
     "host-kept-by-a-pause",
@@ -192,7 +194,7 @@ def has(found: Any, wanted: Any) -> bool:
 @pytest.fixture
 def attack(resyncing: DevCluster, request: pytest.FixtureRequest) -> Iterator[Attack]:
     """Yield an attack in a fresh namespace, under the default settings; afterwards, all is as it was."""
-    namespace = f"attacked-{ATTACKS.index(request.node.callspec.params['path'])}"
+    namespace = f"attacked-{list(ATTACKS).index(request.node.callspec.params['name'])}"
     api = resyncing.api
     create(api, NAMESPACES, namespace)
     with contextlib.closing(tenant_of(resyncing.control_plane, namespace)) as tenant:
@@ -209,9 +211,8 @@ def attack(resyncing: DevCluster, request: pytest.FixtureRequest) -> Iterator[At
 
 
 @pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, id=path.name, marks=[pytest.mark.gate] * (path.name in OF_EACH_KIND)) for path in ATTACKS],
+    "name", [pytest.param(name, marks=[pytest.mark.gate] * (name in OF_EACH_KIND)) for name in ATTACKS]
 )
-def test_the_attack_comes_to_nothing(attack: Attack, path: Path) -> None:
-    for step in yaml.safe_load((path / "steps.yaml").read_text(encoding="utf-8")):
+def test_the_attack_comes_to_nothing(attack: Attack, name: str) -> None:
+    for step in ATTACKS[name]:
         attack.play(step)

@@ -17,25 +17,21 @@ from tests.e2e.objects import forget_installation
 from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.people import kubeconfig_of, tenant_of
 from tests.e2e.shell import run
-from tools import cases
 
 
 @pytest.mark.parametrize("form", ["yaml", pytest.param("json", marks=pytest.mark.thorough)])
-def test_the_api_server_takes_what_render_prints(form: str, empty_cluster: ControlPlane) -> None:
+def test_the_api_server_takes_what_render_prints(form: str, empty_cluster: ControlPlane, tmp_path: Path) -> None:
     # Their Ingresses are tried one by one in test_accepted.py.
-    by_default = [case for case in CASES if not (case / "settings.yaml").exists()]
-    files = [case / "service.yaml" for case in by_default if cases.stated(case).get(cases.INGRESS)][:5]
-    for namespace in {yaml.safe_load(file.read_text(encoding="utf-8"))["metadata"]["namespace"] for file in files}:
+    services = [case.service for case in CASES if case.ingresses and not case.settings][:5]
+    for namespace in {each["metadata"]["namespace"] for each in services}:
         make_namespace(empty_cluster.api, namespace)
-    rendered = run(empty_cluster, "render", "-o", form, *files)
+    file = tmp_path / "services.yaml"
+    file.write_text(yaml.safe_dump_all(services), encoding="utf-8")
+    rendered = run(empty_cluster, "render", "-o", form, file)
     assert rendered.returncode == 0, rendered.stderr
     options = "--dry-run=server", "--validate=strict", "--output=name", "--filename=-"
     taken = empty_cluster.kubectl("apply", *options, input=rendered.stdout)
-    assert taken.split() == ["ingress.networking.k8s.io/" + word for word in names(files)]
-
-
-def names(files: list[Path]) -> list[str]:
-    return [yaml.safe_load(file.read_text(encoding="utf-8"))["metadata"]["name"] for file in files]
+    assert taken.split() == ["ingress.networking.k8s.io/" + each["metadata"]["name"] for each in services]
 
 
 def test_render_shows_what_the_cluster_has(cluster: DevCluster, stage: Stage) -> None:

@@ -1,5 +1,6 @@
 """The answer at `kubectl apply`: the API server's contract, and the words of the Event, before there is one."""
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -7,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
 from ingress_manager.core.read_from_services import is_read_from_services
 from tests.core import made_up
 from tests.core.test_properties import ANY_SERVICES
-from tools import cases
+from tools import golden
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 DENY = Admission(deny=True)
@@ -145,14 +145,11 @@ def check_both_ways(new: Object, policy: Policy) -> None:
     assert response["allowed"] or response["status"]["message"] == event
 
 
-@pytest.mark.parametrize("folder", [cases.CASES, cases.ATTACKS], ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", [golden.CASES, golden.ATTACKS], ids=lambda path: path.name)
 def test_a_case_is_warned_of_if_and_as_it_is_refused(folder: Path) -> None:
-    for case in cases.cases_in(folder):
-        try:
-            policy = cases.settings_in(case / "settings.yaml")
-        except SettingsError:
-            continue
-        check_both_ways(yaml.safe_load((case / "service.yaml").read_text(encoding="utf-8")), policy)
+    for case in golden.cases_in(folder):
+        with contextlib.suppress(SettingsError):
+            check_both_ways(case.service, case.policy)
 
 
 @given(ANY_SERVICES, made_up.policy(), st.sampled_from([False, False, True]))

@@ -144,10 +144,10 @@ def test_the_wheel_brings_the_commands_into_a_clean_environment_and_no_hook(rele
     programs = tmp_path / "venv/bin"
     pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, wheel], check=True)
-    service = REPOSITORY / "tests/cases/host-and-tls"
+    service = REPOSITORY / "manifests/sample/hello.yaml"
     rendered_here, rendered_there = (
         subprocess.run(
-            [folder / "ingress-manager", "render", "-f", service / "service.yaml"],
+            [folder / "ingress-manager", "render", "-f", service],
             cwd=tmp_path,
             capture_output=True,
             text=True,

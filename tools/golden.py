@@ -1,0 +1,321 @@
+r"""Golden cases: tables of Services and what becomes of them, in YAML. All that read them read them by this.
+
+A case is a name at the beginning of a line, and below it:
+
+why            the reason that the case exists, in a sentence
+metadata       what the Service's metadata has beside the name shop, the namespace team-a and annotations
+annotations    those that it has beside `ingress/http: "true"`; `ingress/http: null` takes that one away
+spec           the Service's spec, if it isn't the one port 80
+settings       the administrator's settings, if they aren't the defaults; as text where their lines matter
+becomes        what the Service becomes; the last, and written by `make cases`, which leaves the rest as it is
+
+`!each [1, 3, "- path: /#\n"]` is that text three times, with the number in the place of #. It may stand for all
+annotations or ports, too. Behind the text, there may be what is before and behind all of them.
+
+A Service becomes objects, in which what goes without saying is left out (`ingress` and `httproute` below say it);
+`nothing`; `refused 422`, with the sentences of the refusal; or `settings refused`, with those that say why the hook
+doesn't start with them.
+"""
+
+import copy
+import difflib
+import json
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from devcluster.build import REPOSITORY
+from devcluster.sync_requests import Object, body, service, sync_request
+from hooks.sync import answer
+from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
+
+Outcome = list[Object] | str
+"""The objects that a Service becomes; or a status and a refusal; or why the settings are refused."""
+
+TESTS = REPOSITORY / "tests"
+CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
+CASE = re.compile(r"^(\S+):\n((?:(?:[ #].*)?\n)+)", re.MULTILINE)
+BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=  ))*", re.MULTILINE)
+SETTINGS_REFUSED, NO_SECRET = "settings refused", "no Secret"
+GATEWAY_API = "gateway.networking.k8s.io"
+MANAGED = {"app.kubernetes.io/managed-by": "ingress-manager"}
+WIDTH = 104
+"""Characters of a line that `make cases` writes, without its indentation."""
+
+
+class Loader(yaml.CSafeLoader):
+    """Reads cases."""
+
+
+def each(loader: Loader, node: yaml.SequenceNode) -> str:
+    """Return what `!each [FIRST, LAST, TEXT]` says, perhaps with what is before and behind all of it."""
+    first, last, text, *around = loader.construct_sequence(node)
+    before, behind = around or ("", "")
+    return before + "".join(text.replace("#", str(number)) for number in range(first, last + 1)) + behind
+
+
+Loader.add_constructor("!each", each)
+
+
+def parsed(value: Any) -> Any:
+    """Return a value, read if it was made by `!each`."""
+    return yaml.safe_load(value) if isinstance(value, str) and "\n" in value else value
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case, as its table states it."""
+
+    name: str
+    stated: Object
+
+    @property
+    def service(self) -> Object:
+        """The whole Service."""
+        annotations = parsed(self.stated.get("annotations", {}))
+        if annotations is not None:
+            annotations = {"ingress/http": "true"} | annotations
+            annotations = {key: value for key, value in annotations.items() if value is not None}
+        made = service(annotations, **{key: parsed(value) for key, value in self.stated.get("spec", {}).items()})
+        made["metadata"] |= self.stated.get("metadata", {})
+        return copy.deepcopy(made)
+
+    @property
+    def settings(self) -> str:
+        """The text of the settings; without any, the defaults hold."""
+        settings = self.stated.get("settings", "")
+        return settings if isinstance(settings, str) else as_yaml(settings)
+
+    @property
+    def policy(self) -> Policy:
+        """What the settings say. Raises SettingsError when the hook doesn't start with them."""
+        return parse(self.settings) if self.settings else Policy()
+
+    @property
+    def becomes(self) -> Outcome:
+        """What the table says that the Service becomes. Raises KeyError when it doesn't."""
+        return whole(self.stated["becomes"], self.service["metadata"])
+
+    @property
+    def ingresses(self) -> list[Object]:
+        """The Ingresses that the table says that the Service becomes."""
+        return [made for made in self.becomes if isinstance(made, dict) and made["kind"] == "Ingress"]
+
+    def outcome(self) -> Outcome:
+        """Return what the Service becomes by the hook's answer."""
+        try:
+            policy = self.policy
+        except SettingsError as error:
+            return f"{SETTINGS_REFUSED} {error}"
+        answered = answer(body(sync_request(self.service)), policy)
+        if answered.status != 200:
+            return f"refused {answered.status} {answered.body.decode()}"
+        attachments: list[Object] = json.loads(answered.body)["attachments"]
+        return attachments
+
+
+def cases_in(folder: Path) -> list[Case]:
+    """Return the cases of all tables in a folder. Raises ValueError when two have the same name."""
+    cases = [case for file in sorted(folder.glob("*.yaml")) for case in read(file.read_text(encoding="utf-8"))]
+    if twice := [name for name, count in Counter(case.name for case in cases).items() if count > 1]:
+        raise ValueError(f"several cases in {folder.name} have the name {twice[0]}")
+    return cases
+
+
+def read(text: str) -> Iterator[Case]:
+    """Yield the cases of a table."""
+    for name, content in CASE.findall(text):
+        yield Case(name, yaml.load(content, Loader))  # noqa: S506  (it is a safe one)
+
+
+# ------------------------------------------------------------------------------------------ what goes without saying
+
+
+def whole(becomes: Any, of: Object) -> Outcome:
+    """Return what a case says that a Service becomes, whole; `of` is the Service's metadata."""
+    if becomes == "nothing":
+        return []
+    if isinstance(becomes, list):
+        wholes = {"Ingress": ingress, "HTTPRoute": httproute}
+        return [wholes[kind](short, of) for made in becomes for kind, short in made.items()]
+    [(what, sentences)] = becomes.items()
+    return f"{what} {'; '.join(sentences)}" if what == SETTINGS_REFUSED else f"{what} {' · '.join(sentences)}\n"
+
+
+def short(outcome: Outcome, of: Object) -> Any:
+    """Return the same as a case says it. Raises ValueError for what no case can say."""
+    becomes: Any
+    if isinstance(outcome, str):
+        what, separator = (SETTINGS_REFUSED, "; ") if outcome.startswith(SETTINGS_REFUSED) else (outcome[:11], " · ")
+        becomes = {what: outcome.removeprefix(what)[1:].removesuffix("\n").split(separator)}
+    else:
+        shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute}
+        becomes = [{made["kind"]: shorts[made["kind"]](made, of)} for made in outcome] or "nothing"
+    if whole(becomes, of) != outcome:
+        raise ValueError(f"tools/golden.py has no words for this: {outcome}")
+    return becomes
+
+
+def metadata(short: Object, of: Object) -> Object:
+    """Return the metadata of an object that is made for the Service `of`: its name is the Service's, unless stated."""
+    labels = MANAGED | short.get("labels", {})
+    made = {"name": short.get("name", of["name"]), "namespace": of["namespace"], "labels": labels}
+    return made | {key: short[key] for key in ("annotations",) if key in short}
+
+
+def short_metadata(made: Object, of: Object) -> Object:
+    """Return what a case says of it."""
+    stated = made["metadata"]
+    labels = {key: value for key, value in stated["labels"].items() if key not in MANAGED}
+    found = {"name": stated["name"], "labels": labels, "annotations": stated.get("annotations")}
+    return {key: value for key, value in found.items() if value and value != of["name"]}
+
+
+def ingress(short: Object, of: Object) -> Object:
+    """Return an Ingress: of class nginx, unless stated; `tls` has each Secret's hosts, `rules` each path's port.
+
+    The host "*" is none: the rule is for every host.
+    """
+
+    def backend(port: int) -> Object:
+        return {"service": {"name": of["name"], "port": {"number": port}}}
+
+    def paths(ports: Object) -> list[Object]:
+        split = ([*path.split(" ", 1), port] for path, port in ports.items())
+        return [{"path": path, "pathType": path_type, "backend": backend(port)} for path_type, path, port in split]
+
+    spec: Object = {"ingressClassName": short.get("class", "nginx")}
+    spec["defaultBackend"] = backend(short["default"]) if "default" in short else None
+    spec["tls"] = [
+        ({"hosts": hosts} if hosts else {}) | ({"secretName": secret} if secret != NO_SECRET else {})
+        for entry in short.get("tls", [])
+        for secret, hosts in entry.items()
+    ]
+    spec["rules"] = [
+        ({} if host == "*" else {"host": host}) | {"http": {"paths": paths(ports)}}
+        for host, ports in short.get("rules", {}).items()
+    ]
+    stated = {key: value for key, value in spec.items() if value}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata(short, of), "spec": stated}
+
+
+def short_ingress(made: Object, of: Object) -> Object:
+    """Return what a case says of an Ingress."""
+    spec = made["spec"]
+    found = short_metadata(made, of)
+    if spec.get("ingressClassName") != "nginx":
+        found["class"] = spec.get("ingressClassName")
+    if "defaultBackend" in spec:
+        found["default"] = spec["defaultBackend"]["service"]["port"]["number"]
+    if "tls" in spec:
+        found["tls"] = [{entry.get("secretName", NO_SECRET): entry.get("hosts", [])} for entry in spec["tls"]]
+    if "rules" in spec:
+        found["rules"] = {
+            rule.get("host", "*"): {
+                f"{path['pathType']} {path['path']}": path["backend"]["service"]["port"]["number"]
+                for path in rule["http"]["paths"]
+            }
+            for rule in spec["rules"]
+        }
+    return found
+
+
+def httproute(short: Object, of: Object) -> Object:
+    """Return an HTTPRoute: `to` is the Gateway's namespace, name and listener; the rest of a rule is the API's own."""
+
+    def match(path: str) -> Object:
+        path_type, value = path.split(" ", 1)
+        return {"path": {"type": path_type, "value": value}}
+
+    def rule(stated: Object) -> Object:
+        stated = dict(stated)
+        made: Object = {"matches": [match(path) for path in stated.pop("paths")]}
+        if port := stated.pop("port", None):
+            target = {"group": "", "kind": "Service", "name": of["name"], "port": port, "weight": 1}
+            made["backendRefs"] = [target]
+        return made | stated
+
+    namespace, name, listener = short["to"].split("/")
+    parent = {"group": GATEWAY_API, "kind": "Gateway", "namespace": namespace, "name": name}
+    spec: Object = {"parentRefs": [parent | {"sectionName": listener}]}
+    spec |= {"hostnames": short["hosts"]} if "hosts" in short else {}
+    spec["rules"] = [rule(stated) for stated in short["rules"]]
+    return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute", "metadata": metadata(short, of), "spec": spec}
+
+
+def short_httproute(made: Object, of: Object) -> Object:
+    """Return what a case says of an HTTPRoute."""
+    spec = made["spec"]
+    [parent] = spec["parentRefs"]
+    found = short_metadata(made, of) | {"to": f"{parent['namespace']}/{parent['name']}/{parent['sectionName']}"}
+    found |= {"hosts": spec["hostnames"]} if "hostnames" in spec else {}
+    found["rules"] = []
+    for rule in spec["rules"]:
+        stated: Object = {"paths": [f"{match['path']['type']} {match['path']['value']}" for match in rule["matches"]]}
+        for target in rule.get("backendRefs", []):
+            stated["port"] = target["port"]
+        found["rules"].append(stated | {key: rule[key] for key in rule if key not in {"matches", "backendRefs"}})
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- `make cases`
+
+
+def update(file: Path) -> Iterator[str]:
+    """Write what the Service of each case in a table becomes; yield the lines of the diff, none if nothing changes."""
+    before = file.read_text(encoding="utf-8")
+    after = CASE.sub(updated, before)
+    if after != before:
+        file.write_text(after, encoding="utf-8")
+    yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), file.name, file.name)
+
+
+def updated(found: re.Match[str]) -> str:
+    """Return the text of a case, with what the Service becomes. What else it says stays as it was written."""
+    text = found[0]
+    [case] = read(text)
+    becomes = {"becomes": short(case.outcome(), case.service["metadata"])}
+    if case.stated.get("becomes") == becomes["becomes"]:
+        return text
+    stated, space = BECOMES.sub("", text).rstrip("\n"), text[len(text.rstrip("\n")) :]
+    return f"{stated}\n{textwrap.indent(written(becomes), '  ').rstrip()}{space}"
+
+
+class Dumper(yaml.SafeDumper):
+    """Writes what fits into a line in one."""
+
+    depth = 0
+
+    def represent_data(self, data: Any) -> yaml.Node:
+        """Return the node of `data`."""
+        self.depth += 1
+        node = super().represent_data(data)
+        self.depth -= 1
+        if isinstance(node, yaml.CollectionNode):
+            line = yaml.safe_dump(data, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
+            fits = len(line) <= WIDTH - 6 * self.depth and line.count("\n") == 1
+            of_words = isinstance(data, list) and all(isinstance(item, str) and len(item) < 40 for item in data)
+            node.flow_style = self.depth > 0 and (fits or of_words)
+        return node
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """Return that what is the same is written again."""
+        return True
+
+
+def written(content: Any) -> str:
+    """Return content as YAML. Where a character can't be seen, all beyond ASCII are escaped."""
+    for allow_unicode in (True, False):
+        text = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=allow_unicode)
+        if text.replace("\n", "").isprintable():
+            break
+    return text
