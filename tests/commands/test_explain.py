@@ -22,6 +22,7 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests.commands.commands import kubectl_that_answers, listing, run, settings_on_a_cluster
 from tests.core.test_properties import desired_for
+from tools import golden
 
 WITHOUT_EXAMPLE = {
     Reason.BUG,
@@ -148,9 +149,10 @@ def test_an_unknown_key_is_wrong_use_and_the_nearest_is_named(key: str, end: str
 
 PROBLEM = re.compile(r"(.+) \[([a-z-]+)\]")
 REFUSALS = [
-    (path.parent.name, found[1].removesuffix("…"), found[2])
-    for path in sorted(REPOSITORY.glob("tests/*/*/refusal.txt"))
-    for problem in path.read_text(encoding="utf-8")[4:].strip().split(" · ")
+    (case.name, found[1].removesuffix("…"), found[2])
+    for case in golden.cases_in(golden.CASES)
+    if isinstance(case.stated["becomes"], dict)
+    for problem in case.stated["becomes"].get("refused 422", ())
     if (found := PROBLEM.fullmatch(problem))
 ]
 
