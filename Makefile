@@ -19,7 +19,6 @@ CONTEXT ?=
 INGRESSES ?= keep
 YES ?=
 METACONTROLLER_CRDS ?=
-SOAK ?=
 VERSIONS ?=
 METACONTROLLERS ?=
 bin := .venv/bin
@@ -37,7 +36,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help run not-found demo cluster node test test-all test-fast test-range test-node test-versions histories lint format \
 	docs pages cases screenshot lock \
-	bench soak \
+	bench \
 	image image-test install uninstall version dist clean
 
 help:  ## this list
@@ -153,9 +152,6 @@ lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt, a
 
 bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may run meanwhile
 	@exec $(bin)/python -m bench
-
-soak: $(bin)/.complete  ## 10,000 Services that change all the time, and a hook under abuse, 35 minutes; IMAGE=…, SOAK='--rate 50'
-	@exec $(bin)/python -m bench.soak --image '$(IMAGE)' $(SOAK)
 
 version: $(bin)/.complete  ## write VERSION=… into every file that states the version, and date the changelog
 	@echo '$(VERSION)' | grep -Eqx '((0|[1-9][0-9]*)\.){2}(0|[1-9][0-9]*)' || { echo 'VERSION=0.2.0 looks like one' >&2; exit 2; }

@@ -9,15 +9,13 @@ from bench.cluster import cluster_sections
 from bench.commands import commands_section
 from bench.core import core_section
 from bench.figures import Section
-from bench.gateway import gateway_section
 from bench.hook import hook_section
 from bench.run import run
-from bench.throughput import throughput_section
 from devcluster.build import Progress
 from devcluster.console import Command, end_on_signals, engine_option
 from devcluster.worst import worst_requests
 
-PARTS = ("core", "commands", "hook", "gateway", "cluster", "admission", "throughput")
+PARTS = ("core", "commands", "hook", "cluster", "admission")
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
@@ -32,17 +30,16 @@ PARTS = ("core", "commands", "hook", "gateway", "cluster", "admission", "through
 @engine_option
 @click.option("--short", is_flag=True, help="Leave out the changes during resyncs, which take five minutes.")
 def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
-    """Measure what users experience: the PARTS core, commands, hook, gateway, cluster, admission and throughput.
+    """Measure what users experience: the PARTS core, commands, hook, cluster and admission.
 
     Nothing else may run on the machine meanwhile. All parts take about ten minutes. A figure that doesn't reach its
     aim is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is
-    missing; else 1. The throughput needs wrk and nginx: Debian's are unpacked into .build/, unless they are installed.
+    missing; else 1.
 
     \b
     Examples:
       python -m bench
       python -m bench core hook
-      python -m bench throughput
       python -m bench cluster --services 300 --short --engine standin
     """  # noqa: D301 - \b keeps click from joining lines
 
@@ -51,10 +48,8 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
             "core": lambda: [core_section(report, worst_requests())],
             "commands": lambda: [commands_section(report)],
             "hook": lambda: [hook_section(report)],
-            "gateway": lambda: [gateway_section(engine, report)],
             "cluster": lambda: cluster_sections(engine, services, resyncs=not short, progress=report),
             "admission": lambda: [admission_section(engine, report)],
-            "throughput": lambda: [throughput_section(engine, report)],
         }
         for part in PARTS:
             if not parts or part in parts:

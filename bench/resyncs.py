@@ -64,7 +64,7 @@ def changes(cluster: DevCluster, size: Size, seconds: float, progress: Progress)
     with Changes(cluster.api) as made:
         while (left := end - time.monotonic()) > 0:
             report(f"changing Services: {left:.0f} s")
-            waits.append(1000 * made.arrived(size.place(len(waits) % size.services)).latency)
+            waits.append(1000 * made.arrived(size.place(len(waits) % size.services)))
             time.sleep(PAUSE)
     answered = read_answers(cluster) - calls
     return Waits(waits, max(0, answered - SYNCS_OF_A_CHANGE * len(waits)))

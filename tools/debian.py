@@ -1,4 +1,4 @@
-"""Debian's nginx, Chromium, wrk, BusyBox and ShellCheck without root: `python -m tools.debian` unpacks them.
+"""Debian's nginx, Chromium, BusyBox and ShellCheck without root: `python -m tools.debian` unpacks them.
 
 With `--node`, it unpacks what a node needs, and what its image is built with: runc, CNI's plugins, nft, buildah and
 mmdebstrap. They come into .build/. apt-get finds and verifies the packages, from wherever this machine gets its own,
@@ -45,9 +45,6 @@ class Package(NamedTuple):
     packages: tuple[str, ...] = ()
     """The packages, where it isn't the one of the program's name alone."""
 
-    status: int = 0
-    """The exit status with which it prints its version."""
-
 
 NGINX = Package("nginx", "usr/sbin/nginx", "-v", "what nginx says to the Ingresses")
 CHROMIUM = Package(
@@ -58,10 +55,9 @@ CHROMIUM = Package(
     # The driver speaks WebDriver; the font has Chinese characters, in less than 3 MB.
     ("chromium", "chromium-driver", "fonts-droid-fallback"),
 )
-WRK = Package("wrk", "usr/bin/wrk", "-v", "the gateway's throughput", status=1)
 BUSYBOX = Package("busybox", "bin/busybox", "--help", "what its shell makes of the commands that are printed")
 SHELLCHECK = Package("shellcheck", "usr/bin/shellcheck", "--version", "whether printed scripts are POSIX shell")
-PACKAGES = (NGINX, CHROMIUM, WRK, BUSYBOX, SHELLCHECK)
+PACKAGES = (NGINX, CHROMIUM, BUSYBOX, SHELLCHECK)
 
 RUNC = Package("runc", "usr/sbin/runc", "--version", "what runs as Pods")
 PLUGINS = Package("containernetworking-plugins", "usr/lib/cni/bridge", "--version", "what runs as Pods")
@@ -123,10 +119,10 @@ def program_in(root: Path, package: Package) -> Program:
 def version_of(program: Program, package: Package) -> str:
     """Return the version that a program prints. Raises CommandFailed if it doesn't run."""
     ended = program.run(package.version) if program.path.exists() else None
-    if ended is None or ended.returncode != package.status:
+    if ended is None or ended.returncode:
         raise CommandFailed(f"Debian's package {package.name} has brought no {package.name} that runs here")
     said = (ended.stdout or ended.stderr).replace(" - shell script analysis tool\nversion:", "")
-    # wrk and BusyBox go on with their usage.
+    # BusyBox goes on with its usage.
     return said.partition("\n")[0].strip().removeprefix("nginx version: ")
 
 
@@ -189,7 +185,7 @@ def run(*command: str, environment: Mapping[str, str] | None = None, folder: Pat
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, where Debian's tools are missing.")
 @click.option("--node", is_flag=True, help="Instead, what a node needs, and what its image is built with.")
 def main(if_possible: bool, node: bool) -> None:
-    """Find nginx, Chromium, wrk, BusyBox and ShellCheck, or unpack Debian's into .build/, and say which they are."""
+    """Find nginx, Chromium, BusyBox and ShellCheck, or unpack Debian's into .build/, and say which they are."""
     for package in NODE if node else PACKAGES:
         try:
             with progress() as report:

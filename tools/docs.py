@@ -39,13 +39,12 @@ from ingress_manager.core.policy import (
     Profile,
 )
 from ingress_manager.core.settings import FILE_VARIABLE
-from tools import chart, picture, routing
+from tools import chart, picture
 from tools.markdown import fences, played, table
 
 DOCS = REPOSITORY / "docs"
 SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
-TRAFFIC = DOCS.parent / "tests/e2e/traffic.yaml"
 OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 VERSIONS = DOCS.parent / "tests/versions/results.yaml"
 HAPPENINGS = DOCS.parent / "tests/node/happenings.yaml"
@@ -217,15 +216,6 @@ def rights(command: str) -> str:
     return table(("right", "in", "for", "without it"), rows)
 
 
-def traffic() -> str:
-    """Return the table of what the gateway carries, from what the end-to-end tests say that they show."""
-    rows = yaml.safe_load(TRAFFIC.read_text(encoding="utf-8"))
-    return table(
-        ("what", "by Ingress", "by HTTPRoute"),
-        ((row["what"], row.get("ingress", "yes"), row.get("httproute", "yes")) for row in rows),
-    )
-
-
 def outages() -> str:
     """Return the table of what happens while a part is down, from what the end-to-end test of it plays."""
     columns = {
@@ -313,9 +303,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "needs": needs,
     "states": states,
     **{f"rights_{name.replace('-', '_')}": partial(rights, name) for name in RIGHTS if RIGHTS[name]},
-    "paths": routing.shown,
-    "paths_reasons": routing.shown_reasons,
-    "traffic": traffic,
     "outages": outages,
     "happenings": happenings,
     "alerts": alerts,

@@ -20,7 +20,7 @@ from ingress_manager.core.effects import EFFECTS
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Defaults, Gateway, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
-from tools import docs, markdown, routing
+from tools import docs, markdown
 
 
 @pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
@@ -166,25 +166,6 @@ def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:
     for page in ("httproute.md", "../gateway/README.md"):
         found = re.findall(r"gateway-api/releases/download/([^/]+)/", (docs.DOCS / page).read_text(encoding="utf-8"))
         assert found == [gateway_api.version()], page
-
-
-def test_each_test_of_the_gateways_traffic_is_in_the_table_once() -> None:
-    rows = yaml.safe_load(docs.TRAFFIC.read_text(encoding="utf-8"))
-    named = sorted(name for row in rows for name in row["tests"])
-    files = docs.TRAFFIC.parent.glob("test_traffic*.py")
-    tests = [name for path in files for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)]
-    assert named == sorted(tests)
-
-
-def test_no_difference_of_hosts_and_paths_is_without_its_reason() -> None:
-    table = routing.load()
-    differing = [each for group in table.groups for each in group.requests if each.why is not None]
-    assert {each.why for each in differing} == set(table.reasons)
-    for group in table.groups:
-        for each in group.requests:
-            assert each.why is not None or not (each.traefik or isinstance(each.answers, dict)), each
-            for output, who in each.traefik.items():
-                assert who != each.specified(output), each
 
 
 def test_every_test_that_a_page_names_exists() -> None:

@@ -18,12 +18,11 @@ from devcluster.api import SERVICE_ACCOUNTS, Object, wait_for
 from devcluster.cluster import DevCluster
 from tests.docs.test_docs import blocks
 from tests.e2e.audit import READS
-from tests.e2e.exposed import NOBODYS
 from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, create
 from tests.e2e.people import grant, kubeconfig_of
 from tests.e2e.test_rights import tried
 from tests.e2e.test_traffic import ADDRESS, address
-from tests.e2e.traffic import ON, Place
+from tests.e2e.traffic import NOBODYS, ON, Place
 from tools import golang
 
 NAME = "external-dns"

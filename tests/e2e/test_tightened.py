@@ -12,10 +12,9 @@ from devcluster.api import HTTPROUTES, INGRESSES, SERVICES
 from devcluster.cluster import DevCluster
 from devcluster.errors import NotReady
 from tests.e2e.conftest import SERVING_SETTINGS
-from tests.e2e.exposed import until_nobodys
 from tests.e2e.objects import create
 from tests.e2e.test_httproute import Routes
-from tests.e2e.traffic import ON
+from tests.e2e.traffic import NOBODYS, ON, Place
 
 pytestmark = pytest.mark.gate
 
@@ -179,5 +178,4 @@ def test_what_a_limit_forbids_goes_whatever_is_beside_it_and_comes_back_with_the
     finally:
         serving.restart_hook(SERVING_SETTINGS)
         tenants.clear()
-        assert serving.gateway is not None
-        until_nobodys(serving.gateway)
+        Place(serving, "both").until_404_page(NOBODYS)

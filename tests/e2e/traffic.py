@@ -14,6 +14,8 @@ from devcluster.gateway import Answer, Gateway
 from tests.e2e.objects import create
 
 ON = {"ingress/http": "true"}
+NOBODYS = "nobodys.example.net"
+"""A host that no Service names: the 404 page answers for it, unless a Service answers for every host."""
 
 IN_A_ROW = 12
 """A new connection is taken by either Traefik. If so many saw the same, both have taken up the change."""
