@@ -1,7 +1,6 @@
 """The cases: `make cases` writes what each Service in tests/cases and tests/attacks now becomes, and shows the changes.
 
-tools/golden.py says what a case is. Read the diff: the tests compare every later answer with it. The 404 page, in every
-language and format, is written to tests/not_found.
+tools/golden.py says what a case is. Read the diff: the tests compare every later answer with it.
 Below tests/commands, what the objects of each case of a command become, or what is found in them, is written beside
 them; below tests/chart, what the values of each case change. Some cases are the examples of
 `ingress-manager play`, and are written into the package.
@@ -28,8 +27,6 @@ from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from not_found.page import page
-from not_found.texts import LANGUAGES
 from tools import examples, golang, golden, helm
 
 TESTS = golden.TESTS
@@ -38,22 +35,11 @@ RELEASES = TESTS / "commands/release"
 UNINSTALLS = TESTS / "commands/uninstall_plan"
 AUDITS = TESTS / "commands/audit"
 STATUSES = TESTS / "commands/status"
-PAGES = TESTS / "not_found"
-SUFFIXES = {"html": "text/html", "json": "application/json", "txt": "text/plain"}
 
 
 def cases_in(folder: Path) -> list[Path]:
     """Return the cases of a command, sorted."""
     return sorted(path for path in folder.iterdir() if path.is_dir())
-
-
-def pages() -> dict[Path, str]:
-    """Return the 404 page in every language and format, and the file that it is written to."""
-    return {
-        PAGES / f"{language}.{suffix}": page("shop.example.com", "/cart", media_type, language).body.decode()
-        for language in LANGUAGES
-        for suffix, media_type in SUFFIXES.items()
-    }
 
 
 def adopted(case: Path) -> dict[str, str]:
@@ -157,5 +143,4 @@ if __name__ == "__main__":
     else:
         for each in helm.cases():
             (each / "changes.diff").write_text(helm.changes(each), encoding="utf-8")
-    for path, content in {**pages(), examples.FILE: examples.text()}.items():
-        path.write_text(content, encoding="utf-8")
+    examples.FILE.write_text(examples.text(), encoding="utf-8")

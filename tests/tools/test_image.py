@@ -247,7 +247,7 @@ def test_the_404_page_runs_from_the_same_image(record_property: Record) -> None:
         memory = pss_bytes(container.pid)
         status, _ = container.stop()
     assert (alive.status, answered.status, status) == (200, 404, 0)
-    assert answered.text.encode() == page("127.0.0.1:8080", "/any", "", "").body
+    assert answered.text.encode() == page("127.0.0.1:8080", "/any", "").body
     record_property("figures", f"{memory / MEBIBYTE:.0f} MiB of memory for the 404 page")
 
 
