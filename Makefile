@@ -66,10 +66,9 @@ image: $(bin)/.complete  ## the image IMAGE=…, by docker, podman or buildah; P
 	@exec $(bin)/python -m tools.image build --platforms '$(PLATFORMS)' --base '$(BASE)' --builder '$(BUILDER)' \
 		--options '$(BUILD_OPTIONS)' -- '$(IMAGE)'
 
-image-test: $(bin)/.complete  ## build the image, run it as the manifests say, and print what is in it (CycloneDX); BASE=…
+image-test: $(bin)/.complete  ## build the image, and run it as the manifests say; BASE=…
 	@base='$(BASE)'; base="$${base:-$$($(bin)/python -m tools.base)}" && BASE="$$base" BUILD_OPTIONS='$(BUILD_OPTIONS)' \
 		$(bin)/python -m pytest --thorough tests/tools/test_image.py tests/e2e/test_image.py >&2
-	@exec $(bin)/python -m tools.image sbom localhost/ingress-manager:tested
 
 install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…; each command is shown
 	@exec $(bin)/python -m tools.install install --context '$(CONTEXT)' --crds '$(METACONTROLLER_CRDS)' $(if $(YES),--yes) -- '$(IMAGE)'

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import click
@@ -19,7 +20,7 @@ import yaml
 from cyclonedx.contrib.license.factories import LicenseFactory
 from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
 from cyclonedx.model.bom import Bom, BomMetaData
-from cyclonedx.model.component import ComponentType
+from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
@@ -29,7 +30,7 @@ from devcluster.errors import CommandFailed, DevClusterError
 from devcluster.manifests import kustomize
 from devcluster.programs import find_own
 from ingress_manager import __version__
-from tools.image import PUBLISHED, component, replacement
+from tools.image import PUBLISHED, replacement
 
 MANIFESTS = {
     "install.yaml": ("manifests", "metacontroller/controller"),
@@ -111,6 +112,11 @@ def bill_of_materials() -> str:
         bom.components.add(component(name, PackageURL("pypi", None, name, version), external_references=[files]))
     bom.register_dependency(root, bom.components)
     return JsonV1Dot6(bom).output_as_string(indent=2) + "\n"
+
+
+def component(name: str, purl: PackageURL, **more: Any) -> Component:
+    """Return a component that is referred to by its package URL (https://github.com/package-url/purl-spec)."""
+    return Component(name=name, version=purl.version, purl=purl, bom_ref=str(purl), **more)
 
 
 def chart(folder: Path, source: Path, report: Progress) -> None:

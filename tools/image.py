@@ -1,22 +1,11 @@
-"""The image: `make image IMAGE=…` builds it, and `python -m tools.image sbom IMAGE` says what is in one.
+"""The image: `make image IMAGE=…` builds it, by whichever of docker, podman and buildah works on this machine."""
 
-Whichever of docker, podman and buildah works on this machine does it.
-"""
-
-import json
 import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import click
-from cyclonedx.contrib.license.factories import LicenseFactory
-from cyclonedx.model.bom import Bom
-from cyclonedx.model.component import Component, ComponentType
-from cyclonedx.output.json import JsonV1Dot6
-from packageurl import PackageURL
 
 from devcluster.build import REPOSITORY
 from devcluster.console import Command, Commands
@@ -30,7 +19,6 @@ PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"
 """The image that the manifests name, without a tag."""
 
 EXAMPLE = "registry.example.com/ingress-manager:0.1.0"
-INVENTORY = Path(__file__).with_name("inventory.py")
 
 
 class WrongReferenceError(DevClusterError):
@@ -104,45 +92,9 @@ def push_command(builder: str, image: str, platforms: str) -> list[str]:
     return [builder, "manifest", "push", "--all", image, f"docker://{image}"]
 
 
-def inventory(runner: str, image: str) -> dict[str, Any]:
-    """Return what tools/inventory.py finds in an image. Raises CommandFailed."""
-    command = [runner, "run", "--rm", "--interactive", "--network=none", "--entrypoint=python", image, "-"]
-    ended = subprocess.run(command, input=INVENTORY.read_text(), capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise CommandFailed(f"{shlex.join(command)}: {ended.stderr.strip()}")
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
-
-
-def sbom(image: str, found: dict[str, Any]) -> str:
-    """Return the CycloneDX JSON of an image, of which tools/inventory.py has found this."""
-    name, tag, digest = split(image)
-    bom = Bom()
-    root = bom.metadata.component = Component(type=ComponentType.CONTAINER, name=name, version=tag or digest)
-    licenses = LicenseFactory()
-    for package in found["python"]:
-        purl = PackageURL("pypi", None, package["name"].lower().replace("_", "-"), package["version"])
-        stated = [licenses.make_from_string(package["license"])] if package["license"] else []
-        bom.components.add(component(package["name"], purl, licenses=stated))
-    for package in found["system"]:
-        vendor, _, _ = found["distribution"].partition("-")
-        qualifiers = {"arch": package["architecture"], "distro": found["distribution"]}
-        purl = PackageURL("deb", vendor, package["name"], package["version"], qualifiers)
-        bom.components.add(component(package["name"], purl))
-    python = PackageURL("generic", None, "python", found["version"])
-    bom.components.add(component("python", python, type=ComponentType.PLATFORM))
-    bom.register_dependency(root, bom.components)
-    return JsonV1Dot6(bom).output_as_string(indent=2)
-
-
-def component(name: str, purl: PackageURL, **more: Any) -> Component:
-    """Return a component that is referred to by its package URL (https://github.com/package-url/purl-spec)."""
-    return Component(name=name, version=purl.version, purl=purl, bom_ref=str(purl), **more)
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Build the image, or say what is in one."""
+    """Build the image."""
 
 
 @main.command(cls=Command)
@@ -168,13 +120,6 @@ def build(image: str, platforms: str, base: str, builder: str, options: str) -> 
     if subprocess.run(command, cwd=REPOSITORY, check=False).returncode:
         raise CommandFailed(f"{program} has not built {image}; what it says is above.")
     click.echo(f"\n{image} is built. To push it:\n  {shlex.join(push_command(program, image, platforms))}", err=True)
-
-
-@main.command(name="sbom", cls=Command)
-@click.argument("image")
-def print_sbom(image: str) -> None:
-    """Print which packages IMAGE holds, Python's and its base's, as CycloneDX JSON."""
-    click.echo(sbom(image, inventory(find(RUNNERS), image)))
 
 
 if __name__ == "__main__":

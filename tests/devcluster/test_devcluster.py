@@ -1,8 +1,6 @@
-"""The parts of the development cluster that need no cluster: finding and building programs, and ending processes."""
+"""The parts of the development cluster that need no cluster: what a person is told, and what is left behind."""
 
 import os
-import re
-import shutil
 import signal
 import stat
 import subprocess
@@ -16,16 +14,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from devcluster import build, credentials, engines, programs
+from devcluster import build, credentials
 from devcluster.__main__ import main
-from devcluster.api import wait_for, warnings_of
-from devcluster.cluster import tells_of_the_start
-from devcluster.errors import BuildFailed, MissingProgram, ProcessDied
+from devcluster.api import wait_for
 from devcluster.processes import Process, Processes
-
-linux_only = pytest.mark.skipif(
-    not Path("/proc/self/stat").exists(), reason="The use is read from /proc, which only Linux has."
-)
 
 
 @pytest.fixture
@@ -65,38 +57,6 @@ def sh(processes: Processes, script: str, name: str = "shell") -> Process:
     return processes.add(name, ["/bin/sh", "-c", script])
 
 
-def ignore(_line: str) -> None: ...
-
-
-# Finding programs.
-
-
-def test_assets_come_before_path_and_path_before_what_was_built(
-    bare_machine: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bare_machine(f"build/{build.folder('etcd').name}", "etcd", "echo etcd Version: 3.6.8")
-    origins = [programs.find("etcd", ignore)]
-    bare_machine("path", "etcd", "echo etcd Version: 3.6.9")
-    origins.append(programs.find("etcd", ignore))
-    bare_machine("assets", "etcd", "echo etcd Version: 3.5.0")
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path / "assets"))
-    origins.append(programs.find("etcd", ignore))
-
-    assert [(found.origin, found.version) for found in origins if found] == [
-        ("built", "v3.6.8"),
-        ("PATH", "v3.6.9"),
-        ("KUBEBUILDER_ASSETS", "v3.5.0"),
-    ]
-
-
-def test_a_program_on_path_that_is_too_old_is_passed_over_with_a_message(bare_machine: Callable[..., Path]) -> None:
-    old = bare_machine("path", "kube-apiserver", "echo Kubernetes v1.19.2")
-    said: list[str] = []
-
-    assert programs.find("kube-apiserver", said.append) is None
-    assert said == [f"passing over kube-apiserver v1.19.2 (PATH: {old}): v1.36 or later is needed"]
-
-
 @pytest.mark.parametrize(
     ("go", "reason"),
     [
@@ -120,98 +80,7 @@ def test_without_a_usable_go_the_message_says_what_is_missing_and_how_to_get_it(
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.usefixtures("bare_machine")
-def test_with_the_option_if_possible_a_build_that_is_impossible_is_no_error() -> None:
-    result = CliRunner().invoke(main, ["build", "--if-possible"])
-
-    assert result.exit_code == 0
-    assert "Go 1.26.0 or later is needed" in result.stderr
-
-
-def test_metacontroller_is_the_engine_where_it_is_on_path_unless_the_stand_in_is_chosen(
-    bare_machine: Callable[..., Path],
-) -> None:
-    with pytest.raises(MissingProgram, match="no `metacontroller` on PATH"):
-        engines.find_engine("metacontroller", {})
-    assert engines.find_engine("auto", {}).name("") == "the stand-in for Metacontroller"
-
-    path = bare_machine("path", "metacontroller", "")
-    engine = engines.find_engine("auto", {})
-    assert engine.name('{"version": "4.17.2"}') == f"Metacontroller v4.17.2 ({path})"
-    assert engine.name('{"version": "dev"}') == f"Metacontroller ({path})", "it was built without a version stamp"
-    assert engines.find_engine("standin", {}).name("") == "the stand-in for Metacontroller"
-
-
 # Building them. `go` is a script here: it answers `go version` and `go mod download`, and writes the file -o names.
-
-GO = r"""
-[ "$1" = version ] && { echo go version go1.99.0 linux/amd64; exit; }
-[ "$1" = mod ] && { echo "{\"Dir\": \"$0.module\"}"; exit; }
-while [ "$1" != -o ]; do shift; done
-echo compiling >&2
-echo half-made > "$2"
-"""
-
-
-"""Where the module that the script downloads has its CRDs."""
-
-
-def test_a_build_that_fails_leaves_nothing_and_says_what_go_said(bare_machine: Callable[..., Path]) -> None:
-    bare_machine("path", "go", GO + "exit 1")
-
-    with pytest.raises(BuildFailed, match=r"go could not build etcd:\n  compiling"):
-        build.build(["etcd"], ignore)
-
-    assert not build.built("etcd")
-    assert not list(build.BUILD.glob("tmp-*"))
-
-
-def test_what_a_killed_build_left_is_never_used_and_is_removed_by_the_next(
-    bare_machine: Callable[..., Path],
-) -> None:
-    bare_machine("path", "go", GO)
-    half_made = bare_machine("build/tmp-killed", "etcd", "")
-    outdated = bare_machine("build/bin-of-an-older-go-mod", "etcd", "")
-
-    assert not build.built("etcd")
-    build.build(["etcd"], ignore)
-
-    assert build.built("etcd")
-    assert not half_made.exists()
-    assert not outdated.exists()
-
-
-@pytest.mark.parametrize(
-    ("edited", "built_anew"),
-    [
-        ("go.mod", set(build.PACKAGES) - set(build.TOOLS)),
-        ("go.sum", set(build.PACKAGES) - set(build.TOOLS)),
-        ("cmd/loadgen/main.go", {"loadgen"}),
-        ("cmd/steadyload/main.go", {"steadyload"}),
-    ],
-)
-def test_an_edited_file_asks_for_another_build_of_the_programs_made_from_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str, built_anew: set[str]
-) -> None:
-    before = {name: build.folder(name) for name in build.PACKAGES}
-    module = tmp_path / "controlplane"
-    shutil.copytree(build.MODULE, module)
-    monkeypatch.setattr(build, "MODULE", module)
-    assert {name: build.folder(name) for name in build.PACKAGES} == before
-    (module / edited).write_text((module / edited).read_text() + "// newer\n")
-
-    assert {name for name in build.PACKAGES if build.folder(name) != before[name]} == built_anew
-
-
-# Processes.
-
-
-def test_a_process_that_ends_is_noticed_at_once_and_the_error_has_the_end_of_its_log(processes: Processes) -> None:
-    process = sh(processes, "echo first; echo the reason >&2; exit 3")
-    process.start()
-
-    with pytest.raises(ProcessDied, match=r"shell ended with status 3. The end of its log:\n  first\n  the reason"):
-        process.wait_ready(lambda: False, timeout=30)
 
 
 @pytest.mark.parametrize(
@@ -244,21 +113,6 @@ def test_a_process_sees_nothing_of_a_persons_own_settings(
     assert "KUBECONFIG" not in seen
 
 
-@linux_only
-def test_use_of_processor_and_memory_counts_descendants(processes: Processes) -> None:
-    # 16 MiB of its own: the pages of Python itself are shared with every other Python on the machine.
-    busy = (
-        "import time\nheld = bytearray(16 << 20)\n"
-        "while time.process_time() < 0.2: pass\nprint('done', flush=True)\ntime.sleep(60)"
-    )
-    process = sh(processes, f'"{sys.executable}" -I -S -c "{busy}" & wait')
-    process.start()
-    wait_for(lambda: "done" in process.log_tail())
-
-    assert 0.1 < process.cpu_seconds() < 5
-    assert 16 << 20 < process.pss_bytes() < 1 << 30
-
-
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_parent_that_is_killed_leaves_no_process_and_no_folder(tmp_path: Path, keep: bool) -> None:
     script = textwrap.dedent(f"""
@@ -286,9 +140,6 @@ def test_a_parent_that_is_killed_leaves_no_process_and_no_folder(tmp_path: Path,
     assert Path(folder).exists() == keep
 
 
-# What is applied to the cluster.
-
-
 def test_only_their_owner_can_read_credentials(tmp_path: Path) -> None:
     ca = tmp_path / "ca.crt"
     ca.write_text("certificate")
@@ -300,17 +151,3 @@ def test_only_their_owner_can_read_credentials(tmp_path: Path) -> None:
     assert yaml.safe_load(path.read_text())["users"] == [{"name": "me", "user": {"token": "secret"}}]
     assert credentials.read_kubeconfig(path) == ("https://127.0.0.1:1", ca, "secret")
     assert credentials.new_signing_key() != credentials.new_signing_key()
-
-
-def test_an_event_about_no_object_is_not_taken_for_the_start_of_the_engine() -> None:
-    assert tells_of_the_start({"reason": "Started", "involvedObject": {"name": "ingress-manager"}})
-    assert not tells_of_the_start({"reason": "Started", "involvedObject": {"kind": "Lease"}})
-    assert not tells_of_the_start({"reason": "LeaderElection", "involvedObject": {"name": "ingress-manager"}})
-
-
-def test_warnings_of_an_answer_are_read_as_they_were_written() -> None:
-    texts = ('a "quoted" one, with \\ in it', "Wärme…")
-    # As Kubernetes writes them, and as `requests` joins and decodes them.
-    header = ", ".join('299 - "' + re.sub(r'(["\\])', r"\\\1", text) + '"' for text in texts)
-    assert warnings_of(header.encode().decode("latin-1")) == texts
-    assert warnings_of("") == ()
