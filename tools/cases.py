@@ -9,14 +9,13 @@ them; below tests/chart, what the values of each case change. Some cases are the
 import sys
 from pathlib import Path
 
-from ingress_manager.commands.adopt.adoption import adopt, lines
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import effects, findings
 from ingress_manager.commands.audit.why import with_reasons
 from ingress_manager.commands.plans.plan import script
-from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
-from ingress_manager.commands.reading.manifests import Item, Manifests, read
+from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.status.printing import printed
 from ingress_manager.commands.status.states import Judge
@@ -27,10 +26,9 @@ from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tools import examples, golang, golden, helm
+from tools import adoptions, examples, golang, golden, helm
 
 TESTS = golden.TESTS
-ADOPTIONS = TESTS / "commands/adopt"
 RELEASES = TESTS / "commands/release"
 UNINSTALLS = TESTS / "commands/uninstall_plan"
 AUDITS = TESTS / "commands/audit"
@@ -40,32 +38,6 @@ STATUSES = TESTS / "commands/status"
 def cases_in(folder: Path) -> list[Path]:
     """Return the cases of a command, sorted."""
     return sorted(path for path in folder.iterdir() if path.is_dir())
-
-
-def adopted(case: Path) -> dict[str, str]:
-    """Return the files of a case of `adopt`: how its Ingress is adopted, or why it isn't, and the notes."""
-    [adoption] = adopt(*adoptable(case))
-    script = "".join(f"{line}\n" for line in lines(adoption))
-    findings = "".join(f"{finding}\n" for finding in adoption.messages)
-    notes = "".join(f"{sentence}\n" for sentence in adoption.notes)
-    found = {"steps.sh": script, "refusal.txt": findings, "notes.txt": notes}
-    return {name: text for name, text in found.items() if text}
-
-
-def adoptable(case: Path) -> tuple[Manifests, list[Item], Policy, list[str]]:
-    """Return the objects of a case of `adopt`, its Ingress, the settings, and the changes that are accepted.
-
-    The objects have a uid and a resourceVersion, as those of a cluster do.
-    """
-    own, accept = case / "settings.yaml", case / "accept.txt"
-    policy = parse((own if own.exists() else ADOPTIONS / "settings.yaml").read_text(encoding="utf-8"))
-    manifests = Manifests()
-    for path in (path for path in (case / "service.yaml", case / "ingress.yaml") if path.exists()):
-        manifests.extend(read(path.read_text(encoding="utf-8"), path.name))
-    for number, item in enumerate(manifests.items, start=1):
-        item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
-    accepted = accept.read_text(encoding="utf-8").split() if accept.exists() else []
-    return manifests, list(manifests.of_kind(INGRESSES)), policy, accepted
 
 
 def released(case: Path) -> dict[str, str]:
@@ -112,7 +84,6 @@ def status_of(case: Path) -> dict[str, str]:
 
 
 COMMANDS = {
-    ADOPTIONS: adopted,
     RELEASES: released,
     UNINSTALLS: uninstalled,
     AUDITS: audited,
@@ -134,6 +105,9 @@ def main(*folders: Path) -> None:
 
 if __name__ == "__main__":
     main(golden.CASES, golden.ATTACKS)
+    sys.stdout.writelines(golden.update(adoptions.TABLE, adoptions.becomes))
+    for name in adoptions.SCRIPTS:
+        adoptions.script_of(name).write_text(adoptions.printed(adoptions.cases()[name]), encoding="utf-8")
     for folder, becomes in COMMANDS.items():
         for each in cases_in(folder):
             for file, content in becomes(each).items():

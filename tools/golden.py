@@ -23,7 +23,7 @@ import json
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ Outcome = list[Object] | str
 
 TESTS = REPOSITORY / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
-CASE = re.compile(r"^(\S+):\n((?:(?:[ #].*)?\n)+)", re.MULTILINE)
+CASE = re.compile(r"^(\S+):\n((?: .*\n|\n(?= ))+)", re.MULTILINE)
 BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=  ))*", re.MULTILINE)
 SETTINGS_REFUSED, NO_SECRET = "settings refused", "no Secret"
 GATEWAY_API = "gateway.networking.k8s.io"
@@ -71,7 +71,7 @@ def parsed(value: Any) -> Any:
     return yaml.safe_load(value) if isinstance(value, str) and "\n" in value else value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """A case, as its table states it."""
 
@@ -132,7 +132,9 @@ def cases_in(folder: Path) -> list[Case]:
 
 
 def read(text: str) -> Iterator[Case]:
-    """Yield the cases of a table."""
+    """Yield the cases of a table. Raises ValueError for a line that is no case's."""
+    if stray := re.search(r"^[^#\n].*", CASE.sub("", text), re.MULTILINE):
+        raise ValueError(f"this line of a table belongs to no case: {stray[0]}")
     for name, content in CASE.findall(text):
         yield Case(name, yaml.load(content, Loader))  # noqa: S506  (it is a safe one)
 
@@ -183,11 +185,13 @@ def short_metadata(made: Object, of: Object) -> Object:
 def ingress(short: Object, of: Object) -> Object:
     """Return an Ingress: of class nginx, unless stated; `tls` has each Secret's hosts, `rules` each path's port.
 
-    The host "*" is none: the rule is for every host.
+    The port is one of the Service's, by its number or name, or `SERVICE:PORT`. The host "*" is none: every host.
     """
 
-    def backend(port: int) -> Object:
-        return {"service": {"name": of["name"], "port": {"number": port}}}
+    def backend(port: int | str) -> Object:
+        name, _, stated = str(port).rpartition(":")
+        number_or_name = {"number": int(stated)} if stated.isdecimal() else {"name": stated}
+        return {"service": {"name": name or of["name"], "port": number_or_name}}
 
     def paths(ports: Object) -> list[Object]:
         split = ([*path.split(" ", 1), port] for path, port in ports.items())
@@ -212,17 +216,22 @@ def short_ingress(made: Object, of: Object) -> Object:
     """Return what a case says of an Ingress."""
     spec = made["spec"]
     found = short_metadata(made, of)
+
+    def port(backend: Object) -> int | str:
+        name, number_or_name = backend["service"]["name"], backend["service"]["port"]
+        [stated] = number_or_name.values()
+        return stated if name == of["name"] else f"{name}:{stated}"
+
     if spec.get("ingressClassName") != "nginx":
         found["class"] = spec.get("ingressClassName")
     if "defaultBackend" in spec:
-        found["default"] = spec["defaultBackend"]["service"]["port"]["number"]
+        found["default"] = port(spec["defaultBackend"])
     if "tls" in spec:
         found["tls"] = [{entry.get("secretName", NO_SECRET): entry.get("hosts", [])} for entry in spec["tls"]]
     if "rules" in spec:
         found["rules"] = {
             rule.get("host", "*"): {
-                f"{path['pathType']} {path['path']}": path["backend"]["service"]["port"]["number"]
-                for path in rule["http"]["paths"]
+                f"{path['pathType']} {path['path']}": port(path["backend"]) for path in rule["http"]["paths"]
             }
             for rule in spec["rules"]
         }
@@ -270,24 +279,27 @@ def short_httproute(made: Object, of: Object) -> Object:
 # --------------------------------------------------------------------------------------------------------- `make cases`
 
 
-def update(file: Path) -> Iterator[str]:
-    """Write what the Service of each case in a table becomes; yield the lines of the diff, none if nothing changes."""
+def answered(case: Case) -> Any:
+    """Return what the Service of a case becomes by the hook's answer, as a case says it."""
+    return short(case.outcome(), case.service["metadata"])
+
+
+def update(file: Path, becomes: Callable[[Case], Any] = answered) -> Iterator[str]:
+    """Write what each case in a table becomes; yield the lines of the diff, none if nothing changes."""
     before = file.read_text(encoding="utf-8")
-    after = CASE.sub(updated, before)
+    after = CASE.sub(lambda found: updated(found[0], becomes), before)
     if after != before:
         file.write_text(after, encoding="utf-8")
     yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), file.name, file.name)
 
 
-def updated(found: re.Match[str]) -> str:
-    """Return the text of a case, with what the Service becomes. What else it says stays as it was written."""
-    text = found[0]
+def updated(text: str, becomes: Callable[[Case], Any]) -> str:
+    """Return the text of a case, with what it becomes. What else it says stays as it was written."""
     [case] = read(text)
-    becomes = {"becomes": short(case.outcome(), case.service["metadata"])}
-    if case.stated.get("becomes") == becomes["becomes"]:
+    now = becomes(case)
+    if case.stated.get("becomes") == now:
         return text
-    stated, space = BECOMES.sub("", text).rstrip("\n"), text[len(text.rstrip("\n")) :]
-    return f"{stated}\n{textwrap.indent(written(becomes), '  ').rstrip()}{space}"
+    return BECOMES.sub("", text) + textwrap.indent(written({"becomes": now}), "  ")
 
 
 class Dumper(yaml.SafeDumper):
@@ -313,9 +325,11 @@ class Dumper(yaml.SafeDumper):
 
 
 def written(content: Any) -> str:
-    """Return content as YAML. Where a character can't be seen, all beyond ASCII are escaped."""
-    for allow_unicode in (True, False):
-        text = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=allow_unicode)
-        if text.replace("\n", "").isprintable():
-            break
-    return text
+    """Return content as YAML. Where it has a letter or sign that nobody expects in English, all are escaped."""
+
+    def dumped(*, allow_unicode: bool) -> str:
+        text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=allow_unicode)
+        return text
+
+    text = dumped(allow_unicode=True)
+    return text if all(char.isascii() or char in "…·–" for char in text) else dumped(allow_unicode=False)

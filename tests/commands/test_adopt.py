@@ -1,14 +1,6 @@
-"""`ingress-manager adopt`: every folder of tests/commands/adopt holds an Ingress, and what becomes of it.
+"""`ingress-manager adopt`: tests/commands/adopt has Ingresses, and what becomes of them. tools/adoptions.py says more.
 
-ingress.yaml    the Ingress; its first line says why the case exists
-service.yaml    its Service, or several
-settings.yaml   the administrator's settings, if they aren't those of tests/commands/adopt/settings.yaml
-accept.txt      the fields that may change, if any
-steps.sh        what is printed: the steps, or as comments what can be done instead
-refusal.txt     why it can't be adopted, if it can't
-notes.txt       what is worth knowing, if anything
-
-`make cases` writes the last three. tests/e2e/test_adopt.py takes the steps on a cluster.
+tests/e2e/test_adopt.py takes the steps on a cluster.
 """
 
 import json
@@ -25,6 +17,7 @@ from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.plans.plan import Seen
+from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
@@ -34,35 +27,41 @@ from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.settings import parse
 from tests.commands.commands import Ended, asked, kubectl_that_answers, listing, run, without_waiting
-from tools import cases, golden
+from tools import adoptions, golden
 
-ADOPTIONS = cases.cases_in(cases.ADOPTIONS)
-FILES = {"ingress.yaml", "service.yaml", "settings.yaml", "accept.txt"}
+ADOPTIONS = adoptions.cases()
 
 
-@pytest.mark.parametrize("case", ADOPTIONS, ids=lambda path: path.name)
-def test_what_becomes_of_an_ingress_is_as_the_case_says(case: Path) -> None:
-    becomes = cases.adopted(case)
-    assert becomes == {name: (case / name).read_text(encoding="utf-8") for name in becomes}
-    assert {path.name for path in case.iterdir()} - FILES == set(becomes)
-    assert (case / "ingress.yaml").read_text(encoding="utf-8").startswith("# ")
-    assert ("refusal.txt" in becomes) == case.name.endswith("-refused")
-    assert (case / "accept.txt").exists() == case.name.endswith("-accepted")
-    if "refusal.txt" in becomes:
-        assert all(line.startswith("#") for line in becomes.get("steps.sh", "").splitlines())
+@pytest.mark.parametrize("case", ADOPTIONS.values(), ids=lambda case: case.name)
+def test_what_becomes_of_an_ingress_is_as_the_case_says(case: golden.Case) -> None:
+    becomes = case.stated["becomes"]
+    assert adoptions.becomes(case) == becomes
+    assert [*case.stated] == [field for field in adoptions.FIELDS if field in case.stated]
+    assert ("refused" in becomes) == case.name.endswith("-refused")
+    assert ("accept" in case.stated) == case.name.endswith("-accepted")
+    if "refused" in becomes:
+        assert all(line.startswith("#") for line in adoptions.printed(case).splitlines())
+
+
+@pytest.mark.parametrize("name", adoptions.SCRIPTS)
+def test_the_script_of_a_case_is_as_the_file_says(name: str) -> None:
+    assert adoptions.printed(ADOPTIONS[name]) == adoptions.script_of(name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in ADOPTIONS if case.name[-8:] != "-refused"], ids=lambda path: path.name
+    "case", [case for case in ADOPTIONS.values() if case.name[-8:] != "-refused"], ids=lambda case: case.name
 )
-def test_an_ingress_that_stays_keeps_its_spec_but_for_what_is_accepted_or_served_alike(case: Path) -> None:
-    manifests, [ingress], policy, accepted = cases.adoptable(case)
+def test_an_ingress_that_stays_keeps_its_spec_but_for_what_is_accepted_or_served_alike(case: golden.Case) -> None:
+    manifests, [ingress], policy, accepted = adoptions.adoptable(case)
     before = ingress.object["spec"]
     [adoption] = adopt(manifests, [ingress], policy, accepted)
     assert (adoption.spec is not None) == (ingress.label in adoption.becomes)
     if [*adoption.becomes] == [ingress.label] and adoption.spec is not None:
         changed = {field for field in {**adoption.spec, **before} if adoption.spec.get(field) != before.get(field)}
         assert changed == {field.split(".")[1] for field in adoption.changes if field.startswith("spec.")}
+        seen = [until.text for step in adoption.steps for until in step.until if isinstance(until, Seen)]
+        [recorded] = [text.removesuffix(' {"apiVersion":') for text in seen if text.endswith(' {"apiVersion":')]
+        assert json.loads(recorded.partition(" ")[2]) == adoption.spec
     assert {*accepted} <= {*adoption.changes}
     for left_out in accepted:
         [refused] = adopt(manifests, [ingress], policy, {*accepted} - {left_out})
@@ -77,7 +76,7 @@ def test_an_ingress_that_stays_keeps_its_spec_but_for_what_is_accepted_or_served
 )
 def test_a_plan_that_is_made_again_in_the_middle_gives_no_service_another_entrance(name: str) -> None:
     """Not even where something was given up, which the Ingresses that stand therefore lack."""
-    manifests, [ingress], policy, accepted = cases.adoptable(cases.ADOPTIONS / name)
+    manifests, [ingress], policy, accepted = adoptions.adoptable(ADOPTIONS[name])
     [first] = adopt(manifests, [ingress], policy, accepted)
     annotated = 0
     for step in first.steps:
@@ -163,7 +162,7 @@ def test_an_entrance_is_called_by_what_the_ingress_has_beside_the_name_of_its_se
     assert asked == [f"{entrance}.ingress/http=true"]
 
 
-BOTH = cases.ADOPTIONS / "settings-make-both"
+BOTH = ADOPTIONS["settings-make-both"]
 HOST = "settings-make-both.example.com"
 
 
@@ -203,7 +202,7 @@ def httproute(
 def test_a_service_that_would_take_requests_from_the_httproute_of_another_is_left_alone(
     route: Item, *, is_taken: bool
 ) -> None:
-    manifests, ingresses, policy, _ = cases.adoptable(BOTH)
+    manifests, ingresses, policy, _ = adoptions.adoptable(BOTH)
     manifests.take([route])
     [adoption] = adopt(manifests, ingresses, policy)
     sentence = (
@@ -222,7 +221,8 @@ def test_the_httproutes_of_a_cluster_are_looked_at(
         answers["httproutes.gateway.networking.k8s.io"] = listing(httproute().object)
     unknown = 'error: the server doesn\'t have a resource type "httproutes"'
     calls = kubectl_that_answers(tmp_path, monkeypatch, answers, error=unknown)
-    ended = run("adopt", "team-a/settings-make-both", "--settings", BOTH / "settings.yaml")
+    (tmp_path / "settings.yaml").write_text(BOTH.settings)
+    ended = run("adopt", "team-a/settings-make-both", "--settings", tmp_path / "settings.yaml")
     assert ended.status == knows
     assert calls.read_text().splitlines()[1:] == [
         "get --output=json --namespace=team-a -- httproutes.gateway.networking.k8s.io"
@@ -231,28 +231,29 @@ def test_the_httproutes_of_a_cluster_are_looked_at(
 
 # The shell.
 
-CASE = cases.ADOPTIONS / "hosts"
+CASE = ADOPTIONS["hosts"]
+SCRIPT = adoptions.script_of("hosts")
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
 
 Apply = Callable[..., Ended]
 
 
-def objects(case: Path = CASE, **changes: Any) -> dict[str, Any]:
+def objects(case: golden.Case = CASE, **changes: Any) -> dict[str, Any]:
     """Return what kubectl answers when it is asked for the Services and Ingresses of a case."""
-    manifests, _, _, _ = cases.adoptable(case)
+    manifests, _, _, _ = adoptions.adoptable(case)
     return {"kind": "List", "apiVersion": "v1", "items": [item.object for item in manifests.items], **changes}
 
 
 def test_a_dump_is_planned_without_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "dump.json").write_text(json.dumps(objects()))
     ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json")
-    assert (ended.status, ended.out, ended.err) == (0, (CASE / "steps.sh").read_text(), DEFAULTS)
+    assert (ended.status, ended.out, ended.err) == (0, SCRIPT.read_text(), DEFAULTS)
     without = run("adopt", "hosts", "-n", "team-a", "-f", tmp_path / "dump.json", "--without-event")
     assert ("\nsleep 10\n" in without.out, " events" in without.out) == (True, False)
 
 
 def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() -> None:
-    text = "".join((CASE / name).read_text() + "---\n" for name in ("service.yaml", "ingress.yaml"))
+    text = "---\n".join(as_yaml(each) for each in adoptions.objects(CASE))
     ended = run("adopt", "hosts", "-f", "-", "-n", "team-a", stdin=text)
     printed = (
         "# team-a/hosts\n"
@@ -270,8 +271,8 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
 
 
 def test_a_service_that_has_its_annotations_is_left_alone_where_no_cluster_has_seen_it() -> None:
-    case = cases.ADOPTIONS / "several-services-of-other-names"
-    text = "".join((case / name).read_text() + "---\n" for name in ("service.yaml", "ingress.yaml"))
+    case = ADOPTIONS["several-services-of-other-names"]
+    text = "---\n".join(as_yaml(each) for each in adoptions.objects(case))
     annotations = "{ingress/http: 'true', ingress/host: other-names.example.com, ingress/path: /b}"
     text = text.replace("  name: other-b\n", f"  name: other-b\n  annotations: {annotations}\n", 1)
     ended = run("adopt", case.name, "-f", "-", "-n", "team-a", stdin=text)
@@ -333,7 +334,7 @@ AGAIN = EVENT.replace("1", "2", 1)
 
 def looks() -> list[Seen]:
     """Return what the plan of the case looks for."""
-    [adoption] = adopt(*cases.adoptable(CASE))
+    [adoption] = adopt(*adoptions.adoptable(CASE))
     return [until for step in adoption.steps for until in step.until if isinstance(until, Seen)]
 
 
@@ -365,7 +366,7 @@ class Cluster:
 @pytest.fixture
 def settings(tmp_path: Path) -> Path:
     path = tmp_path / "settings.yaml"
-    path.write_text((cases.ADOPTIONS / "settings.yaml").read_text())
+    path.write_text(adoptions.SETTINGS.read_text())
     return path
 
 
@@ -390,7 +391,7 @@ def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply
     ended = apply(cluster)
     assert (ended.status, ended.err) == (0, "")
     *steps, last = ended.out.splitlines()
-    lines = (CASE / "steps.sh").read_text().splitlines()
+    lines = SCRIPT.read_text().splitlines()
     commands = [line for line in lines if line.startswith("kubectl")]
     printed = [f"$ {command.replace(' -- ', ' --context=there -- ')}" for command in commands]
     assert (steps, last) == (printed, "team-a/hosts is ingress-manager's: team-a/hosts.")
@@ -503,11 +504,11 @@ def test_the_settings_have_to_be_known(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_refused_ones_do_not_keep_others_from_being_adopted(apply: Apply) -> None:
     found = objects()
     refused = "our-label-refused"
-    found["items"] += objects(cases.ADOPTIONS / refused)["items"]
+    found["items"] += objects(ADOPTIONS[refused])["items"]
     cluster = Cluster("", EVENT, found=found)
     ended = apply(cluster, f"team-a/{refused}")
     assert ended.status == 1
-    advised = (cases.ADOPTIONS / f"{refused}/steps.sh").read_text().splitlines()
+    advised = adoptions.printed(ADOPTIONS[refused]).splitlines()
     assert f"{advised[0]}\n" in ended.out, "what can be done instead is printed"
     assert "\nteam-a/hosts is ingress-manager's: team-a/hosts.\n" in ended.out
     assert f"team-a/{refused}: has the label app.kubernetes.io/managed-by: ingress-manager" in ended.err

@@ -30,7 +30,7 @@ from ingress_manager.commands.uninstall_plan.plan import lines as lines_of_unins
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Limits, Policy
-from tools import cases, debian
+from tools import adoptions, cases, debian
 
 WRITES_DOWN = r"""#!/bin/sh
 printf '%s\0' "$#" "${0##*/}" "$@" >> "$CALLS"
@@ -178,8 +178,8 @@ def managed() -> Manifests:
 
 
 def all_scripts() -> Iterator[Script]:
-    for case in cases.cases_in(cases.ADOPTIONS):
-        yield from of_adoptions(*cases.adoptable(case))
+    for each in adoptions.cases().values():
+        yield from of_adoptions(*adoptions.adoptable(each))
     for case in cases.cases_in(cases.AUDITS):
         manifests, policy = read_objects(case)
         yield of_audit(manifests.items, policy)
@@ -210,7 +210,7 @@ def test_shellcheck_finds_nothing_in_a_script_of_any_case(tmp_path: Path) -> Non
 
 def waiting_plans() -> Iterator[Sequence[Step]]:
     for name in ("annotated-otherwise", "several-services", "several-services-of-other-names"):
-        [adoption] = adopt(*cases.adoptable(cases.ADOPTIONS / name))
+        [adoption] = adopt(*adoptions.adoptable(adoptions.cases()[name]))
         yield adoption.steps
     for released in release(managed(), managed().of_kind(SERVICES)):
         yield released.steps

@@ -56,7 +56,6 @@ right:
   why: It is right.  # So is this.
   becomes: [{Ingress: {rules: {example.com: {Prefix /: 80}}}}]
 
-# Of the next one.
 new:
   why: It says nothing yet.
   annotations: {ingress/http: "yes"}
@@ -69,6 +68,8 @@ wrong:
   - Ingress: {rules: {example.com: {Prefix /: 80}}}
 
   - Ingress: {}
+
+# Of the next one.
 settings:
   why: The settings are wrong.
   settings: |

@@ -26,9 +26,11 @@ from tests.e2e.people import RIGHTS, mover
 from tests.e2e.shell import Ended, environment_of, run, sh
 from tests.e2e.traffic import asking
 from tests.e2e.watching import Watch
-from tools import cases
+from tools import adoptions
+from tools.golden import Case
 
-SETTINGS = cases.ADOPTIONS / "settings.yaml"
+SETTINGS = adoptions.SETTINGS
+ADOPTIONS = adoptions.cases()
 NOT_ON_A_CLUSTER = {
     *("being-deleted-refused", "no-ingress-refused", "no-service-of-kubernetes-refused"),
     *("owned-by-its-service", "owned-refused"),
@@ -49,15 +51,15 @@ TRIED_ALONE = {"several-services", "entrance-of-an-exposed-service"}
 """Those that are split by what is printed, each in a test of its own."""
 
 
-def stays(case: Path) -> bool:
+def stays(case: Case) -> bool:
     """Return whether the Ingress of a case becomes none but itself, or is refused."""
-    return all({*each.becomes} <= {each.item.label} for each in adopt(*cases.adoptable(case)))
+    return all({*each.becomes} <= {each.item.label} for each in adopt(*adoptions.adoptable(case)))
 
 
 CASES = [
     case
-    for case in cases.cases_in(cases.ADOPTIONS)
-    if not (case / "settings.yaml").exists() and case.name not in NOT_ON_A_CLUSTER | LIKE_OTHERS | TRIED_ALONE
+    for case in ADOPTIONS.values()
+    if not case.settings and case.name not in NOT_ON_A_CLUSTER | LIKE_OTHERS | TRIED_ALONE
 ]
 STAYING, SPLIT = [case for case in CASES if stays(case)], [case for case in CASES if not stays(case)]
 HAVE_ASKED = {"annotated-already", "annotated-as-a-default-backend", "annotated-with-another-path-type"}
@@ -81,14 +83,11 @@ def adopting(cluster: DevCluster) -> Iterator[DevCluster]:
     cluster.restart_hook(before)
 
 
-def create(stage: Stage, case: Path) -> Object:
+def create(stage: Stage, case: Case) -> Object:
     """Create the Services and the Ingress of a case in the test's namespace, and return the Ingress."""
     # The Ingress first: a Service may ask for one already.
-    [ingress, *services] = [
-        each | {"metadata": each["metadata"] | {"namespace": stage.namespace}}
-        for path in (case / "ingress.yaml", case / "service.yaml")
-        if path.exists()
-        for each in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+    *services, ingress = [
+        each | {"metadata": each["metadata"] | {"namespace": stage.namespace}} for each in adoptions.objects(case)
     ]
     made = stage.api.create(INGRESSES, ingress)
     for service in services:
@@ -104,14 +103,14 @@ def create_pair(stage: Stage, name: str, service: str, ingress_class: str = "ngi
     return stage.api.create(INGRESSES, made)
 
 
-def accepted(case: Path) -> list[str]:
+def accepted(case: Case) -> list[str]:
     """Return the fields of a case's Ingress that may change."""
-    return cases.adoptable(case)[3]
+    return adoptions.adoptable(case)[3]
 
 
-def planned(case: Path) -> Object:
+def planned(case: Case) -> Object:
     """Return the spec that the Ingress of a case is to have."""
-    [adoption] = adopt(*cases.adoptable(case))
+    [adoption] = adopt(*adoptions.adoptable(case))
     assert adoption.spec is not None
     return adoption.spec
 
@@ -149,7 +148,7 @@ def settle(stage: Stage) -> None:
 def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched(
     adopting: DevCluster, stage: Stage, tmp_path: Path
 ) -> None:
-    good = [case for case in STAYING if not (case / "refusal.txt").exists()]
+    good = [case for case in STAYING if "refused" not in case.stated["becomes"]]
     before = {case: create(stage, case) for case in STAYING}
     names = {case: before[case]["metadata"]["name"] for case in STAYING}
     kubeconfig = mover(adopting.control_plane, stage.namespace, tmp_path)
@@ -214,10 +213,10 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
 
 @pytest.mark.parametrize("case", SPLIT, ids=[case.name for case in SPLIT])
 def test_what_is_split_goes_when_what_replaces_it_stands_and_a_release_keeps_that(
-    adopting: DevCluster, stage: Stage, tmp_path: Path, case: Path
+    adopting: DevCluster, stage: Stage, tmp_path: Path, case: Case
 ) -> None:
     before = create(stage, case)
-    [plan] = adopt(*cases.adoptable(case))
+    [plan] = adopt(*adoptions.adoptable(case))
     name, becomes = plan.item.name, [label.partition("/")[2] for label in plan.becomes]
     kubeconfig = mover(adopting.control_plane, stage.namespace, tmp_path)
 
@@ -477,7 +476,7 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_and_replaced
 
 
 def test_the_split_that_is_printed_gives_each_service_its_own_ingress(adopting: DevCluster, stage: Stage) -> None:
-    before = create(stage, cases.ADOPTIONS / "several-services")
+    before = create(stage, ADOPTIONS["several-services"])
     name, cart = "several-services", "several-services-cart"
     printed = run(adopting.control_plane, "adopt", f"{stage.namespace}/{name}", "--settings", SETTINGS)
     assert printed.returncode == 0, printed.stderr
@@ -496,7 +495,7 @@ def test_the_split_that_is_printed_gives_each_service_its_own_ingress(adopting: 
 
 
 def test_a_second_ingress_becomes_an_entrance_which_goes_and_comes_alone(adopting: DevCluster, stage: Stage) -> None:
-    create(stage, cases.ADOPTIONS / "entrance-of-an-exposed-service")
+    create(stage, ADOPTIONS["entrance-of-an-exposed-service"])
     first = stage.until_ingress("exposed-service", "the Ingress that the Service asks for", lambda _: True)
     options = ("--settings", str(SETTINGS))
     printed = run(adopting.control_plane, "adopt", f"{stage.namespace}/exposed-service-admin", *options)

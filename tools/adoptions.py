@@ -1,0 +1,182 @@
+"""The cases of `adopt`: an Ingress that somebody wrote, its Services, and what becomes of it. They are a table.
+
+A case in tests/commands/adopt/cases.yaml has a name, and below it:
+
+why        the reason that the case exists
+services   what each Service has beside a port http, by its name: annotations, labels, ports and more of a Service;
+           if there are none, one Service has the name of the case
+ingress    the Ingress, as tools/golden.py has those that are made; a path leads to a port of the Service with the
+           name of the case, or to `SERVICE:PORT`; `metadata` and `spec` are as Kubernetes has them
+settings   the administrator's settings, if they aren't those of settings.yaml
+accept     the fields that may change
+becomes    what becomes of it; written by `make cases`
+
+What becomes of it has the steps, without what goes without saying. All of it, and what is waited for, is in the scripts
+beside the table: `like` says in which one. There are `notes`, what it is `refused` for, and what can be done `first`.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from devcluster.sync_requests import Object
+from ingress_manager.commands.adopt.adoption import Adoption, adopt, lines
+from ingress_manager.commands.plans.plan import Pause, Seen, Step, Until, script
+from ingress_manager.commands.printing.words import Command, shown
+from ingress_manager.commands.reading.kinds import INGRESSES
+from ingress_manager.commands.reading.manifests import Item, Manifests, read
+from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
+from tools import golden
+from tools.golden import Case
+
+FOLDER = golden.TESTS / "commands/adopt"
+TABLE, SETTINGS = FOLDER / "cases.yaml", FOLDER / "settings.yaml"
+SCRIPTS = ("hosts", "annotated-already", "several-services", "several-services-of-other-names", "entrance-that-stands")
+"""The cases whose scripts are beside the table: one of each kind."""
+
+NAMESPACE = "team-a"
+FIELDS = ["why", "services", "ingress", "settings", "accept", "becomes"]
+
+
+def cases() -> dict[str, Case]:
+    """Return the cases by their names."""
+    return {case.name: case for case in golden.read(TABLE.read_text(encoding="utf-8"))}
+
+
+def script_of(name: str) -> Path:
+    """Return the file with the script of a case that is one of SCRIPTS."""
+    return FOLDER / f"{name}.sh"
+
+
+def objects(case: Case) -> list[Object]:
+    """Return the Services and the Ingress of a case."""
+    services: Object = case.stated.get("services", {case.name: {}})
+    return [*(service(name, stated) for name, stated in services.items()), ingress(case)]
+
+
+def service(name: str, stated: Object) -> Object:
+    """Return a Service of a case."""
+    spec = {"ports": stated.get("ports", [{"name": "http", "port": 80}])} | stated.get("spec", {})
+    made = {"apiVersion": "v1", "kind": "Service", "metadata": metadata(name, stated), "spec": spec}
+    return made | {key: stated[key] for key in ("apiVersion",) if key in stated}
+
+
+def metadata(name: str, stated: Object) -> Object:
+    """Return the metadata of an object of a case."""
+    parts = {key: stated[key] for key in ("labels", "annotations") if key in stated}
+    return {"name": name, "namespace": NAMESPACE, **parts, **stated.get("metadata", {})}
+
+
+def ingress(case: Case) -> Object:
+    """Return the Ingress of a case."""
+    stated = case.stated["ingress"]
+    made = golden.ingress(stated, {"name": case.name, "namespace": NAMESPACE})
+    made["metadata"] = metadata(stated.get("name", case.name), stated)
+    made["spec"] |= stated.get("spec", {})
+    return made | {key: stated[key] for key in ("apiVersion",) if key in stated}
+
+
+def adoptable(case: Case) -> tuple[Manifests, list[Item], Policy, list[str]]:
+    """Return the objects of a case, its Ingress, the settings, and the changes that are accepted.
+
+    The objects have a uid and a resourceVersion, as those of a cluster do.
+    """
+    manifests = read(json.dumps({"kind": "List", "items": objects(case)}))
+    for number, item in enumerate(manifests.items, start=1):
+        item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
+    policy = parse(case.settings or SETTINGS.read_text(encoding="utf-8"))
+    return manifests, list(manifests.of_kind(INGRESSES)), policy, case.stated.get("accept", [])
+
+
+def becomes(case: Case) -> Object:
+    """Return what becomes of the Ingress of a case, as the table has it."""
+    [adoption] = adopt(*adoptable(case))
+    found = {
+        "into": [] if [*adoption.becomes] == [adoption.item.label] else [*adoption.becomes],
+        "steps": [line for step in adoption.steps for line in words(step)],
+        "like": like(adoption) if adoption.steps else "",
+        "notes": [sentence.removeprefix(f"{adoption.item.label}: ") for sentence in map(str, adoption.notes)],
+        "refused": [each.told if each.about == adoption.item.label else str(each) for each in adoption.messages],
+        "first": [*script(adoption.advice)],
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def printed(case: Case) -> str:
+    """Return what `adopt` prints for a case."""
+    [adoption] = adopt(*adoptable(case))
+    return "".join(f"{line}\n" for line in lines(adoption))
+
+
+def words(step: Step) -> Iterator[str]:
+    """Yield what a step does, how it is taken back, and what another Ingress must then be like."""
+    if not step.command:
+        return
+    yield short(step.command)
+    put_on = [part.partition("=")[0] + "-" for part in step.command[2:] if "=" in part and not part.startswith("-")]
+    if step.command[1] == "annotate" and step.undo and short(step.undo).split()[3:] != put_on:
+        yield f"back: {short(step.undo)}"
+    for until in step.until:
+        if isinstance(until, Seen) and until.why:
+            yield f"until its Ingress has {until.text[until.text.index('{') :]}"
+
+
+def short(command: Command) -> str:
+    """Return a command of kubectl without what every one has."""
+    _, verb, *options = command
+    by_name = {name: value for name, _, value in (option.partition("=") for option in options)}
+    if verb == "delete":
+        return f"delete ingress {by_name['--raw'].rpartition('/')[2]}"
+    if verb == "patch":
+        return " ".join(["patch", *options[-2:], *of_patch(json.loads(by_name["--patch"]), options[-1])])
+    left_out = {"--namespace", "--resource-version", "--"}
+    return shown((verb, *(option for option in options if option.partition("=")[0] not in left_out)))
+
+
+def of_patch(patch: Object, name: str) -> Iterator[str]:
+    """Yield what a patch does beside making the Ingress of that name the Service's of the same name."""
+    stated = patch["metadata"]
+    [owner] = stated["ownerReferences"]
+    if owner["name"] != name:
+        yield f"for {owner['name']}"
+    labels = {key: value for key, value in stated["labels"].items() if key not in golden.MANAGED}
+    annotations = {key: value for key, value in stated["annotations"].items() if key != DECORATOR}
+    rest = {"labels": labels, "annotations": annotations, "spec": patch.get("spec")}
+    if any(rest.values()):
+        yield json.dumps({key: value for key, value in rest.items() if value})
+
+
+def like(adoption: Adoption) -> str:
+    """Return the case whose script does and waits for the same, one after the other. Raises ValueError without one."""
+    table = cases()
+    for name in SCRIPTS:
+        [other] = adopt(*adoptable(table[name]))
+        if waits(adoption) == waits(other):
+            return name
+    raise ValueError(f"no script in {FOLDER} is like that of {adoption.item.label}: add the case to SCRIPTS")
+
+
+def waits(adoption: Adoption) -> list[Any]:
+    """Return what each step does and waits for, whatever the objects are. What is done again counts once."""
+
+    def kind(until: Until) -> Any:
+        if isinstance(until, Pause):
+            return until.seconds
+        return until.command[:2], "{" in until.text, until.is_new, until.at_once, bool(until.why)
+
+    steps = [
+        (
+            step.command[:2],
+            bool(step.undo),
+            bool(step.stdin),
+            step.takes_away,
+            bool(step.notes),
+            {*map(kind, step.until)},
+        )
+        for step in adoption.steps
+    ]
+    return [each for each, _ in groupby(steps)]
