@@ -24,7 +24,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,8 @@ Outcome = list[Object] | str
 
 TESTS = REPOSITORY / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
-CASE = re.compile(r"^(\S+):\n((?: .*\n|\n(?= ))+)", re.MULTILINE)
-BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=  ))*", re.MULTILINE)
+CASE = re.compile(r"^(\S+):\n((?: .*\n|\n(?=\n* ))+)", re.MULTILINE)
+BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=\n*  ))*", re.MULTILINE)
 SETTINGS_REFUSED, NO_SECRET = "settings refused", "no Secret"
 GATEWAY_API = "gateway.networking.k8s.io"
 MANAGED = {"app.kubernetes.io/managed-by": "ingress-manager"}
@@ -64,6 +64,11 @@ def each(loader: Loader, node: yaml.SequenceNode) -> str:
 
 
 Loader.add_constructor("!each", each)
+# A time is text, as it is to Kubernetes.
+Loader.yaml_implicit_resolvers = {
+    first: [resolver for resolver in resolvers if resolver[0] != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in Loader.yaml_implicit_resolvers.items()
+}
 
 
 def parsed(value: Any) -> Any:
@@ -76,7 +81,7 @@ class Case:
     """A case, as its table states it."""
 
     name: str
-    stated: Object
+    stated: Object = field(repr=False)
 
     @property
     def service(self) -> Object:
@@ -322,6 +327,14 @@ class Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         """Return that what is the same is written again."""
         return True
+
+
+def represent_text(dumper: Dumper, text: str) -> yaml.ScalarNode:
+    """Return a text in several lines as a block, in which each has its own."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
+
+
+Dumper.add_representer(str, represent_text)
 
 
 def written(content: Any) -> str:

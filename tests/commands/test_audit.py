@@ -1,13 +1,4 @@
-"""`ingress-manager audit`: every folder of tests/commands/audit holds what is on a cluster, and what is found.
-
-objects.yaml    Services, Ingresses and HTTPRoutes; its first line says why the case exists
-settings.yaml   the administrator's settings, if they aren't the defaults
-audit.txt       what is printed
-new.yaml        other settings, and in
-changes.txt     what `--settings new.yaml` prints
-
-`make cases` writes audit.txt and changes.txt.
-"""
+"""`ingress-manager audit`: the tables in tests/commands/audit have what is on a cluster, and what is found."""
 
 import json
 import os
@@ -26,7 +17,7 @@ from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item, Origin, read
+from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
@@ -37,9 +28,10 @@ from tests.commands.test_main import BIN, on_a_terminal, started
 from tests.core import made_up
 from tests.core.test_properties import desired_for
 from tests.words import ours
-from tools import cases
+from tools import cases, dumps, golden
+from tools.golden import Case
 
-AUDITS = cases.cases_in(cases.AUDITS)
+AUDITS = golden.cases_in(cases.AUDITS)
 NOTHING_AROUND = (
     "IngressClasses, EndpointSlices, NetworkPolicies could not be looked at: there is none in what was read. Not "
     "looked for, or not everywhere: no-class, no-endpoints, port-unserved, class-unserved, network-policy."
@@ -52,16 +44,14 @@ ALONE = (FindingKind.CLASS_UNSERVED,)
 WARNINGS = {FindingKind.NOT_COPIED, FindingKind.PLACEHOLDER_HOST}
 
 
-@pytest.mark.parametrize("case", AUDITS, ids=lambda path: path.name)
-def test_what_is_found_is_what_the_case_says(case: Path) -> None:
-    assert cases.audited(case) == {name: (case / name).read_text(encoding="utf-8") for name in cases.audited(case)}
-    inputs = {"objects.yaml", "settings.yaml", "new.yaml"}
-    assert {path.name for path in case.iterdir()} - inputs == set(cases.audited(case))
-    assert (case / "objects.yaml").read_text(encoding="utf-8").startswith("# ")
+@pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
+def test_what_is_found_is_what_the_case_says(case: Case) -> None:
+    assert cases.audited(case) == case.stated["becomes"]
+    assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
 
 
 def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found() -> None:
-    texts = [(case / "audit.txt").read_text(encoding="utf-8") for case in AUDITS]
+    texts = [case.stated["becomes"]["audit"] for case in AUDITS]
     found = {line.split()[0] for text in texts for line in text.splitlines() if line}
     assert found >= {*FindingKind, "Nothing"} - {*ALONE}
     assert set(KINDS) == set(FindingKind)
@@ -73,12 +63,12 @@ MAY_BE_DELETED = {
 }
 
 
-@pytest.mark.parametrize("case", AUDITS, ids=lambda path: path.name)
-def test_no_advice_deletes_what_serves(case: Path) -> None:
-    items = read((case / "objects.yaml").read_text(encoding="utf-8")).items
+@pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
+def test_no_advice_deletes_what_serves(case: Case) -> None:
+    items = dumps.manifests(case).items
     services = {item.label for item in items if item.kind == SERVICES}
     objects = {f"{item.object['kind'].lower()} {item.label}": item for item in items}
-    for found in audit_module.audit(items, cases.settings_in(case / "settings.yaml")).findings:
+    for found in audit_module.audit(items, case.policy).findings:
         if found.command[:2] != ("kubectl", "delete") or found.kind in MAY_BE_DELETED:
             continue
         _, _, namespace, _, kind, name = found.command
@@ -695,7 +685,8 @@ def test_where_events_may_not_be_read_the_reason_is_not_known_and_nothing_else_i
 
 
 def test_a_dump_with_events_says_what_is_in_the_way_and_of_what_they_do_not_explain_that(tmp_path: Path) -> None:
-    case = cases.AUDITS / "missing-for-a-reason"
+    [case] = (each for each in AUDITS if each.name == "missing-for-a-reason")
+    (tmp_path / "dump.yaml").write_text(dumps.text(case), encoding="utf-8")
     (tmp_path / "settings.yaml").write_text("")
-    ended = run("audit", "-f", case / "objects.yaml", "--current-settings", tmp_path / "settings.yaml")
-    assert ended == (1, (case / "audit.txt").read_text(encoding="utf-8"), ended.err)
+    ended = run("audit", "-f", tmp_path / "dump.yaml", "--current-settings", tmp_path / "settings.yaml")
+    assert ended == (1, case.stated["becomes"]["audit"], ended.err)

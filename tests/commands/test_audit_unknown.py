@@ -29,14 +29,16 @@ from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
 from tests.core.test_properties import desired_for
-from tools import cases
+from tools import cases, golden
+from tools.dumps import manifests
+from tools.golden import Case
 
 KINDS = (SERVICE, INGRESS, HTTPROUTE)
 AROUND = surroundings.KINDS
 OF_SEVERAL = {FindingKind.REFUSED, FindingKind.CLAIMED_TWICE, FindingKind.UPSTREAM_COLLISION, FindingKind.DETACHED}
 """Kinds whose sentences tell less where less is known."""
 
-AUDITS = cases.cases_in(cases.AUDITS)
+AUDITS = golden.cases_in(cases.AUDITS)
 
 
 class Dump(NamedTuple):
@@ -47,10 +49,9 @@ class Dump(NamedTuple):
     has_httproutes: bool = True
 
 
-def dump_of(case: Any) -> Dump:
+def dump_of(case: Case) -> Dump:
     """Return what is on the cluster of a case."""
-    objects = [item.object for item in read((case / "objects.yaml").read_text(encoding="utf-8"), "f").items]
-    return Dump(objects, cases.settings_in(case / "settings.yaml"))
+    return Dump([item.object for item in manifests(case).items], case.policy)
 
 
 @st.composite
@@ -195,9 +196,9 @@ def test_who_sees_less_of_a_case_is_told_no_more(dump: Dump, less: Less) -> None
     finds_no_more(dump, less)
 
 
-@pytest.mark.parametrize("case", AUDITS, ids=lambda path: path.name)
+@pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
 def test_without_one_kind_the_settings_or_any_one_object_of_a_case_nobody_is_told_more(
-    case: Any, pytestconfig: pytest.Config
+    case: Case, pytestconfig: pytest.Config
 ) -> None:
     dump = dump_of(case)
     ways = ("is invalid", *(["is no YAML"] if pytestconfig.getoption("--thorough") else []))

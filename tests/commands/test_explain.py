@@ -22,7 +22,7 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests.commands.commands import kubectl_that_answers, listing, run, settings_on_a_cluster
 from tests.core.test_properties import desired_for
-from tools import golden
+from tools import cases, dumps, golden
 
 WITHOUT_EXAMPLE = {
     Reason.BUG,
@@ -203,7 +203,9 @@ def test_a_service_is_told_with_what_it_asks_for_what_stands_what_happened_and_w
     tmp_path: Path,
 ) -> None:
     (tmp_path / "settings.yaml").write_text("")
-    dump = REPOSITORY / "tests/commands/audit/missing-for-a-reason/objects.yaml"
+    [case] = (each for each in golden.cases_in(cases.AUDITS) if each.name == "missing-for-a-reason")
+    dump = tmp_path / "dump.yaml"
+    dump.write_text(dumps.text(case), encoding="utf-8")
     ended = run("explain", "service/quota", "-n", "team-a", "-f", dump, "--settings", tmp_path / "settings.yaml")
     assert (ended.status, ended.out[: ended.out.index("exceeded quota")]) == (
         0,

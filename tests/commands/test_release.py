@@ -1,13 +1,7 @@
 """`ingress-manager release` and `uninstall-plan`: the ways out. tests/e2e takes the steps on a cluster.
 
-Every folder of tests/commands/release holds a Service, and what becomes of it:
-
-objects.yaml    the Service and other objects; its first line says why the case exists
-steps.sh        the steps, if there are any
-told.txt        why it can't be released, or what is worth knowing, if anything
-
-Every folder of tests/commands/uninstall_plan holds such objects, and what is printed: with --keep in keep.sh, and with
---remove in remove.sh, if that differs. `make cases` writes all but the objects.
+The table in tests/commands/release has Services, and how each is released, or why it isn't; that in
+tests/commands/uninstall_plan has objects, and what is printed of them.
 """
 
 import json
@@ -26,9 +20,10 @@ from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.uninstall_plan.plan import MOST_NAMES, POLICIES
 from ingress_manager.core.text import one_line
 from tests.commands.commands import Ended, asked, run, without_waiting
-from tools import cases
+from tools import cases, golden
+from tools.golden import Case
 
-CASES = [*cases.cases_in(cases.RELEASES), *cases.cases_in(cases.UNINSTALLS)]
+CASES = [(folder, case) for folder in (cases.RELEASES, cases.UNINSTALLS) for case in golden.cases_in(folder)]
 SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com"})
 
 
@@ -47,12 +42,10 @@ def commands(printed: str) -> list[list[str]]:
     return [shlex.split(line) for line in printed.splitlines() if line.startswith("kubectl")]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
-def test_what_is_printed_is_as_the_case_says(case: Path) -> None:
-    becomes = cases.COMMANDS[case.parent](case)
-    assert becomes == {name: (case / name).read_text(encoding="utf-8") for name in becomes}
-    assert {path.name for path in case.iterdir()} - {"objects.yaml"} == set(becomes)
-    assert (case / "objects.yaml").read_text(encoding="utf-8").startswith("# ")
+@pytest.mark.parametrize(("folder", "case"), CASES, ids=lambda each: each.name)
+def test_what_is_printed_is_as_the_case_says(folder: Path, case: Case) -> None:
+    assert cases.COMMANDS[folder](case) == case.stated["becomes"]
+    assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
 
 
 @pytest.mark.parametrize("option", [(), ("--without-event",)])
@@ -202,7 +195,7 @@ def test_one_command_releases_all_that_differ_in_name_and_namespace_alone() -> N
 
 def test_all_that_was_installed_is_removed() -> None:
     """What is in a namespace that is deleted goes with it."""
-    printed = (cases.UNINSTALLS / "everything/remove.sh").read_text(encoding="utf-8")
+    [printed] = (case.stated["becomes"]["remove"] for _, case in CASES if case.name == "everything")
     words = {word for words in commands(printed) for word in words}
     installed = [*rendered("manifests"), *rendered("metacontroller"), *built(REPOSITORY / "metacontroller/httproute")]
     assert set(POLICIES) == {

@@ -30,7 +30,7 @@ from ingress_manager.commands.uninstall_plan.plan import lines as lines_of_unins
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Limits, Policy
-from tools import adoptions, cases, debian
+from tools import adoptions, cases, debian, dumps, golden
 
 WRITES_DOWN = r"""#!/bin/sh
 printf '%s\0' "$#" "${0##*/}" "$@" >> "$CALLS"
@@ -161,11 +161,6 @@ def of_audit(items: Iterable[Item], policy: Policy) -> Script:
     return Script("".join(f"{shown(each)}\n" for each in commands), commands)
 
 
-def read_objects(case: Path) -> tuple[Manifests, Policy]:
-    text = (case / "objects.yaml").read_text(encoding="utf-8")
-    return read(text, "objects.yaml"), cases.settings_in(case / "settings.yaml")
-
-
 def managed() -> Manifests:
     """Return a Service with all that can be made for one, and another that has only asked."""
     shop = service({"ingress/http": "true", "ingress/routes": "- path: /a\n- path: '/b'\n"})
@@ -180,9 +175,8 @@ def managed() -> Manifests:
 def all_scripts() -> Iterator[Script]:
     for each in adoptions.cases().values():
         yield from of_adoptions(*adoptions.adoptable(each))
-    for case in cases.cases_in(cases.AUDITS):
-        manifests, policy = read_objects(case)
-        yield of_audit(manifests.items, policy)
+    for audited in golden.cases_in(cases.AUDITS):
+        yield of_audit(dumps.manifests(audited).items, audited.policy)
     for made in release(managed(), managed().of_kind(SERVICES)):
         yield of_steps(made.steps)
         yield of_steps(without_events(made.steps))

@@ -1,10 +1,4 @@
-"""`ingress-manager status`: every folder of tests/commands/status holds what is on a cluster, and what is told of it.
-
-objects.yaml    Services, what was made for them, and what is around; its first line says why the case exists
-settings.yaml   the administrator's settings, if they aren't the defaults
-status.txt      the table, and
-status.json     the same as JSON, which `make cases` writes
-"""
+"""`ingress-manager status`: the table in tests/commands/status has what is on a cluster, and what is told of it."""
 
 import json
 import os
@@ -20,7 +14,7 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import HTTPROUTE
 from ingress_manager.commands.reading.kinds import INGRESS as INGRESS_KIND
-from ingress_manager.commands.reading.manifests import Item, Origin, read
+from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.status import command
 from ingress_manager.commands.status.printing import age
@@ -34,22 +28,21 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests.commands.commands import Ended, kubectl_that_answers, listing, run
 from tests.core.test_properties import desired_for
-from tools import cases
+from tools import cases, dumps, golden
+from tools.golden import Case
 
-CASES = cases.cases_in(cases.STATUSES)
+CASES = golden.cases_in(cases.STATUSES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
-def test_what_is_told_is_what_the_case_says(case: Path) -> None:
-    told = cases.status_of(case)
-    assert told == {name: (case / name).read_text(encoding="utf-8") for name in told}
-    assert {path.name for path in case.iterdir()} - {"objects.yaml", "settings.yaml"} == set(told)
-    assert (case / "objects.yaml").read_text(encoding="utf-8").startswith("# ")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_told_is_what_the_case_says(case: Case) -> None:
+    assert cases.status_of(case) == case.stated["becomes"]
+    assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
 
 
 @pytest.mark.parametrize("taken", [SETTINGS, INGRESS_KIND, HTTPROUTE, SLICE_KIND, GATEWAY, "NetworkPolicy", "Event"])
-@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
-def test_who_can_look_at_less_is_told_less_and_never_another_state(case: Path, taken: str) -> None:
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_who_can_look_at_less_is_told_less_and_never_another_state(case: Case, taken: str) -> None:
     before = states_without(case, "")
     for key, state in states_without(case, taken).items():
         # Where no Ingress is known of, there is one row for all of an entrance.
@@ -57,14 +50,13 @@ def test_who_can_look_at_less_is_told_less_and_never_another_state(case: Path, t
         assert state in {State.UNKNOWN, *were, *([State.ACCEPTED] if State.SERVING in were else [])}, key
 
 
-def states_without(case: Path, taken: str) -> dict[tuple[str, ...], State]:
+def states_without(case: Case, taken: str) -> dict[tuple[str, ...], State]:
     """Return the state of each row for somebody who can't look at one kind."""
-    manifests = read((case / "objects.yaml").read_text(encoding="utf-8"))
+    manifests = dumps.manifests(case)
     manifests.items = [item for item in manifests.items if item.object["kind"] != taken]
-    stated = cases.settings_in(case / "settings.yaml")
-    policy = UNKNOWN if taken == SETTINGS else stated
+    policy = UNKNOWN if taken == SETTINGS else case.policy
     known = Known({taken: "no"} if taken in {SETTINGS, INGRESS_KIND, HTTPROUTE} else {})
-    view = look(manifests.items, UNKNOWN if taken == SETTINGS else stated.without_pause(), known)
+    view = look(manifests.items, UNKNOWN if taken == SETTINGS else case.policy.without_pause(), known)
     found = Judge(view, policy, surroundings_in(manifests), reports_in(manifests.items)).rows(view.services.values())
     return {
         (row.service.label, row.entrance, *([row.kind, row.name] if row.kind else [])): row.judged.state

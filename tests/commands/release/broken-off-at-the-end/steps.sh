@@ -1,1 +1,0 @@
-kubectl annotate --namespace=team-a -- service shop ingress/http- ingress/host- ingress-manager/moving-
