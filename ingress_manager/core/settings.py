@@ -1,6 +1,6 @@
 """The settings: the policy, read from the text of one YAML file."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -54,15 +54,6 @@ LONGEST_MISTAKE = 2000
 
 ANY_WORD = f"the word {ANY}"
 LIMIT = f"a list of what is allowed, or {ANY_WORD}"
-
-MOVED = {
-    **dict.fromkeys(("host", "class", "tls", "annotations", "outputs", "gateway"), "defaults"),
-    **dict.fromkeys(("hosts", "classes", "pathTypes", "copyAnnotations"), "limits"),
-}
-"""Where fields stand that stood elsewhere in versions before 0.2."""
-
-ALL_OTHERS = "*"
-"""The name of an entry of namespaces in those versions: it held where a namespace had none."""
 
 
 def parse(text: str) -> Policy:
@@ -118,7 +109,7 @@ def told(mismatch: Mismatch, stated: Any, written: Any) -> tuple[Path, str]:
             path, stated, written = (*path, step), stated[step], written[step]
     match mismatch.sort:
         case "unknown":
-            return path, f" is not a setting{moved(path) or did_you_mean(key, mismatch.right)}"
+            return path, f" is not a setting{did_you_mean(key, mismatch.right) or misplaced(path, mismatch.right)}"
         case "key":
             return path, ": a key must be text; put it in quotes"
         case "missing":
@@ -130,14 +121,12 @@ def told(mismatch: Mismatch, stated: Any, written: Any) -> tuple[Path, str]:
     return path, f": {wrong_type(mismatch.right, stated, written)}"
 
 
-def moved(path: Path) -> str:
-    """Return the end of a sentence about a field of the old form: where it stands now; "" when it is none."""
-    at, key = path[:-1], path[-1]
-    if key not in MOVED or not (at == () or (len(at) == 2 and at[0] == "namespaces")):
-        return ""
-    if at == ("namespaces", ALL_OTHERS):
-        at = ()
-    return f" any more; it is {shown((*at, MOVED[key], key))}"
+def misplaced(path: Path, right: Collection[str]) -> str:
+    """Return the end of a sentence about a default or a limit that stands beside them; "" where it is none."""
+    for name, type_ in (("defaults", Defaults), ("limits", Limits)):
+        if name in right and path[-1] in {field.encode_name for field in msgspec.structs.fields(type_)}:
+            return f"; did you mean {shown((*path[:-1], name, path[-1]))}?"
+    return ""
 
 
 def wrong_type(right: tuple[str, ...], stated: Any, written: Any) -> str:
@@ -177,9 +166,6 @@ def find_problems(policy: Policy) -> Found:
         yield from _check_losses((*at, "acceptedLosses"), profile.accepted_losses)
     for name, entry in policy.namespaces.items():
         at = ("namespaces", name)
-        if name == ALL_OTHERS:
-            yield at, ": the general defaults and limits hold in all namespaces; state it there"
-            continue
         yield from _check_key(at, check_namespace)
         yield from _check_defaults((*at, "defaults"), entry.defaults or Defaults())
         yield from _check_limits((*at, "limits"), entry.limits or Limits())

@@ -212,7 +212,7 @@ def test_settings_that_cannot_be_used_are_wrong_use(tmp_path: Path) -> None:
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.endswith(
         "Error: the settings can't be used:\n"
-        f"{path}:1: hosts is not a setting any more; it is limits.hosts\n"
+        f"{path}:1: hosts is not a setting; did you mean limits.hosts?\n"
         f"{path}:2: paused: 1 must be true or false\n"
     )
 
