@@ -1,4 +1,5 @@
-# `make help` lists what there is. Everything is made inside this folder: .venv/ (Python) and .build/ (Go programs).
+# `make help` lists what there is; the other programs are in CONTRIBUTING.md. Everything is made inside this folder: .venv/
+# (Python) and .build/ (Go programs).
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -6,10 +7,7 @@ SETTINGS ?=
 ENGINE ?= auto
 PYTEST ?=
 THOROUGH ?=
-HISTORIES ?= 400
 RESOLUTION ?= lowest-direct
-SEED ?= 1
-VERSION ?=
 IMAGE ?=
 PLATFORMS ?=
 BASE ?=
@@ -19,8 +17,6 @@ CONTEXT ?=
 INGRESSES ?= keep
 YES ?=
 METACONTROLLER_CRDS ?=
-VERSIONS ?=
-METACONTROLLERS ?=
 bin := .venv/bin
 uv = VIRTUAL_ENV=.venv $(bin)/uv pip --quiet
 # Many tests wait for something. With more processes than these, a machine of two cores would serve visitors too late.
@@ -34,10 +30,7 @@ all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup $(COVERED)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run not-found demo cluster node test test-all test-fast test-range test-node test-versions histories lint format \
-	docs pages cases screenshot lock \
-	bench \
-	image image-test install uninstall version dist clean
+.PHONY: help run demo cluster test test-all test-range test-node lint format docs cases lock image install uninstall
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,17 +51,9 @@ run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTING
 	@INGRESS_MANAGER_SETTINGS='$(SETTINGS)' exec $(bin)/gunicorn --config python:hooks.gunicorn_conf \
 		--bind 127.0.0.1:$(PORT) 'hooks.app:create_app()'
 
-not-found: $(bin)/.complete  ## the 404 page on 127.0.0.1:8080, or PORT=…; its probes and metrics on the next port
-	@exec $(bin)/gunicorn --config python:not_found.conf --bind 127.0.0.1:$(PORT) \
-		--bind 127.0.0.1:$$(($(PORT) + 1)) "not_found.app:create_app($$(($(PORT) + 1)))"
-
 image: $(bin)/.complete  ## the image IMAGE=…, by docker, podman or buildah; PLATFORMS=linux/amd64,linux/arm64 for both
 	@exec $(bin)/python -m tools.image build --platforms '$(PLATFORMS)' --base '$(BASE)' --builder '$(BUILDER)' \
 		--options '$(BUILD_OPTIONS)' -- '$(IMAGE)'
-
-image-test: $(bin)/.complete  ## build the image, and run it as the manifests say; BASE=…
-	@base='$(BASE)'; base="$${base:-$$($(bin)/python -m tools.base)}" && BASE="$$base" BUILD_OPTIONS='$(BUILD_OPTIONS)' \
-		$(bin)/python -m pytest --thorough tests/tools/test_image.py tests/e2e/test_image.py >&2
 
 install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…; each command is shown
 	@exec $(bin)/python -m tools.install install --context '$(CONTEXT)' --crds '$(METACONTROLLER_CRDS)' $(if $(YES),--yes) -- '$(IMAGE)'
@@ -82,9 +67,6 @@ demo: $(bin)/.complete  ## the whole story on a real control plane, told step by
 cluster: $(bin)/.complete  ## a real control plane with ingress-manager to play with; Ctrl-C ends it
 	@exec $(bin)/python -m devcluster up --engine $(ENGINE)
 
-node: $(bin)/.complete  ## a whole Kubernetes node to play with, on which Pods run; as root on Linux; Ctrl-C ends it
-	@exec $(bin)/python -m tools.node
-
 test: $(bin)/.complete  ## what a change has to pass, three minutes; or, wholly, the tests of PYTEST=…
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest --thorough $(PYTEST),$(all_tests))
@@ -95,10 +77,8 @@ test-all: $(bin)/.complete  ## all but test-node and test-versions, trying more 
 	@$(MAKE) --no-print-directory test-range
 	@$(MAKE) --no-print-directory test COVERED=--cov THOROUGH='--thorough --durations 25'
 
-test-fast: $(bin)/.complete  ## of `make test`, what needs no cluster
-	@$(all_tests) -m 'not e2e'
-
-test-range: $(bin)/.complete  ## the program with the lowest versions that setup.cfg allows, or RESOLUTION=highest
+# A part of `make test-all`: the program with the lowest versions that setup.cfg allows, or RESOLUTION=highest.
+test-range: $(bin)/.complete
 	@$(bin)/uv venv --quiet --clear --python $(bin)/python .build/range
 	@VIRTUAL_ENV=.build/range $(bin)/uv pip sync --quiet --require-hashes requirements-dev.txt
 	@VIRTUAL_ENV=.build/range $(bin)/uv pip install --quiet --upgrade --resolution $(RESOLUTION) --no-build-isolation \
@@ -108,14 +88,6 @@ test-range: $(bin)/.complete  ## the program with the lowest versions that setup
 test-node: $(bin)/.complete  ## every test on a whole node, on which Pods run, or those of PYTEST=…; as root on Linux
 	@$(bin)/python -m devcluster build
 	@$(bin)/python -m pytest $(or $(PYTEST),tests/node)
-
-test-versions: $(bin)/.complete  ## try other versions of Kubernetes and more, or VERSIONS='kubernetes-1.30.14 …'; some ten minutes each, once
-	@$(bin)/python -m devcluster build
-	@exec $(bin)/python -m tests.versions --metacontrollers '$(METACONTROLLERS)' $(VERSIONS)
-
-histories: $(bin)/.complete  ## play HISTORIES=400 random histories with faults on a real control plane, from SEED=1
-	@$(bin)/python -m devcluster build
-	@exec $(bin)/python -m tests.histories --histories $(HISTORIES) --seed '$(SEED)' --engine $(ENGINE)
 
 lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
 	@$(bin)/ruff check .
@@ -131,33 +103,12 @@ format: $(bin)/.complete  ## let ruff put the code in order
 docs: $(bin)/.complete  ## write the parts of the docs that are made from the code, and what the commands in them print
 	@$(bin)/python -m tools.docs
 
-pages: $(bin)/.complete  ## the same for the pages whose commands need a cluster, and the picture of `make demo` in the README
-	@$(bin)/python -m tools.pages
-	@$(bin)/python -m tools.picture
-
-cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, the 404 page, and the examples of `play`; show what changes
+cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, and the examples of `play`; show what changes
 	@$(bin)/python -m tools.cases
 	@$(bin)/python -m tests.moving.plans
-
-screenshot: $(bin)/.complete  ## take the pictures in the docs, of the 404 page and of `play`, in Chromium
-	@$(bin)/python -m tools.debian
-	@$(bin)/python -m pytest --quiet tests/not_found/test_browser.py tests/commands/test_play_in_a_browser.py -k picture --thorough --screenshot
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt, and what is installed here, in requirements-dev.txt
 	@$(uv) compile --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
 		--custom-compile-command 'make lock' --output-file requirements.txt --extra hook setup.cfg
 	@$(uv) compile --upgrade --generate-hashes --python-version 3.11 --universal \
 		--custom-compile-command 'make lock' --output-file requirements-dev.txt --extra dev setup.cfg
-
-bench: $(bin)/.complete  ## the benchmark, some ten minutes; nothing else may run meanwhile
-	@exec $(bin)/python -m bench
-
-version: $(bin)/.complete  ## write VERSION=… into every file that states the version, and date the changelog
-	@echo '$(VERSION)' | grep -Eqx '((0|[1-9][0-9]*)\.){2}(0|[1-9][0-9]*)' || { echo 'VERSION=0.2.0 looks like one' >&2; exit 2; }
-	@exec $(bin)/bump-my-version bump --new-version '$(VERSION)'
-
-dist: $(bin)/.complete  ## the files of a release in dist/; VERSION=… has to be the present one, IMAGE=… is what they run
-	@$(bin)/python -m tools.dist $(if $(VERSION),--version '$(VERSION)') $(if $(IMAGE),--image '$(IMAGE)')
-
-clean:  ## remove .venv/, .build/, dist/ and the caches
-	rm -rf .venv .build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info

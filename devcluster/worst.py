@@ -4,8 +4,8 @@ the largest settings.
 The API server takes an object of up to 3 MiB as JSON, which etcd then has to take as protobuf (1.5 MiB); annotations of
 262,144 bytes in all, keys included; labels without a limit of their own; and any number of ports, each of another
 number or protocol. An API server 1.36.3 without our admission policies has taken each of these Services. With them, it
-denies those with 40,000 ports: to look at the depth of their managedFields would cost too much. `make bench` times an
-answer to each; the tests set it a limit.
+denies those with 40,000 ports: to look at the depth of their managedFields would cost too much. `python -m bench` times
+an answer to each; the tests set it a limit.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""The files of a release: `make dist` writes them to dist/.
+"""The files of a release: `python -m tools.dist` writes them to dist/.
 
 With the same tools (kubectl, Helm, setuptools, cyclonedx-python-lib), the same commit becomes the same bytes each time.
 """
@@ -189,13 +189,15 @@ def run(*command: str | Path) -> str:
 def main(wanted: str | None, image: str | None, to: Path) -> None:
     """Write the files of a release into the folder dist/."""
     if wanted and wanted != __version__:
-        raise DevClusterError(f"this is version {__version__}; `make version VERSION={wanted}` changes it")
+        raise DevClusterError(
+            f"this is version {__version__}; `bump-my-version bump --new-version {wanted}` changes it"
+        )
     with progress() as report:
         files = write(to, image=image, report=report)
     for path in files:
         click.echo(path)
     if not image:
-        click.echo(f"Without IMAGE, they run {PUBLISHED}:{__version__}, which is not published.", err=True)
+        click.echo(f"Without --image, they run {PUBLISHED}:{__version__}, which is not published.", err=True)
     if changed := changes():
         click.echo(f"These files differ from the commit, so nobody else can make the same:\n{changed}", err=True)
 

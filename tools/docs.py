@@ -153,13 +153,13 @@ TRIED = {
 
 
 def tried(what: str, name: str) -> str:
-    """Return the table of what `make test-versions` has tried on the versions of a program: how much of it passed."""
+    """Return the table of what tests/versions has tried on the versions of a program: how much of it passed."""
     shown = ((row[what], *(cell(row, key) for key in TRIED[what]), str(row["tried"])) for row in tried_on(what))
     return table((name, *TRIED[what].values(), "tried on"), shown)
 
 
 def tried_on(what: str) -> list[dict[str, Any]]:
-    """Return the results of `make test-versions` for the versions of a program."""
+    """Return the results of tests/versions for the versions of a program."""
     rows: list[dict[str, Any]] = yaml.safe_load(VERSIONS.read_text(encoding="utf-8"))
     return [row for row in rows if next(iter(row)) == what]
 

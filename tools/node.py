@@ -1,6 +1,6 @@
 """A whole node, with all images that the manifests name, and with Debian's programs where they aren't installed.
 
-`make node` gives it to a person, until Ctrl-C. Nothing is installed on it.
+`python -m tools.node` gives it to a person, until Ctrl-C. Nothing is installed on it.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ def main() -> None:
 
     \b
     Examples:
-      make node
+      sudo .venv/bin/python -m tools.node
     """  # noqa: D301 - \b keeps click from joining lines
     if reason := namespaces.lacking():
         raise MissingProgram(reason)

@@ -1,4 +1,4 @@
-"""The pages whose commands need a cluster: `make pages` runs them on one, and writes what each command prints.
+"""The pages whose commands need a cluster: `python -m tools.pages` runs them on one, and writes what they print.
 
 It is the cluster of `make cluster`. tests/e2e/test_pages.py runs the same commands, and compares what they print.
 """

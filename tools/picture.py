@@ -1,4 +1,4 @@
-"""The picture of the README, docs/demo.svg: `make pages` runs `make demo`, and rich draws what it prints."""
+"""The picture of the README, docs/demo.svg: this program runs `make demo`, and rich draws what it prints."""
 
 import io
 import os

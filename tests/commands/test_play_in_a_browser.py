@@ -209,7 +209,7 @@ spec:
 
 
 def test_the_docs_have_a_small_picture_of_it(browser: Browser, screenshot: bool) -> None:
-    """`make screenshot` writes it: one Service that is fine, and one that is refused."""
+    """--screenshot writes it: one Service that is fine, and one that is refused."""
     look(browser, TWO, "defaults:\n  host: '{service}.apps.example.com'\n", width=1200)
     browser.command("Emulation.setDeviceMetricsOverride", width=1200, height=720, deviceScaleFactor=1, mobile=False)
     # WebP: Chromium's own PNG would be four times as large.

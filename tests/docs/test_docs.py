@@ -58,7 +58,7 @@ def test_of_the_versions_that_check_knows_all_but_that_of_every_other_test_have_
 ) -> None:
     tried = {str(row[what]): row["failed"] for row in docs.tried_on(what)}
     expected: dict[str, list[str]] = {version: [] for version in known.tested}
-    assert {docs.pinned(file, pattern): [], **tried} == expected, "`make test-versions` tries them"
+    assert {docs.pinned(file, pattern): [], **tried} == expected, "`python -m tests.versions` tries them"
 
 
 def blocks(page: str, language: str) -> list[str]:

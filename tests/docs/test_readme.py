@@ -16,7 +16,7 @@ END_TO_END = "tests/e2e/test_readme.py"
 RUN_BY = {
     "make demo": END_TO_END,
     "make cluster": "tests/e2e/test_make_cluster.py",
-    "make node": "tests/node/test_make_node.py",
+    ".venv/bin/python -m tools.node": "tests/node/test_make_node.py",
     "make test": ".ci/run",
     "make test-all": ".github/workflows/nightly.yaml",
     "make lint": ".ci/run",

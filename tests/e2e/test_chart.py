@@ -41,7 +41,7 @@ from tests.manifests.test_helm_test import script_against
 from tools import golang
 
 HELM = os.environ.get("HELM", "helm")
-"""Which of Helm's programs is used: `make test-versions` takes `helm3`, too."""
+"""Which of Helm's programs is used: `tests.versions` takes `helm3`, too."""
 
 NAME = "ingress-manager"
 NETWORK_POLICIES = Resource("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy")

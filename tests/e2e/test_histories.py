@@ -1,4 +1,4 @@
-"""A short run of tests/histories with faults: `make histories` is the long one, test_standin.py has one without."""
+"""A short run of tests/histories with faults: the program is the long one, and test_standin.py has one without."""
 
 from collections.abc import Callable
 

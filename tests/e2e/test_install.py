@@ -19,9 +19,9 @@ from tests.e2e.shell import fences, sh
 
 ELSEWHERE = {
     "make image": "tests/tools/test_image.py, with a base that is there",
-    "make image-test": "is tests/tools/test_image.py",
+    "make test": "are tests themselves",
     "docker push": "not run: there is no registry",
-    "base=$(.venv/bin/python": "not run: it fetches a hundred packages; `make image-test` does so where it has to",
+    "base=$(.venv/bin/python": "not run: it fetches a hundred packages",
     "kind": "not run: as in kind's own documentation",
     "minikube": "not run: as in minikube's own documentation",
     "k3d": "not run: as in k3d's own documentation",

@@ -28,7 +28,7 @@ def shell() -> Iterator[pages.Shell]:
 def test_every_command_prints_what_the_page_shows(shell: pages.Shell, path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     assert markdown.typed(page, pages.CONSOLE)
-    assert pages.masked(pages.play(path, shell)) == pages.masked(page), "`make pages` writes it"
+    assert pages.masked(pages.play(path, shell)) == pages.masked(page), "`python -m tools.pages` writes it"
 
 
 def test_every_command_that_is_shown_without_its_output_works(shell: pages.Shell) -> None:

@@ -31,7 +31,7 @@ def test_make_demo_tells_the_story(engine: str) -> None:
     assert "\x1b" not in ended.stdout, "colour only on a terminal"
     if engine == "metacontroller":
         assert picture.comparable(picture.text_of()) == picture.comparable(f"{picture.PROMPT}\n{ended.stdout}"), (
-            "`make pages`"
+            "`python -m tools.picture`"
         )
 
 

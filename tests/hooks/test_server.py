@@ -55,14 +55,11 @@ class Server:
         return [json.loads(line) for line in (self.home / "log").read_text().splitlines()]
 
 
-def free_port(next_too: bool = False) -> int:
-    """Return a port on which nothing listens; with `next_too`, nothing listens on the next one either."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as probe, contextlib.suppress(OSError, OverflowError):
-            port: int = probe.getsockname()[1]
-            if next_too:
-                socket.create_server(("127.0.0.1", port + 1)).close()
-            return port
+def free_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
 
 
 @contextlib.contextmanager
@@ -210,7 +207,7 @@ def test_a_client_that_is_still_sending_gets_its_answer(server: Server) -> None:
 
 @pytest.mark.thorough
 def test_a_thousand_connections_that_hang_hold_up_nobody_else(server: Server) -> None:
-    """`make bench` takes the time of the answer."""
+    """`python -m bench` takes the time of the answer."""
     hang = (
         b"",
         HEAD + OPTED_IN[:10],

@@ -1,6 +1,7 @@
-"""`make node`, as a person uses it: what it prints is typed as it stands."""
+"""`python -m tools.node`, as a person uses it: what it prints is typed as it stands."""
 
 import re
+import sys
 
 import pytest
 
@@ -30,7 +31,7 @@ def run(shell: pages.Shell, command: str) -> str:
 def test_a_second_terminal_needs_one_line_and_what_is_typed_there_has_its_effect() -> None:
     if reason := namespaces.lacking():
         pytest.skip(reason)
-    with pages.shell_beside("make", "node") as shell:
+    with pages.shell_beside(sys.executable, "-m", "tools.node") as shell:
         install, *others = re.findall(r"^  ((?:make|kubectl|curl) .*)$", shell.welcome, re.MULTILINE)
         assert "\nIt is installed." in run(shell, install)
         printed = [run(shell, command) for command in others]

@@ -1,11 +1,9 @@
 """The 404 page as it is served: gunicorn with the committed configuration, over real sockets."""
 
 import contextlib
-import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -97,18 +95,6 @@ def test_nothing_is_logged_for_a_visitor_and_it_stops_at_once(tmp_path: Path) ->
         lines = pages.log_lines()
     assert "started" in {line["event"] for line in lines}
     assert not [line for line in lines if line["level"] != "info" or "cart" in str(line)]
-
-
-def test_make_not_found_shows_it() -> None:
-    port = free_port(next_too=True)
-    command = ["make", "not-found", f"PORT={port}"]
-    process = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        until_ready(Server(process, port, REPOSITORY), f"http://127.0.0.1:{port + 1}/healthz")
-        assert requests.get(f"http://127.0.0.1:{port}/healthz", timeout=10).status_code == 404
-    finally:
-        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
-        process.wait(30)
 
 
 def test_the_docs_state_the_command() -> None:

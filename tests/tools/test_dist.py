@@ -66,7 +66,7 @@ def test_the_sums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
 def test_another_version_than_the_present_one_is_refused() -> None:
     ended = CliRunner().invoke(dist.main, ["--version", "98.0.0"])
     assert ended.exit_code == 1
-    assert f"this is version {__version__}; `make version VERSION=98.0.0` changes it" in ended.output
+    assert f"this is version {__version__}; `bump-my-version bump --new-version 98.0.0` changes it" in ended.output
 
 
 def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:

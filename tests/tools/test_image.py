@@ -1,4 +1,4 @@
-"""The image: which commands build it, what is in it, and how it runs as the manifests say. `make image-test`."""
+"""The image: which commands build it, what is in it, and how it runs as the manifests say."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`make version` writes the version wherever it is stated, and nowhere else."""
+"""bump-my-version writes the version wherever it is stated, and nowhere else."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Other versions of what ingress-manager stands beside: `make test-versions` tries each, and writes results.yaml.
+"""Other versions of what ingress-manager stands beside: `python -m tests.versions` tries each, and writes results.yaml.
 
     kubernetes.py    builds the API server and the controller manager of another version
     trials.py        what is tried on a version, and why that
