@@ -23,7 +23,7 @@ from hooks import logs
 from hooks.attempts import NEW_SECONDS, Attempts
 from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile, from_environment
-from hooks.sync import Answer
+from hooks.sync import Answer, refusal
 from hooks.sync import answer as answer_to
 from hooks.sync import changed as changed_at
 from hooks.wsgi import (
@@ -46,6 +46,7 @@ from ingress_manager import __version__
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import Service
+from ingress_manager.core.refusals import not_made
 
 UNLIMITED_HOSTS = (
     "limits.hosts is any: every namespace may claim every host, another team's too; "
@@ -80,15 +81,21 @@ class Sync:
         return Reply(answer.status, headers, answer.body)
 
     def held_back(self, answer: Answer, body: bytes) -> Answer:
-        """Return the answer, or a refusal with the same reasons after which Metacontroller asks again later."""
-        if answer.status != 422 or answer.refused is None or answer.service is None:
+        """Return the answer, or a refusal after which Metacontroller asks again later."""
+        service, refused = answer.service, answer.refused
+        if service is None or answer.forbidden is not None:
+            return answer
+        if refused is None:
+            seconds = self.attempts.not_made(service, monotonic())
+            return answer if seconds is None else refusal(Refused(429, [not_made()], retry_after=seconds), service)
+        if answer.status != 422:
             return answer
         changed = changed_at(body)
         is_new = changed is not None and (datetime.now(UTC) - changed).total_seconds() < NEW_SECONDS
-        seconds = self.attempts.later(answer.service, monotonic(), is_new=is_new)
+        seconds = self.attempts.later(service, monotonic(), is_new=is_new)
         if seconds is None:
             return answer
-        refused = Refused(429, answer.refused.problems, more=answer.refused.more, retry_after=seconds)
+        refused = Refused(429, refused.problems, more=refused.more, retry_after=seconds)
         return msgspec.structs.replace(answer, status=429, refused=refused)
 
     def log_refusal(self, refused: Refused, service: Service | None) -> None:

@@ -9,6 +9,8 @@ attempt waits outside of that queue. So:
   is 429, every five minutes or so: by then, changed settings reach every other Service, too.
 - Few refusals are under way at a time. One is so until Metacontroller asks for the same version again, which says that
   it has left the queue, or for a second. When there is no room, the answer is 429, for half a minute or so.
+- A Service is answered for few of its versions a minute while what it should have isn't there. A quota, a name that is
+  taken or somebody's admission denies the write then, which is a failed attempt for each version, and an Event.
 - The last of the room is for a mistake that was made just now, in a namespace in which little was told lately. That is
   what somebody waits for; thousands that new settings refuse are older.
 
@@ -31,6 +33,10 @@ takes in."""
 
 UNDER_WAY_SECONDS = 1.0
 
+MOST_VERSIONS = 4
+"""How many versions of a Service are answered in about LATELY_SECONDS while what it should have isn't there. After the
+first of them it nearly always is."""
+
 NEW_SECONDS = 60
 """How long ago a Service was changed that was changed just now: longer than LATER_SECONDS."""
 
@@ -47,7 +53,7 @@ LATER_SECONDS = range(15, 46)
 """After how long Metacontroller is to ask again when there was no room."""
 
 MOST_SERVICES, MOST_NAMESPACES = 20_000, 1_000
-"""How many are remembered: 6 MB. What is told of one that was forgotten is told once more, or counts for nothing."""
+"""How many are remembered: 10 MB. What is told of one that was forgotten is told once more, or counts for nothing."""
 
 T = TypeVar("T")
 
@@ -61,6 +67,9 @@ class Attempts:
 
         self._under_way: dict[tuple[int, int], float] = {}
         """By uid and version, when it was told."""
+
+        self._awaited: OrderedDict[int, tuple[int, float, float]] = OrderedDict()
+        """By the uid of a Service whose objects aren't there, which version was answered last, how many until when."""
 
         self._lately: OrderedDict[int, tuple[float, float]] = OrderedDict()
         """By namespace, how much was told until when; the last one at the end."""
@@ -87,10 +96,29 @@ class Attempts:
         remember(self._lately, namespace, (told_lately + 1, now), MOST_NAMESPACES)
         return None
 
+    def not_made(self, service: Service, now: float) -> int | None:
+        """Return after how many seconds Metacontroller is to ask again about a Service whose objects aren't there.
+
+        None: it is to make them now.
+        """
+        uid, version = hash(service.metadata.uid), hash(service.metadata.resource_version)
+        answered, count, at = self._awaited.get(uid, (None, 0.0, now))
+        if answered == version:
+            return None  # that Metacontroller tries it again, ever more slowly, holds up nobody
+        lately = faded(count, at, now)
+        if lately + 1 > MOST_VERSIONS:
+            return spread(service, LATER_SECONDS)
+        remember(self._awaited, uid, (version, lately + 1, now), MOST_SERVICES)
+        return None
+
     def _told_lately(self, namespace: int, now: float) -> float:
-        """Return how much was told in a namespace; what is long ago counts for little."""
-        count, at = self._lately.get(namespace, (0.0, now))
-        return count * exp((at - now) / LATELY_SECONDS)
+        """Return how much was told in a namespace."""
+        return faded(*self._lately.get(namespace, (0.0, now)), now)
+
+
+def faded(count: float, at: float, now: float) -> float:
+    """Return what a count of some time ago counts for now: what is long ago, for little."""
+    return count * exp((at - now) / LATELY_SECONDS)
 
 
 def remember(known: OrderedDict[int, T], key: int, value: T, most: int) -> None:

@@ -44,7 +44,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Why something that is observed is removed."""
 
     service: Service | None = None
-    """The Service that is refused, or of which something is forbidden; None when the request holds none."""
+    """The Service that is refused, of which something is forbidden, or whose objects aren't all there; else None."""
 
 
 # The next four hold when a Service was changed. They are read from the same bytes, and only for a refusal: with them in
@@ -92,7 +92,8 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     age = (now - created).total_seconds() if now and created else 0
     decision = decide(request.object, request.attachments, policy, age)
     if isinstance(decision, Desired):
-        reply = Answer(200, encode(decision.json, decision.resync_after))
+        awaited = None if decision.are_there else request.object
+        reply = Answer(200, encode(decision.json, decision.resync_after), service=awaited)
     elif isinstance(decision, Unchanged):
         return refusal(decision.refused, request.object)
     else:

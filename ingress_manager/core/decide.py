@@ -1,6 +1,6 @@
 """The decision: what should exist for a Service. The whole flow on one page, without any I/O."""
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Container, Mapping
 from functools import cache, partial
 from zlib import crc32
 
@@ -52,6 +52,9 @@ class Desired(msgspec.Struct, frozen=True, gc=False):
 
     resync_after: int | None = None
     """Seconds until this is to be decided again; None: only when something changes."""
+
+    are_there: bool = True
+    """Whether each of the objects is observed, as it is or otherwise."""
 
 
 class Unchanged(msgspec.Struct, frozen=True):
@@ -110,7 +113,8 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
             # delete can't: a Service's owner has no say in it. What is allowed now is made by the sync that it causes.
             kept = tuple([each for key, each in desired.items() if key not in forbidden])
             return Purged(kept, first(forbidden))
-    return Desired(objects, text, resync_after(service, objects, attachments, age))
+    are_there = bool(attachments) and all(key_of(each) in attachments for each in objects)
+    return Desired(objects, text, resync_after(service, age, are_there=are_there), are_there)
 
 
 def entrance_for(service: Service, key: Key) -> str:
@@ -238,7 +242,7 @@ def pause(service: Service) -> Refused:
     return Refused(429, [problem], retry_after=spread(service, PAUSE_SECONDS))
 
 
-def resync_after(service: Service, objects: tuple[Object, ...], attachments: Collection[Key], age: float) -> int:
+def resync_after(service: Service, age: float, *, are_there: bool) -> int:
     """Return after how many seconds the Service is to be synced again.
 
     When all objects are there, that is after some minutes: changed settings have to reach them. When one isn't there
@@ -246,7 +250,7 @@ def resync_after(service: Service, objects: tuple[Object, ...], attachments: Col
     again. A create can also fail for long, because of a quota or a name that is taken. So the older the Service is, the
     longer the next try waits: many that fail must not hold up the others.
     """
-    if attachments and all(key_of(each) in attachments for each in objects):
+    if are_there:
         return spread(service, RESYNC_SECONDS)
     later = int(age / 4)
     if later < RESYNC_SECONDS.start:

@@ -41,6 +41,7 @@ class Reason(StrEnum):
     NO_PORT = "no-port"
     NOT_IN_HTTPROUTE = "not-in-httproute"
     NOT_IN_INGRESS = "not-in-ingress"
+    NOT_MADE = "not-made"
     OUTDATED = "outdated"
     PATH_TYPE_NOT_ALLOWED = "path-type-not-allowed"
     PAUSED = "paused"
@@ -138,6 +139,11 @@ REASONS = {
     Reason.NOT_IN_INGRESS: Meaning(
         "The annotations ask for something that an Ingress can't say.",
         "Do as the sentence says. The administrator can let a profile add the annotation of the ingress controller.",
+    ),
+    Reason.NOT_MADE: Meaning(
+        "What the Service should have isn't there, however often it is changed: something denies each write.",
+        "Look for a quota, an object that has the name already, or an admission policy: `ingress-manager audit` says "
+        "which it is. Until then Metacontroller asks again every half minute or so.",
     ),
     Reason.OUTDATED: Meaning(
         "What was made earlier has other filters or timeouts than its profile has now; or it is an HTTPRoute, and the "

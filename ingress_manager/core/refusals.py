@@ -261,6 +261,11 @@ def profile_required(namespace: str, usable: Sequence[str]) -> Problem:
     return Problem(f"it has no profile; allowed in namespace {namespace}: {listed(usable)}", Reason.PROFILE_NOT_ALLOWED)
 
 
+def not_made() -> Problem:
+    """Return the problem of a Service whose objects aren't there although it was changed again and again."""
+    return Problem("what this Service should have isn't there, and it changes all the time", Reason.NOT_MADE)
+
+
 def no_httproutes_made(namespace: str) -> Problem:
     """The settings make no HTTPRoutes any more, with any profile."""
     return Problem(f"the settings make no HTTPRoutes in namespace {namespace} any more", Reason.OUTDATED)

@@ -29,6 +29,7 @@ WITHOUT_EXAMPLE = {
     Reason.INVALID_REQUEST,
     Reason.LISTENER_NOT_ALLOWED,
     Reason.NO_HTTPROUTES,
+    Reason.NOT_MADE,
     Reason.OUTDATED,
     Reason.TOO_LARGE,
 }

@@ -3,23 +3,29 @@
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
-from devcluster.api import NAMESPACES, SERVICES, path_of
+import pytest
+
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, path_of
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
-from tests.e2e.objects import create
+from tests.e2e.objects import by_hand, create
 from tests.e2e.people import tenant_of
 
 PATCHES = 1000
 """If each failed, and made an Event, what fails next would wait for more than a minute."""
 
 
-def test_who_patches_refused_services_all_the_time_delays_nobody(cluster: DevCluster, stage: Stage) -> None:
+@pytest.mark.parametrize("value", ["yes", "true"])
+def test_who_patches_all_the_time_services_that_are_refused_or_whose_name_is_taken_delays_nobody(
+    value: str, cluster: DevCluster, stage: Stage
+) -> None:
     names = [f"wrong-{number}" for number in range(12)]
     attacker = f"{stage.namespace}-attacker"
     create(stage.api, NAMESPACES, attacker)
-    with contextlib.closing(tenant_of(cluster.control_plane, attacker)) as tenant:
+    with contextlib.closing(tenant_of(cluster.control_plane, attacker, rights=(SERVICES, INGRESSES))) as tenant:
         for name in names:
-            Stage(tenant, attacker).create_service(name, {"ingress/http": "yes"})
+            tenant.create(INGRESSES, by_hand(attacker, name, f"{name}.example.com", name))
+            Stage(tenant, attacker).create_service(name, {"ingress/http": value})
 
         def patch(number: int) -> None:
             change = {"metadata": {"labels": {"patched": f"{number}"}}}

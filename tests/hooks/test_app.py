@@ -14,6 +14,7 @@ from werkzeug.test import TestResponse
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import sync
 from hooks.app import create_app
+from hooks.attempts import LATER_SECONDS, MOST_VERSIONS
 from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
 from hooks.wsgi import LARGEST_BODY
@@ -272,6 +273,24 @@ def test_a_refusal_is_answered_422_once_for_each_version_of_its_service(capsys: 
         (429, "info", ["invalid-value"]),
         (422, "warning", ["invalid-value"]),
     ]
+
+
+def test_a_service_that_changes_all_the_time_while_its_ingress_is_not_there_is_answered_later(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    client = client_of(Policy())
+    parent = service({"ingress/http": "true"})
+    answers = []
+    for stored in range(MOST_VERSIONS + 1):
+        parent["metadata"]["resourceVersion"] = f"{stored}"
+        answers.append(client.post("/sync", data=body(sync_request(parent))))
+    assert [answer.status_code for answer in answers] == [200] * MOST_VERSIONS + [429]
+    assert int(answers[-1].headers["Retry-After"]) in LATER_SECONDS
+    [told] = [line for line in log_lines(capsys) if line["event"] == "refused"]
+    assert (told["level"], told["reasons"]) == ("info", ["not-made"])
+    made = [as_created(each, parent) for each in json.loads(answers[0].data)["attachments"]]
+    there = client.post("/sync", data=body(sync_request(parent, attached=made)))
+    assert there.status_code == 200
 
 
 def test_paused_is_answered_429_with_when_to_come_back_and_the_metrics_say_so(client: FlaskClient) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import service
-from hooks.attempts import LATER_SECONDS, MUCH, ROOM, TOLD_SECONDS, UNDER_WAY_SECONDS, Attempts
+from hooks.attempts import LATER_SECONDS, MOST_VERSIONS, MUCH, ROOM, TOLD_SECONDS, UNDER_WAY_SECONDS, Attempts
 from ingress_manager.core.decide import RESYNC_SECONDS
 from ingress_manager.core.kubernetes import Service
 
@@ -150,6 +150,18 @@ def test_5000_services_that_are_refused_at_once_are_told_within_15_minutes_and_n
 def told_first(engine: Engine) -> dict[str, float]:
     """Return when each Service was told first, by its uid."""
     return {uid: when for when, uid, _ in reversed(engine.told)}
+
+
+def test_few_versions_of_a_service_a_minute_are_answered_while_what_it_should_have_is_not_there() -> None:
+    """Each would be one more write that a quota, a taken name or somebody's admission denies."""
+    attempts = Attempts()
+    answered = [version for version in range(3000) if attempts.not_made(refused("shop", version), version / 10) is None]
+    assert answered[:MOST_VERSIONS] == [*range(MOST_VERSIONS)]
+    assert len(answered) < 7 * MOST_VERSIONS, "in five minutes"
+    assert attempts.not_made(refused("shop", answered[-1]), 300) is None, "Metacontroller tries it again"
+    assert attempts.not_made(refused("shop", 3000), 300) in LATER_SECONDS
+    assert attempts.not_made(refused("other"), 300) is None
+    assert attempts.not_made(refused("shop", 3000), 360) is None
 
 
 def test_what_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
