@@ -52,7 +52,7 @@ CHROMIUM = Package(
     "usr/lib/chromium/chromium",
     "--version",
     "how the 404 page looks, and the page of `ingress-manager play`",
-    # The driver speaks WebDriver; the font has Chinese characters, in less than 3 MB.
+    # The driver speaks WebDriver; without a font, Chromium draws no text.
     ("chromium", "chromium-driver", "fonts-droid-fallback"),
 )
 BUSYBOX = Package("busybox", "bin/busybox", "--help", "what its shell makes of the commands that are printed")
