@@ -11,8 +11,8 @@ from devcluster.story import Stage
 from tests.e2e.objects import by_hand, create
 from tests.e2e.people import tenant_of
 
-PATCHES = 1000
-"""If each failed, and made an Event, what fails next would wait for more than a minute."""
+PATCHES = 2000
+"""If each failed, and made an Event, what fails next would wait for three minutes."""
 
 
 @pytest.mark.parametrize("value", ["yes", "true"])
