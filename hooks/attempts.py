@@ -40,7 +40,7 @@ first of them it nearly always is."""
 NEW_SECONDS = 60
 """How long ago a Service was changed that was changed just now: longer than LATER_SECONDS."""
 
-MUCH = 3
+TOLD_MUCH = 3
 """Refusals told lately, from which on a namespace leaves the last of the room to others."""
 
 LATELY_SECONDS = 60.0
@@ -89,7 +89,7 @@ class Attempts:
             return spread(service, RESYNC_SECONDS)
         self._under_way = {key: since for key, since in self._under_way.items() if now - since < UNDER_WAY_SECONDS}
         told_lately = self._told_lately(namespace, now)
-        if len(self._under_way) >= (ROOM if is_new and told_lately < MUCH else ROOM - 1):
+        if len(self._under_way) >= (ROOM if is_new and told_lately < TOLD_MUCH else ROOM - 1):
             return spread(service, LATER_SECONDS)
         self._under_way[uid, version] = now
         remember(self._told, uid, (version, now), MOST_SERVICES)

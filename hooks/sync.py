@@ -51,30 +51,30 @@ class Answer(msgspec.Struct, frozen=True):
 # SyncRequest, every request would cost more.
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class ManagedFieldsEntry(msgspec.Struct, frozen=True, gc=False):
     """What says when a part of an object was changed. Source: the Kubernetes API reference, ManagedFieldsEntry."""
 
     time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
-class Metadata(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    managed_fields: list[Entry] = []
+class ManagedMetadata(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    managed_fields: list[ManagedFieldsEntry] = []
 
 
-class Changed(msgspec.Struct, frozen=True, gc=False):
-    metadata: Metadata
+class ManagedObject(msgspec.Struct, frozen=True, gc=False):
+    metadata: ManagedMetadata
 
 
-class ChangedRequest(msgspec.Struct, frozen=True, gc=False):
+class ManagedRequest(msgspec.Struct, frozen=True, gc=False):
     """What says when the Service of a request was changed."""
 
-    object: Changed
+    object: ManagedObject
 
 
 MARK = f'"{DECORATOR}"'.encode()
 """The key of an annotation of each object that Metacontroller makes: where it is missing, there is no such object."""
 
-_requests, _changes = msgspec.json.Decoder(SyncRequest), msgspec.json.Decoder(ChangedRequest)
+_requests, _managed = msgspec.json.Decoder(SyncRequest), msgspec.json.Decoder(ManagedRequest)
 
 
 def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
@@ -123,7 +123,7 @@ def changed(body: bytes) -> datetime | None:
     Whoever may edit the Service may write another time.
     """
     try:
-        entries = _changes.decode(body).object.metadata.managed_fields
+        entries = _managed.decode(body).object.metadata.managed_fields
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return max((entry.time for entry in entries if entry.time), default=None)

@@ -141,13 +141,13 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
     labels, records = choose_labels(service, policy, problems)
     added = policy.added_with_tls if tls else policy.annotations
     annotations, left = with_added(from_service, added, present, records)
-    routing, left_of_routes = None, NOTHING_LEFT
+    routing, left_of_httproutes = None, NOTHING_LEFT
     if policy.makes_httproutes:
-        on_routes, left_of_routes = with_added(for_httproutes(from_service), policy.annotations, present, records)
+        on_routes, left_of_httproutes = with_added(for_httproutes(from_service), policy.annotations, present, records)
         routing = choose_routing(service, stated, policy, tls, on_routes, problems)
     elif stated.tls_redirect is not None:
         problems.add(refusals.redirect_of_ingress(policy.namespace))
-    check_protection(left, left_of_routes, policy, problems)
+    check_protection(left, left_of_httproutes, policy, problems)
     rules = choose_rules(service, stated, policy, problems)
     default_port = choose_default_port(service, stated, policy, problems) if stated.default_backend else None
     certificates = choose_certificates(name, stated, policy, problems) if tls else ()
@@ -282,13 +282,13 @@ def choose_routing(  # noqa: PLR0913, PLR0917 - each has a say in it
         return None
     if not policy.makes_ingresses:
         if stated.ingress_class is not None:
-            problems.add(refusals.class_of_routes(stated.ingress_class, policy.namespace, str(gateway)))
+            problems.add(refusals.class_of_httproutes(stated.ingress_class, policy.namespace, str(gateway)))
         for annotation, stated_there in (
             (f"ingress/tls-secret: {quoted(stated.tls_secret or '')}", stated.tls_secret),
             ("ingress/certificates", stated.certificates),
         ):
             if stated_there is not None:
-                problems.add(refusals.secret_of_routes(annotation, str(gateway), tls=gateway.https is not None))
+                problems.add(refusals.secret_of_httproutes(annotation, str(gateway), tls=gateway.https is not None))
     section = gateway.https if tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(tls, str(gateway)))
@@ -362,23 +362,23 @@ def with_added(
 
 
 def check_protection(
-    left: Sequence[str], left_of_routes: Sequence[str], policy: NamespacePolicy, problems: Problems
+    left: Sequence[str], left_of_httproutes: Sequence[str], policy: NamespacePolicy, problems: Problems
 ) -> None:
     """Add a problem for each annotation that protects the Service, and wouldn't reach all that is made for it.
 
-    `left` are the keys that an Ingress would lack, `left_of_routes` those that an HTTPRoute would.
+    `left` are the keys that an Ingress would lack, `left_of_httproutes` those that an HTTPRoute would.
     """
-    if not (left or left_of_routes):
+    if not (left or left_of_httproutes):
         return  # nearly every Service has none of a controller's annotations
-    if (count := max(len(left), len(left_of_routes))) > MOST_LEFT:
+    if (count := max(len(left), len(left_of_httproutes))) > MOST_LEFT:
         problems.add(refusals.too_many_not_copied(count, MOST_LEFT))
         return
     accepted = policy.accepted_losses
     lost = protection_lost(left, accepted, of_httproutes=False) if policy.makes_ingresses else []
-    lost_of_routes = protection_lost(left_of_routes, accepted, of_httproutes=True)
-    for key in sorted({*lost, *lost_of_routes}):
-        if key in lost_of_routes and is_for_ingresses_alone(key):
-            problems.add(refusals.protection_of_routes(key))
+    lost_of_httproutes = protection_lost(left_of_httproutes, accepted, of_httproutes=True)
+    for key in sorted({*lost, *lost_of_httproutes}):
+        if key in lost_of_httproutes and is_for_ingresses_alone(key):
+            problems.add(refusals.protection_of_httproutes(key))
         elif key in policy.added_with_tls:
             problems.add(refusals.protection_overruled(key))
         else:
@@ -442,7 +442,7 @@ def choose_path(route: Route, stated: Stated, policy: NamespacePolicy, problems:
         if not allowed:
             problems.add(refusals.path_type_not_allowed(*origin, path_type, policy.namespace, policy.path_types))
             return path, path_type
-        problems.add(refusals.path_type_of_routes(*origin, path_type))
+        problems.add(refusals.path_type_of_httproutes(*origin, path_type))
     try:
         if path != "/":
             check_path_of_type(path, path_type, patterns=policy.paths is None)

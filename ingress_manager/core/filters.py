@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.shape import Found, Path
+from ingress_manager.core.shape import FieldPath, Found
 from ingress_manager.core.text import one_line, quoted
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -273,7 +273,7 @@ def rewrites_prefix(filters: Sequence[Filter]) -> bool:
     )
 
 
-def find_filter_problems(at: Path, filters: Sequence[Filter]) -> Found:
+def find_filter_problems(at: FieldPath, filters: Sequence[Filter]) -> Found:
     """Yield what is wrong with filters beyond their types; `at` is where they stand."""
     types = [each.type for each in filters]
     for number, each in enumerate(filters):
@@ -285,7 +285,7 @@ def find_filter_problems(at: Path, filters: Sequence[Filter]) -> Found:
                 yield from CHECKS[type(value)]((*at, number, name), value)
 
 
-def find_timeout_problems(at: Path, timeouts: Timeouts) -> Found:
+def find_timeout_problems(at: FieldPath, timeouts: Timeouts) -> Found:
     """Yield what is wrong with timeouts beyond their types; `at` is where they stand."""
     request, of_backend = timeouts.request, timeouts.backend_request
     if request and of_backend and 0 < _milliseconds(request) < _milliseconds(of_backend):
@@ -305,7 +305,7 @@ def _stated(struct: msgspec.Struct) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _check_type(at: Path, stated: Filter | PathModifier) -> Found:
+def _check_type(at: FieldPath, stated: Filter | PathModifier) -> Found:
     """Yield that the field of the type isn't stated, or one of another type is."""
     right = FIELD_OF[stated.type]
     names = [name for name, _ in _stated(stated) if name != "type"]
@@ -316,13 +316,13 @@ def _check_type(at: Path, stated: Filter | PathModifier) -> Found:
             yield (*at, name), f": must not be stated, as the type is {stated.type}"
 
 
-def _check_headers(at: Path, stated: HeaderModifier) -> Found:
+def _check_headers(at: FieldPath, stated: HeaderModifier) -> Found:
     yield from _check_unique((*at, "set"), [header.name for header in stated.set or ()])
     yield from _check_unique((*at, "add"), [header.name for header in stated.add or ()])
     yield from _check_unique((*at, "remove"), stated.remove or ())
 
 
-def _check_mirror(at: Path, stated: RequestMirror) -> Found:
+def _check_mirror(at: FieldPath, stated: RequestMirror) -> Found:
     backend, fraction = stated.backend_ref, stated.fraction
     if (backend.group, backend.kind) == ("", "Service") and backend.port is UNSET:
         yield (*at, "backendRef"), ": must state port, as it names a Service"
@@ -333,12 +333,12 @@ def _check_mirror(at: Path, stated: RequestMirror) -> Found:
         yield (*at, "fraction"), end
 
 
-def _check_rewrite(at: Path, stated: UrlRewrite) -> Found:
+def _check_rewrite(at: FieldPath, stated: UrlRewrite) -> Found:
     if stated.path:
         yield from _check_type((*at, "path"), stated.path)
 
 
-def _check_cors(at: Path, stated: Cors) -> Found:
+def _check_cors(at: FieldPath, stated: Cors) -> Found:
     for name, values in _stated(stated):
         if isinstance(values, tuple):
             yield from _check_unique((*at, name), values)
@@ -346,12 +346,12 @@ def _check_cors(at: Path, stated: Cors) -> Found:
                 yield (*at, name), ": must hold * alone, or not at all"
 
 
-def _check_unique(at: Path, values: Sequence[str]) -> Found:
+def _check_unique(at: FieldPath, values: Sequence[str]) -> Found:
     for value in dict.fromkeys(value for number, value in enumerate(values) if value in values[:number]):
         yield at, f": lists {one_line(value)} twice"
 
 
-CHECKS: Mapping[type, Callable[[Path, Any], Found]] = {
+CHECKS: Mapping[type, Callable[[FieldPath, Any], Found]] = {
     HeaderModifier: _check_headers,
     RequestMirror: _check_mirror,
     UrlRewrite: _check_rewrite,

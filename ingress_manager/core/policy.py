@@ -19,7 +19,7 @@ from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.kubernetes import API_VERSIONS
 from ingress_manager.core.text import listed
 
-PLACEHOLDERS = ("{service}", "{namespace}")
+TEMPLATE_FIELDS = ("{service}", "{namespace}")
 
 INGRESS = "ingress"
 HTTPROUTE = "httproute"
@@ -263,8 +263,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
             suffixes=(),
             profiles=self.profiles,
             profile=None,
-            own_gateway=stated["gateway"],
-            own_outputs=stated["outputs"],
+            default_gateway=stated["gateway"],
+            default_outputs=stated["outputs"],
             added_with_tls={**stated["annotations"], **stated["tls_annotations"]},
             filters=(),
             timeouts=None,
@@ -311,7 +311,7 @@ FIELDS = {
     "labels": "labels",
     "outputs": "outputs",
     "gateway": "gateway",
-    "profile": "own_profile",
+    "profile": "default_profile",
     "filters": "filters",
     "timeouts": "timeouts",
     "accepted_losses": "accepted_losses",
@@ -377,7 +377,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     profiles: Mapping[str, Profile]
     """All profiles there are."""
 
-    own_profile: str | None
+    default_profile: str | None
     """The name of the profile of a Service that asks for none."""
 
     profile: str | None
@@ -410,13 +410,13 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
 
-    own_outputs: tuple[str, ...]
+    default_outputs: tuple[str, ...]
     """The same without a profile."""
 
     gateway: Gateway | None
     """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
 
-    own_gateway: Gateway | None
+    default_gateway: Gateway | None
     """The same without a profile."""
 
     filters: Filters
@@ -472,15 +472,17 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     @property
     def requires_profile(self) -> bool:
         """Return whether no Service can be without a profile: there is a default, and a list of those allowed."""
-        return self.own_profile is not None and self.allowed_profiles is not None
+        return self.default_profile is not None and self.allowed_profiles is not None
 
     @property
     def allows_httproutes(self) -> bool:
         """Return whether some profile that a Service may have, or none where it may have none, makes HTTPRoutes."""
-        if self.makes_httproutes and (self.profile or not self.own_profile):
+        if self.makes_httproutes and (self.profile or not self.default_profile):
             return True  # nearly always
-        made = [self.profiles[name].outputs or self.own_outputs for name in self.usable_profiles()]
-        return any(HTTPROUTE in outputs for outputs in (made if self.own_profile else [*made, self.own_outputs]))
+        made = [self.profiles[name].outputs or self.default_outputs for name in self.usable_profiles()]
+        return any(
+            HTTPROUTE in outputs for outputs in (made if self.default_profile else [*made, self.default_outputs])
+        )
 
     def allows_listener(self, namespace: str, gateway: str, section: str) -> bool:
         """Return whether an HTTPRoute may attach to this listener: some profile, or none, has to lead to it."""
@@ -491,7 +493,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
 
     def _gateways(self) -> Iterator[Gateway]:
         # Nearly always it is one of these two. There can be many profiles.
-        for each in (self.gateway, self.own_gateway):
+        for each in (self.gateway, self.default_gateway):
             if each:
                 yield each
         for name in self.usable_profiles():
@@ -507,17 +509,22 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
     """
     general = policy.general
     # Nearly always, only its name is the namespace's own. For it, what follows would find the same, in more time.
-    if profile is None and general.own_profile is None and general.hosts is None and namespace not in policy.namespaces:
+    if (
+        profile is None
+        and general.default_profile is None
+        and general.hosts is None
+        and namespace not in policy.namespaces
+    ):
         return msgspec.structs.replace(general, namespace=namespace)
     changes: dict[str, Any] = {"namespace": namespace}
     if namespace in policy.namespaces:
         entry = policy.namespaces[namespace]
         changes |= _of_defaults(entry.defaults or NO_DEFAULTS) | _of_limits(entry.limits or NO_LIMITS)
         changes |= {
-            "own_gateway": changes.get("gateway", general.gateway),
-            "own_outputs": changes.get("outputs", general.outputs),
+            "default_gateway": changes.get("gateway", general.gateway),
+            "default_outputs": changes.get("outputs", general.outputs),
         }
-    name = changes.get("own_profile", general.own_profile) if profile is None else profile
+    name = changes.get("default_profile", general.default_profile) if profile is None else profile
     if name is not None:
         allowed = changes.get("allowed_profiles", general.allowed_profiles)
         if name in policy.profiles and (allowed is None or name in allowed):

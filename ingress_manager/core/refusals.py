@@ -159,7 +159,7 @@ def path_type_not_allowed(
     )
 
 
-def path_type_of_routes(origin: str, annotation: str, path_type: str) -> Problem:
+def path_type_of_httproutes(origin: str, annotation: str, path_type: str) -> Problem:
     """An HTTPRoute has no such path type, and one is made here."""
     return Problem(
         f"{origin} {quoted(path_type)} can't be said in an HTTPRoute; use Prefix or Exact",
@@ -168,7 +168,7 @@ def path_type_of_routes(origin: str, annotation: str, path_type: str) -> Problem
     )
 
 
-def class_of_routes(ingress_class: str, namespace: str, gateway: str) -> Problem:
+def class_of_httproutes(ingress_class: str, namespace: str, gateway: str) -> Problem:
     """Only HTTPRoutes are made here, and they have no class."""
     return Problem(
         f"ingress/class: {quoted(ingress_class)} has no effect: in namespace {namespace} only HTTPRoutes "
@@ -178,7 +178,7 @@ def class_of_routes(ingress_class: str, namespace: str, gateway: str) -> Problem
     )
 
 
-def secret_of_routes(stated: str, gateway: str, *, tls: bool) -> Problem:
+def secret_of_httproutes(stated: str, gateway: str, *, tls: bool) -> Problem:
     """Only HTTPRoutes are made here, and they name no certificate. `tls` says whether the Gateway serves TLS at all."""
     instead = 'state ingress/tls: "true" in its place' if tls else "remove it"
     return Problem(
@@ -314,7 +314,7 @@ def protection_overruled(key: str) -> Problem:
     return _protection_lost(key, "the settings state it otherwise")
 
 
-def protection_of_routes(key: str) -> Problem:
+def protection_of_httproutes(key: str) -> Problem:
     """An HTTPRoute is made, and no controller would read the annotation there."""
     return _protection_lost(key, "can't be said in an HTTPRoute", "makes none (outputs), or ")
 

@@ -26,7 +26,7 @@ from ingress_manager.core.policy import (
     HTTPROUTE,
     INGRESS,
     OUTPUT_NAMES,
-    PLACEHOLDERS,
+    TEMPLATE_FIELDS,
     Defaults,
     Limits,
     Policy,
@@ -35,7 +35,7 @@ from ingress_manager.core.policy import (
     in_namespace,
     overlay,
 )
-from ingress_manager.core.shape import LEFT_OUT, Found, Mismatch, Path, fit, type_of
+from ingress_manager.core.shape import LEFT_OUT, FieldPath, Found, Mismatch, fit, type_of
 from ingress_manager.core.strict_yaml import Lines, YamlProblem, load_text, load_typed
 from ingress_manager.core.syntax import LONGEST_LABEL, check_host, check_label_value, check_name, check_namespace
 from ingress_manager.core.text import LONGEST_KEY, cut, did_you_mean, listed, one_line, quoted
@@ -86,7 +86,7 @@ def parse(text: str) -> Policy:
     return policy
 
 
-def shown(path: Path) -> str:
+def shown(path: FieldPath) -> str:
     """Return a path as people write it: limits.hosts[0]."""
     steps = "".join(
         f"[{step}]" if isinstance(step, int) else f".{cut(step, LONGEST_KEY) or quoted(step)}" for step in path
@@ -94,12 +94,12 @@ def shown(path: Path) -> str:
     return steps.removeprefix(".") or "the settings"
 
 
-def told(mismatch: Mismatch, stated: Any, written: Any) -> tuple[Path, str]:
+def told(mismatch: Mismatch, stated: Any, written: Any) -> tuple[FieldPath, str]:
     """Return the path of a mismatch, and what is wrong there, with each key and value as it stands in the file.
 
     `stated` are all the settings, `written` the same with every scalar as text.
     """
-    path: Path = ()
+    path: FieldPath = ()
     key = ""
     for step in mismatch.path:
         if isinstance(stated, dict):
@@ -121,7 +121,7 @@ def told(mismatch: Mismatch, stated: Any, written: Any) -> tuple[Path, str]:
     return path, f": {wrong_type(mismatch.right, stated, written)}"
 
 
-def misplaced(path: Path, right: Collection[str]) -> str:
+def misplaced(path: FieldPath, right: Collection[str]) -> str:
     """Return the end of a sentence about a default or a limit that stands beside them; "" where it is none."""
     for name, type_ in (("defaults", Defaults), ("limits", Limits)):
         if name in right and path[-1] in {field.encode_name for field in msgspec.structs.fields(type_)}:
@@ -210,9 +210,9 @@ def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) ->
     yield from _find_contradictions_of_outputs(("defaults",), own)
 
 
-def _find_unknown_profiles(at: Path, defaults: Defaults, limits: Limits, policy: Policy) -> Found:
+def _find_unknown_profiles(at: FieldPath, defaults: Defaults, limits: Limits, policy: Policy) -> Found:
     """Yield the profiles that are stated and that there aren't."""
-    stated: dict[Path, str] = {("defaults", "profile"): defaults.profile} if defaults.profile else {}
+    stated: dict[FieldPath, str] = {("defaults", "profile"): defaults.profile} if defaults.profile else {}
     if isinstance(limits.profiles, tuple):
         stated |= {("limits", "profiles", number): name for number, name in enumerate(limits.profiles)}
     for path, name in stated.items():
@@ -222,9 +222,9 @@ def _find_unknown_profiles(at: Path, defaults: Defaults, limits: Limits, policy:
             yield (*at, *path), end
 
 
-def _find_contradictions_of_profile(at: Path, profile: Profile, general: Defaults) -> Found:
+def _find_contradictions_of_profile(at: FieldPath, profile: Profile, general: Defaults) -> Found:
     """Yield what a profile says that its outputs can't do."""
-    fields: list[Path] = [("filters",)] if profile.filters else []
+    fields: list[FieldPath] = [("filters",)] if profile.filters else []
     fields += [("timeouts",)] if profile.timeouts else []
     if profile.ingress_class and profile.annotations is UNSET and OLD_CLASS in (general.annotations or {}):
         yield (*at, "class"), _two_classes(profile.ingress_class, general.annotations or {})
@@ -243,7 +243,7 @@ def _find_contradictions_of_profile(at: Path, profile: Profile, general: Default
         yield from _find_contradictions_of_outputs(at, overlay(profile, general))
 
 
-def _find_contradictions_of_outputs(at: Path, defaults: Defaults) -> Found:
+def _find_contradictions_of_outputs(at: FieldPath, defaults: Defaults) -> Found:
     """Yield what these defaults, which are whole, say that their outputs, or their Gateway, can't do."""
     redirect = defaults.tls and defaults.tls.redirect
     if HTTPROUTE not in (defaults.outputs or ()):
@@ -275,7 +275,7 @@ def _names(profiles: Iterable[str]) -> str:
     return listed(list(profiles)) or "there is none"
 
 
-def _check_defaults(at: Path, stated: Defaults | Profile) -> Found:
+def _check_defaults(at: FieldPath, stated: Defaults | Profile) -> Found:
     """Yield what is wrong with the values of defaults or of a profile."""
     yield from _check((*at, "host"), stated.host, check_template)
     yield from _check((*at, "class"), stated.ingress_class, check_name)
@@ -303,7 +303,7 @@ def _check_defaults(at: Path, stated: Defaults | Profile) -> Found:
         yield (*at, "gateway"), ": must name a Gateway, or be left out; only the general defaults can have none"
 
 
-def _check_limits(at: Path, limits: Limits) -> Found:
+def _check_limits(at: FieldPath, limits: Limits) -> Found:
     """Yield what is wrong with the values of limits."""
     yield from _check_limit((*at, "hosts"), limits.hosts, check_pattern)
     yield from _check_limit((*at, "classes"), limits.classes, check_name)
@@ -329,19 +329,19 @@ def check_output(name: str) -> str:
 
 def check_template(template: str) -> str:
     """Return a host template that makes a valid host for short names. Raises Problem."""
-    return _check_filled_in(template, fill_in(template, "a", "a"), PLACEHOLDERS, check_host)
+    return _check_filled_in(template, fill_in(template, "a", "a"), TEMPLATE_FIELDS, check_host)
 
 
 def check_secret(template: str) -> str:
     """Return a template that makes the name of a Secret for the longest names, too. Raises Problem."""
     longest = "a" * LONGEST_LABEL
     ingress = ingress_of("a" * LONGEST_ENTRANCE, longest)
-    return _check_filled_in(template, fill_in(template, ingress, longest), PLACEHOLDERS, check_name)
+    return _check_filled_in(template, fill_in(template, ingress, longest), TEMPLATE_FIELDS, check_name)
 
 
 def check_pattern(pattern: str) -> str:
     """Return a pattern of hosts, in which {namespace} may stand. Raises Problem."""
-    service, namespace = PLACEHOLDERS
+    service, namespace = TEMPLATE_FIELDS
     return _check_filled_in(pattern, fill_in(pattern, service, "a"), [namespace], check_host)
 
 
@@ -356,7 +356,7 @@ def _check_filled_in(template: str, filled_in: str, placeholders: Sequence[str],
     return template
 
 
-def _check(path: Path, value: str | UnsetType | None, check: Callable[[str], str]) -> Found:
+def _check(path: FieldPath, value: str | UnsetType | None, check: Callable[[str], str]) -> Found:
     """Yield the problem that `check` has with a value that is stated."""
     if isinstance(value, str):
         try:
@@ -365,7 +365,7 @@ def _check(path: Path, value: str | UnsetType | None, check: Callable[[str], str
             yield path, f": {quoted(value)} {problem.sentence}"
 
 
-def _check_limit(path: Path, limit: Limit | UnsetType, check: Callable[[str], str]) -> Found:
+def _check_limit(path: FieldPath, limit: Limit | UnsetType, check: Callable[[str], str]) -> Found:
     """Yield the problems that `check` has with the values that a limit lists."""
     for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
         if value == ANY:
@@ -374,13 +374,13 @@ def _check_limit(path: Path, limit: Limit | UnsetType, check: Callable[[str], st
             yield from _check((*path, number), value, check)
 
 
-def _check_losses(path: Path, keys: Sequence[str] | UnsetType) -> Found:
+def _check_losses(path: FieldPath, keys: Sequence[str] | UnsetType) -> Found:
     """Yield what is wrong with a list of annotations that protect."""
     for number, key in enumerate(keys or ()):
         yield from _check((*path, number), key, check_protecting_key)
 
 
-def _check_outputs(path: Path, outputs: Sequence[str]) -> Found:
+def _check_outputs(path: FieldPath, outputs: Sequence[str]) -> Found:
     """Yield what is wrong with a list of outputs."""
     seen: set[str] = set()
     for number, name in enumerate(outputs):
@@ -390,13 +390,13 @@ def _check_outputs(path: Path, outputs: Sequence[str]) -> Found:
         seen.add(name)
 
 
-def _check_keys(path: Path, stated: Mapping[str, str] | UnsetType, check: Callable[[str], str]) -> Found:
+def _check_keys(path: FieldPath, stated: Mapping[str, str] | UnsetType, check: Callable[[str], str]) -> Found:
     """Yield what is wrong with the keys of a mapping."""
     for key in stated or ():
         yield from _check_key((*path, key), check)
 
 
-def _check_key(path: Path, check: Callable[[str], str]) -> Found:
+def _check_key(path: FieldPath, check: Callable[[str], str]) -> Found:
     """Yield the problem that `check` has with the last key of a path."""
     try:
         check(path[-1])

@@ -14,10 +14,10 @@ import msgspec
 from msgspec import inspect
 from msgspec.inspect import Type
 
-Path = tuple[Any, ...]
+FieldPath = tuple[Any, ...]
 """The keys and the indexes that lead to a value."""
 
-Found = Iterator[tuple[Path, str]]
+Found = Iterator[tuple[FieldPath, str]]
 """What is wrong: the path of a field, and the rest of a sentence that begins with it."""
 
 LEFT_OUT: Any = object()
@@ -60,7 +60,7 @@ VALUES: dict[type, str] = {
 class Mismatch(NamedTuple):
     """A place at which a value differs from its type."""
 
-    path: Path
+    path: FieldPath
     sort: Literal["type", "unknown", "key", "missing", "empty", "full"]
     """A value of another type; a field that the type doesn't have; a key that is no text; a field that is missing; a
     list without an item; a list with too many."""
@@ -79,7 +79,7 @@ def type_of(type_: type[msgspec.Struct]) -> Type:
     return inspect.type_info(type_)
 
 
-def fit(stated: Any, type_: Type, found: list[Mismatch], path: Path = ()) -> Any:
+def fit(stated: Any, type_: Type, found: list[Mismatch], path: FieldPath = ()) -> Any:
     """Return the value without what differs, which msgspec can convert, or LEFT_OUT; add each mismatch to `found`.
 
     So {"host": 1, "hosts": ["a", 2], "class": "b"} becomes {"class": "b"}, with two mismatches. A list in which
@@ -147,7 +147,7 @@ def _is_within(size: int, least: int | None, most: int | None) -> bool:
     return (least is None or size >= least) and (most is None or size <= most)
 
 
-def _fit_fields(stated: dict[Any, Any], type_: inspect.StructType, found: list[Mismatch], path: Path) -> Any:
+def _fit_fields(stated: dict[Any, Any], type_: inspect.StructType, found: list[Mismatch], path: FieldPath) -> Any:
     fields = {field.encode_name: field for field in type_.fields}
     kept = {}
     for key, value in stated.items():
@@ -164,7 +164,7 @@ def _fit_fields(stated: dict[Any, Any], type_: inspect.StructType, found: list[M
     return kept if kept.keys() >= set(required) else LEFT_OUT
 
 
-def _fit_entries(stated: dict[Any, Any], type_: inspect.DictType, found: list[Mismatch], path: Path) -> Any:
+def _fit_entries(stated: dict[Any, Any], type_: inspect.DictType, found: list[Mismatch], path: FieldPath) -> Any:
     kept = {}
     for key, value in stated.items():
         if not isinstance(key, str):
@@ -177,7 +177,7 @@ def _fit_entries(stated: dict[Any, Any], type_: inspect.DictType, found: list[Mi
 
 
 def _fit_items(
-    stated: list[Any], type_: inspect.ListType | inspect.VarTupleType, found: list[Mismatch], path: Path
+    stated: list[Any], type_: inspect.ListType | inspect.VarTupleType, found: list[Mismatch], path: FieldPath
 ) -> Any:
     if len(stated) < (type_.min_length or 0):
         found.append(Mismatch(path, "empty"))

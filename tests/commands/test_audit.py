@@ -613,7 +613,7 @@ def test_settings_are_parsed_before_the_cluster_is_asked(tmp_path: Path, monkeyp
 
 
 def test_the_default_of_the_setting_host_is_the_placeholder() -> None:
-    assert parse("").defaults.host == audit_module.PLACEHOLDER == "example.com"
+    assert parse("").defaults.host == audit_module.PLACEHOLDER_HOST == "example.com"
 
 
 # What is in the way of what is missing.

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import service
-from hooks.attempts import LATER_SECONDS, MOST_VERSIONS, MUCH, ROOM, TOLD_SECONDS, UNDER_WAY_SECONDS, Attempts
+from hooks.attempts import LATER_SECONDS, MOST_VERSIONS, ROOM, TOLD_MUCH, TOLD_SECONDS, UNDER_WAY_SECONDS, Attempts
 from ingress_manager.core.decide import RESYNC_SECONDS
 from ingress_manager.core.kubernetes import Service
 
@@ -108,15 +108,15 @@ def test_few_are_under_way_until_they_come_back_or_a_second_is_over_and_the_last
     assert new(refused("newest"), UNDER_WAY_SECONDS) is None
 
 
-@pytest.mark.parametrize("told", [MUCH - 1, MUCH])
+@pytest.mark.parametrize("told", [TOLD_MUCH - 1, TOLD_MUCH])
 def test_a_namespace_that_was_told_much_leaves_the_last_place_to_others(told: int) -> None:
     attempts = Attempts()
     new, old = partial(attempts.later, is_new=True), partial(attempts.later, is_new=False)
     for number in range(told):
         assert [new(refused(f"s{number}"), 0) is None for _ in range(2)] == [True, False], "told, and come back"
     assert [old(refused("shop", 1, f"n{number}"), 0) for number in range(ROOM - 1)] == [None] * (ROOM - 1)
-    assert (new(refused("last"), 0) is None) == (told < MUCH)
-    assert (new(refused("of-another", 1, "n"), 0) is None) == (told == MUCH)
+    assert (new(refused("last"), 0) is None) == (told < TOLD_MUCH)
+    assert (new(refused("of-another", 1, "n"), 0) is None) == (told == TOLD_MUCH)
 
 
 @pytest.mark.parametrize("replicas", [pytest.param(1, marks=pytest.mark.thorough), 2])

@@ -47,7 +47,7 @@ from ingress_manager.core.text import listed
 
 RESTS_ON_ABSENCE = (FindingKind.MISSING, FindingKind.DETACHED, FindingKind.UPSTREAM_COLLISION)
 
-PLACEHOLDER = Policy().defaults.host
+PLACEHOLDER_HOST = Policy().defaults.host
 """The default host until the settings state one."""
 
 
@@ -240,7 +240,7 @@ class Auditor:
         for entrance in service.entrances:
             if has_placeholder(service, entrance, self._view.policy):
                 whose = f"the host of its entrance {entrance}" if entrance else "its host"
-                sentence = f"{whose} is {PLACEHOLDER}, which is a placeholder"
+                sentence = f"{whose} is {PLACEHOLDER_HOST}, which is a placeholder"
                 command = remedies.other_host(service.item, entrance)
                 yield Finding(FindingKind.PLACEHOLDER_HOST, service.item, sentence, command)
 
@@ -360,7 +360,7 @@ class Auditor:
         objects = self._view.objects.values()
         for both in claimed_twice(objects):
             is_told = self._has_placeholder(both.younger)
-            claims = [str(claim) for claim in both.claims if not (is_told and claim.host == PLACEHOLDER)]
+            claims = [str(claim) for claim in both.claims if not (is_told and claim.host == PLACEHOLDER_HOST)]
             if claims:
                 age = "is older" if both.older.item.born[0] < both.younger.item.born[0] else "is as old"
                 sentence = f"{both.older} {age}, and claims {listed(claims)}, too"
@@ -439,7 +439,7 @@ def has_placeholder(service: ServiceView, entrance: str, policy: Policy) -> bool
     namespace = service.item.namespace
     profile = in_namespace(policy, namespace, stated.profile).profile
     nearer = (policy.namespaces.get(namespace, NOTHING_STATED).defaults, policy.profiles.get(profile or ""))
-    return policy.defaults.host == PLACEHOLDER and not any(each and each.host for each in nearer)
+    return policy.defaults.host == PLACEHOLDER_HOST and not any(each and each.host for each in nearer)
 
 
 def called(item: Item) -> str:

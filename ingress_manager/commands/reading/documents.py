@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ingress_manager.core.strict_yaml import TOO_DEEP
 
-Path = Sequence[str | int]
+FieldPath = Sequence[str | int]
 """Where a value is within a document: the keys and the numbers that lead to it."""
 
 DEEPEST = 200
@@ -18,7 +18,7 @@ class Lines(Protocol):
     Ten thousand objects are read in a second; keeping the line of each of their fields would take longer than the rest.
     """
 
-    def line(self, path: Path) -> int:
+    def line(self, path: FieldPath) -> int:
         """Return the line, from 0, of a field or of the nearest one around it that is there."""
 
 

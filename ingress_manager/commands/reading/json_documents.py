@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-from ingress_manager.commands.reading.documents import Document, NotReadable, Path, refuse_levels
+from ingress_manager.commands.reading.documents import Document, FieldPath, NotReadable, refuse_levels
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.strict_yaml import TOO_DEEP
 
@@ -93,7 +93,7 @@ class JsonLines:
         self._known: dict[tuple[str | int, ...], tuple[int, int]] = {}
         self._opened: set[tuple[str | int, ...]] = set()
 
-    def line(self, path: Path) -> int:
+    def line(self, path: FieldPath) -> int:
         """Return the line, from 0, of a field or of the nearest one around it that is there."""
         if not self._ends:
             self._ends.extend(found.start() for found in re.finditer(r"\n|\Z", self._text))

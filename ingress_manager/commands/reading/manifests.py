@@ -10,7 +10,7 @@ from typing import Any
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading import json_documents, yaml_documents
-from ingress_manager.commands.reading.documents import Document, Lines, NotReadable, Path
+from ingress_manager.commands.reading.documents import Document, FieldPath, Lines, NotReadable
 from ingress_manager.commands.reading.metadata_checks import misnamed
 from ingress_manager.core.kubernetes import Object
 
@@ -34,7 +34,7 @@ class Item:
 
     object: Object
     origin: Origin
-    path: Path = ()
+    path: FieldPath = ()
     """Where it is within its document: () or, in a List, ("items", number)."""
 
     @property
@@ -153,7 +153,7 @@ def _texts(mapping: Any) -> dict[str, str]:
     return {key: value for key, value in mapping.items() if isinstance(key, str) and isinstance(value, str)}
 
 
-def _opened(value: Any, origin: Origin, path: Path = ()) -> Iterator[Item]:
+def _opened(value: Any, origin: Origin, path: FieldPath = ()) -> Iterator[Item]:
     """Yield the objects of a document: the object itself, or those of a List."""
     if not isinstance(value, dict):
         return

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from ingress_manager.commands.reading.documents import Document, NotReadable, Path, refuse_levels
+from ingress_manager.commands.reading.documents import Document, FieldPath, NotReadable, refuse_levels
 from ingress_manager.core.strict_yaml import TOO_DEEP, TOO_DEEP_FOR_LIBYAML
 
 DEEPEST_YAML = 500
@@ -50,7 +50,7 @@ class YamlLines:
         self._root: yaml.Node | None = None
         self._last = 0
 
-    def line(self, path: Path) -> int:
+    def line(self, path: FieldPath) -> int:
         """Return the line, from 0, of a field or of the nearest one around it that is there."""
         if self._root is None:
             self._root = yaml.compose(self._text, yaml.CSafeLoader)
