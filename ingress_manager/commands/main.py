@@ -38,6 +38,7 @@ def commands(context: click.Context) -> None:
       ingress-manager explain host-not-allowed         what a reason means, and what to do
       ingress-manager adopt team-a/shop                a hand-written Ingress becomes ingress-manager's
       ingress-manager release team-a/shop              the way back
+      ingress-manager uninstall-plan --keep            how to take it off the cluster, and every Ingress stays
       ingress-manager settings settings.yaml           whether the hook would start with them
       ingress-manager play                             see in a browser what becomes of what you type
     Completion in bash, also for zsh and fish:
