@@ -131,7 +131,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
     if contradicting := contradictions(stated):
         problems.extend(contradicting)
     if problems.kept or stated.profile != policy.profile:
-        check_profile(stated, policy, problems)
+        check_profile(service, stated, policy, problems)
     ingress_class = choose_class(stated, policy, problems)
     tls = stated.tls
     if tls is None:
@@ -236,12 +236,19 @@ def choose_certificates(
     return stated.certificates
 
 
-def check_profile(stated: Stated, policy: NamespacePolicy, problems: Problems) -> None:
-    """Raise Refused (422) when the Service can't have its profile: what its annotations lead to depends on it."""
+def check_profile(service: Service, stated: Stated, policy: NamespacePolicy, problems: Problems) -> None:
+    """Raise Refused (422) when the Service can't have its profile, with all that is wrong whatever its profile is."""
     if stated.profile is not None and policy.profile is None:
         problems.add(no_profile(stated.profile, policy))
-    if any(problem.annotation == PROFILE for problem in problems.kept):
-        raise Refused(422, problems.kept, more=problems.more)
+    if not any(problem.annotation == PROFILE for problem in problems.kept):
+        return
+    # Limits hold with every profile. What else the annotations lead to depends on it.
+    allowed_hosts(stated.hosts or (), "ingress/host:", "ingress/host", policy, problems)
+    if stated.ingress_class is not None and not policy.allows_class(stated.ingress_class):
+        origin = "ingress/class:", "ingress/class", stated.ingress_class
+        problems.add(refusals.class_not_allowed(*origin, policy.namespace, policy.classes or ()))
+    choose_ports(service, stated, problems)
+    raise Refused(422, problems.kept, more=problems.more)
 
 
 def no_profile(name: str, policy: NamespacePolicy) -> Problem:
