@@ -1,4 +1,23 @@
-"""The decision: what should exist for a Service. The whole flow on one page, without any I/O."""
+"""The decision: what should exist for a Service. The whole flow on one page, without any I/O.
+
+What becomes of an object that is observed:
+
+| the Service      | the object                                | becomes of it              | decision        |
+|------------------|-------------------------------------------|----------------------------|-----------------|
+| asks for nothing | any                                       | goes                       | Desired         |
+| is paused        | the policy forbids it                     | goes                       | Purged          |
+|                  | any other                                 | stays as it stands         | Unchanged (429) |
+| is refused       | the policy forbids it                     | goes                       | Purged          |
+|                  | its entrance has opted out                | goes                       | Purged          |
+|                  | any other                                 | stays as it stands         | Unchanged (422) |
+| is accepted      | desired as it was made                    | stays, or is repaired      | Desired         |
+|                  | desired otherwise, and allowed as it is   | is changed in place        | Desired         |
+|                  | desired otherwise, and forbidden as it is | goes; a next sync makes it | Purged          |
+|                  | desired, without a record: adopted        | is changed in place        | Desired         |
+|                  | not desired any more                      | goes                       | Desired, Purged |
+
+Where one object of a Service is purged, the answer holds all its others, as their own rows say.
+"""
 
 from collections.abc import Container, Mapping
 from functools import cache, partial
