@@ -159,7 +159,7 @@ def test_the_objects_to_reckon_with_are_counted(installed: ControlPlane) -> None
 
 
 def test_a_metacontroller_that_is_there_is_found(installed: ControlPlane) -> None:
-    [command] = [line for line in commands_of("metacontroller/README.md") if line.startswith("kubectl get ")]
+    [command] = [line for line in commands_of("metacontroller/README.md") if line.startswith("kubectl get deployments")]
     assert "deployment.apps/metacontroller" in sh(installed, command).stdout
 
 
