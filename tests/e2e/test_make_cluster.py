@@ -105,6 +105,7 @@ def test_the_example_is_answered_by_http_and_by_https_with_a_certificate_that_it
 
 def test_settings_that_are_edited_hold_after_a_restart_in_which_every_change_is_answered(shell: pages.Shell) -> None:
     before = class_of_a_new_ingress(shell, "before")
+    run(shell, "kubectl delete service busy --ignore-not-found")  # that of a first try, when this is the second
     run(shell, "kubectl create service clusterip busy --tcp=80")
     run(shell, "kubectl annotate service busy ingress/http=true ingress/host=busy.example.com")
     shell.run(
