@@ -17,6 +17,7 @@ beside the table: `like` says in which one. There are `notes`, what it is `refus
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -152,12 +153,18 @@ def of_patch(patch: Object, name: str) -> Iterator[str]:
 
 def like(adoption: Adoption) -> str:
     """Return the case whose script does and waits for the same, one after the other. Raises ValueError without one."""
-    table = cases()
-    for name in SCRIPTS:
-        [other] = adopt(*adoptable(table[name]))
-        if waits(adoption) == waits(other):
+    own = waits(adoption)
+    for name, others in waits_of_scripts().items():
+        if own == others:
             return name
     raise ValueError(f"no script in {FOLDER} is like that of {adoption.item.label}: add the case to SCRIPTS")
+
+
+@cache
+def waits_of_scripts() -> dict[str, list[Any]]:
+    """Return what `waits` does for each case of SCRIPTS. Only what they become is ever written to the table."""
+    table = cases()
+    return {name: waits(adoption) for name in SCRIPTS for adoption in adopt(*adoptable(table[name]))}
 
 
 def waits(adoption: Adoption) -> list[Any]:

@@ -451,7 +451,7 @@ def choose_path(route: Route, stated: Stated, policy: NamespacePolicy, problems:
             return path, path_type
         problems.add(refusals.path_type_of_httproutes(*origin, path_type))
     try:
-        if path != "/":
+        if path != "/":  # as it nearly always is
             check_path_of_type(path, path_type, patterns=policy.paths is None)
     except Problem as problem:
         begin, annotation = origin_of("path" if route.path else None, "ingress/path")

@@ -147,7 +147,7 @@ def check_path_of_type(path: str, path_type: str, *, patterns: bool) -> str:
     With ImplementationSpecific it may be a regular expression where there may be `patterns`, of characters that end no
     word in a controller's configuration. Else it can't be one to any controller, not even by a dot.
     """
-    if path == "/" or _SIMPLE_PATH.fullmatch(path):
+    if _SIMPLE_PATH.fullmatch(path):
         return path
     if path_type != "ImplementationSpecific":
         return check_path(path)

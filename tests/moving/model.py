@@ -11,7 +11,6 @@ import copy
 import json
 from collections.abc import Callable, Iterable
 from random import Random
-from typing import Any
 
 from devcluster.api import EVENTS, HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, ApiError, Object, Resource
 from devcluster.standin import children
@@ -25,6 +24,7 @@ from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy
 from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, INGRESS_CLASSES, POLICIES, POLICY_BINDINGS, SECRETS, new
 from tests.moving.kubectl_words import Words, jsonpath, operated, parse, read_by, values
+from tools.dumps import patched
 
 _METACONTROLLER = "metacontroller.k8s.io/v1alpha1"
 DECORATORS = Resource(_METACONTROLLER, "decoratorcontrollers", "DecoratorController", namespaced=False)
@@ -361,7 +361,7 @@ class Model:
         return json.dumps(printed)
 
     def _change(self, resource: Resource, before: Object, change: Object) -> str:
-        self.update(resource, merged(before, change))
+        self.update(resource, patched(before, change))
         return f"{resource.kind.lower()}/{before['metadata']['name']} changed\n"
 
     def _annotate(self, words: Words, _: str, field: str = "annotations") -> str:
@@ -470,19 +470,6 @@ def named(resource: Resource) -> str:
 def not_found(resource: Resource, name: str) -> ApiError:
     """Return the error for what isn't there."""
     return ApiError(404, "NotFound", f'{named(resource)} "{name}" not found')
-
-
-def merged(before: Any, change: Any) -> Any:
-    """Return what a merge patch makes of something. Source: RFC 7386."""
-    if not isinstance(change, dict):
-        return change
-    found = dict(before) if isinstance(before, dict) else {}
-    for key, value in change.items():
-        if value is None:
-            found.pop(key, None)
-        else:
-            found[key] = merged(found.get(key), value)
-    return found
 
 
 def _tidy(metadata: Object) -> None:
