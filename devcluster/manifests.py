@@ -26,7 +26,7 @@ def rendered(folder: str) -> list[dict[str, Any]]:
 
 def built(folder: Path) -> list[dict[str, Any]]:
     """Return the objects that kustomize builds from a folder."""
-    return list(yaml.safe_load_all(kustomize(folder)))
+    return list(yaml.load_all(kustomize(folder), yaml.CSafeLoader))
 
 
 def kustomize(folder: Path) -> str:

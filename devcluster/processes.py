@@ -196,11 +196,12 @@ class Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # In reverse order, because a process needs those started before it. Each is asked before any is waited for.
+        # In reverse order, because a process needs those started before it. Each is asked before any is waited for. An
+        # API server whose etcd has ended would try for ten seconds to write to it.
         for process in reversed(self._all):
             process.terminate()
         for process in reversed(self._all):
-            process.stop()
+            process.stop(timeout=2)
         if not self.keep:
             shutil.rmtree(self.folder, ignore_errors=True)
         self.guard.close()

@@ -25,6 +25,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def each(loader: Loader, node: yaml.SequenceNode) -> str:
     """Return what `!each [FIRST, LAST, TEXT]` says, perhaps with what is before and behind all of it."""
     first, last, text, *around = loader.construct_sequence(node)
     before, behind = around or ("", "")
-    return before + "".join(text.replace("#", str(number)) for number in range(first, last + 1)) + behind
+    return before + "".join([text.replace("#", str(number)) for number in range(first, last + 1)]) + behind
 
 
 Loader.add_constructor("!each", each)
@@ -128,6 +129,7 @@ class Case:
         return attachments
 
 
+@cache
 def cases_in(folder: Path) -> list[Case]:
     """Return the cases of all tables in a folder. Raises ValueError when two have the same name."""
     cases = [case for file in sorted(folder.glob("*.yaml")) for case in read(file.read_text(encoding="utf-8"))]

@@ -1,9 +1,9 @@
 """End to end: a real API server, a real engine, the hook under gunicorn, the committed manifests.
 
 Fixtures, in conftest.py: `stage` is a namespace of a test's own on the shared `cluster`, with what waits for Ingresses
-and Events (devcluster/story.py: `Stage`). `serving` has a gateway; `place` is a namespace on it, exposed by an Ingress
-or by an HTTPRoute. `resyncing` syncs often; `empty_cluster` has nothing installed. Who changes the hook's settings on a
-shared cluster puts them back.
+and Events (devcluster/story.py: `Stage`). `serving` has a gateway, and syncs often; `place` is a namespace on it, which
+an Ingress exposes, or an HTTPRoute. `empty_cluster` has nothing installed. Who changes the hook's settings on a shared
+cluster puts them back.
 
 What helps, beside the tests:
 

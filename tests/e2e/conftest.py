@@ -24,7 +24,7 @@ from tests.e2e.objects import create
 from tests.e2e.traffic import Place
 
 HERE = Path(__file__).parent
-SHARED = ("serving", "resyncing", "cluster", "empty_cluster")
+SHARED = ("serving", "cluster", "empty_cluster")
 """The fixtures that start a cluster for the tests of several files."""
 
 
@@ -82,13 +82,6 @@ def cluster(engine: str) -> Iterator[DevCluster]:
         yield running
 
 
-@pytest.fixture(scope="session")
-def resyncing(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster that syncs every Service each second: otherwise changed settings take 4 to 6 minutes."""
-    with DevCluster(engine, resync=1) as running:
-        yield running
-
-
 SERVING_SETTINGS: dict[str, Any] = {
     "defaults": {"class": overlay.CLASS, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}},
     "profiles": {
@@ -131,11 +124,12 @@ SERVING_SETTINGS: dict[str, Any] = {
 def serving(engine: str) -> Iterator[DevCluster]:
     """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute`, `both` and `redirected`.
 
-    What a Service is given there is what the namespace's name says; in the last one, HTTPRoutes with TLS.
+    What a Service is given there is what the namespace's name says; in the last one, HTTPRoutes with TLS. It syncs
+    every Service each second: otherwise changed settings take 4 to 6 minutes.
     """
     if reason := gateway.lacking():
         pytest.skip(reason)
-    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True) as running:
+    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True, resync=1) as running:
         for name in SERVING_SETTINGS["namespaces"]:
             create(running.api, NAMESPACES, name)
         yield running

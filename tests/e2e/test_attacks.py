@@ -34,6 +34,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.policies import wait_for_policies
 from devcluster.story import Stage
+from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create, new
 from tests.e2e.people import said, tenant_of
 from tools import golden
@@ -191,14 +192,21 @@ def has(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
+@pytest.fixture(scope="module")
+def attacked(serving: DevCluster) -> Iterator[DevCluster]:
+    """Yield the cluster that each attack gives its own settings."""
+    yield serving
+    serving.restart_hook(SERVING_SETTINGS)
+
+
 @pytest.fixture
-def attack(resyncing: DevCluster, request: pytest.FixtureRequest) -> Iterator[Attack]:
+def attack(attacked: DevCluster, request: pytest.FixtureRequest) -> Iterator[Attack]:
     """Yield an attack in a fresh namespace, under the default settings; afterwards, all is as it was."""
     namespace = f"attacked-{list(ATTACKS).index(request.node.callspec.params['name'])}"
-    api = resyncing.api
+    api = attacked.api
     create(api, NAMESPACES, namespace)
-    with contextlib.closing(tenant_of(resyncing.control_plane, namespace)) as tenant:
-        made = Attack(resyncing, Stage(api, namespace), tenant)
+    with contextlib.closing(tenant_of(attacked.control_plane, namespace)) as tenant:
+        made = Attack(attacked, Stage(api, namespace), tenant)
         made.settings({})
         yield made
     for resource in made.made:
@@ -206,8 +214,8 @@ def attack(resyncing: DevCluster, request: pytest.FixtureRequest) -> Iterator[At
     api.delete(NAMESPACES, namespace)
     if made.left_out:
         file = f"metacontroller/controller/{made.left_out.removeprefix('ingress-manager-')}.yaml"
-        resyncing.kubectl("apply", "--filename", str(REPOSITORY / file))
-        wait_for_policies(resyncing.api)
+        attacked.kubectl("apply", "--filename", str(REPOSITORY / file))
+        wait_for_policies(attacked.api)
 
 
 @pytest.mark.parametrize(

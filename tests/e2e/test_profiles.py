@@ -107,36 +107,36 @@ def usual_class(place: Place, ingress: Object) -> bool:
 
 
 def test_a_rewritten_profile_reaches_all_its_services_in_place_as_audit_said(
-    resyncing: DevCluster, tmp_path: Path
+    serving: DevCluster, tmp_path: Path
 ) -> None:
-    settings = yaml.safe_load(resyncing.settings_file.read_text())
+    settings = yaml.safe_load(serving.settings_file.read_text())
     before, after = ({"profiles": {"public": {"class": name}}} for name in ("old", "new"))
     new = tmp_path / "new.yaml"
     new.write_text(yaml.safe_dump(after))
     named = ("a", "b", "c")
 
-    with fresh_stage(resyncing, "profiles") as stage:
+    with fresh_stage(serving, "profiles") as stage:
 
         def announced() -> list[tuple[str, str]]:
-            ended = run(resyncing.control_plane, "audit", "-n", stage.namespace, "--settings", new, "-o", "json")
+            ended = run(serving.control_plane, "audit", "-n", stage.namespace, "--settings", new, "-o", "json")
             found = json.loads(ended.stdout)["changes"]
             # Another class is another controller's: what answers is taken away there.
             assert (ended.returncode, ended.stderr) == (1 if found else 0, "")
             return sorted((each["change"], each["object"]["name"]) for each in found)
 
         try:
-            resyncing.restart_hook(before)
+            serving.restart_hook(before)
             for name in named:
                 stage.create_service(name, {**ON, "ingress/profile": "public"})
             stage.create_service("without", ON)
             made = {name: stage.until_ingress(name, "the Ingress", lambda _: True) for name in (*named, "without")}
             assert {made[name]["spec"]["ingressClassName"] for name in named} == {"old"}
             assert announced() == [("changed", name) for name in named]
-            resyncing.restart_hook(after)
+            serving.restart_hook(after)
             for name in named:
                 now = stage.until_ingress(name, "the class", lambda each: each["spec"]["ingressClassName"] == "new")
                 assert now["metadata"]["uid"] == made[name]["metadata"]["uid"]
             assert announced() == []
             assert stage.ingress("without") == made["without"]
         finally:
-            resyncing.restart_hook(settings)
+            serving.restart_hook(settings)
