@@ -163,7 +163,8 @@ class Attack:
 
     def is_refused(self, service: str) -> bool:
         """Return whether the hook has refused the Service, by its log."""
-        lines = map(json.loads, self.cluster.hook.log_path.read_text().splitlines())
+        whole, _, _ = self.cluster.hook.log_path.read_text().rpartition("\n")  # it may be writing the last line
+        lines = map(json.loads, whole.splitlines())
         return any((line.get("namespace"), line.get("service")) == (self.stage.namespace, service) for line in lines)
 
     def owned(self, _: bool) -> None:
