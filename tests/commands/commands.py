@@ -1,11 +1,10 @@
-"""Runs the commands, in this process, and makes a kubectl that answers what a test wants."""
+"""Runs the commands, in this process, and answers in the place of kubectl what a test wants."""
 
 import itertools
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from shlex import quote
+from subprocess import CompletedProcess
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,7 +12,13 @@ from click.testing import CliRunner
 
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import carrying_out
+from ingress_manager.commands.printing.words import with_options
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.kubernetes import Object
+
+INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
+DEFAULTS = "With the default settings; --settings FILE takes others.\n"
+UNKNOWN_KIND = "error: the server doesn't have a resource type"
 
 
 class Ended(NamedTuple):
@@ -23,6 +28,11 @@ class Ended(NamedTuple):
     out: str
     err: str
 
+    @property
+    def json(self) -> Any:
+        """Return what was printed as JSON."""
+        return json.loads(self.out)
+
 
 def run(*arguments: str | Path, stdin: str | bytes = "") -> Ended:
     """Return what `ingress-manager` does with these arguments. An exception that it lets through is raised here."""
@@ -30,11 +40,6 @@ def run(*arguments: str | Path, stdin: str | bytes = "") -> Ended:
         commands, [str(argument) for argument in arguments], input=stdin, prog_name="ingress-manager"
     )
     return Ended(result.exit_code, result.stdout, result.stderr)
-
-
-def asked(words: Sequence[str]) -> tuple[str, str]:
-    """Return the verb of a call of kubectl, and the first of the names: what stands behind the `--`."""
-    return words[0], words[words.index("--") + 1]
 
 
 def listing(*objects: Object) -> Object:
@@ -65,68 +70,74 @@ def installed(namespace: str, name: str, controller: str = "ingress-manager") ->
     """Return what makes an installation: its DecoratorController, its hook's Service, and that one's Deployment."""
     pods = {"app.kubernetes.io/name": name}
     volumes = [{"name": "settings", "configMap": {"name": f"{name}-settings"}}]
-    return [
-        {
-            "apiVersion": "metacontroller.k8s.io/v1alpha1",
-            "kind": "DecoratorController",
-            "metadata": {"name": controller},
-            "spec": {
-                "resources": [{"apiVersion": "v1", "resource": "services"}],
-                "attachments": [{"apiVersion": "networking.k8s.io/v1", "resource": "ingresses"}],
-                "hooks": {"sync": {"webhook": {"service": {"name": name, "namespace": namespace}}}},
-            },
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": {"selector": pods},
-        },
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": {"template": {"metadata": {"labels": {**pods, "more": "1"}}, "spec": {"volumes": volumes}}},
-        },
-    ]
-
-
-def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a second pass at each look at the clock."""
-    monkeypatch.setattr(carrying_out, "sleep", float)
-    monkeypatch.setattr(carrying_out, "monotonic", itertools.count().__next__)
-
-
-def kubectl_that_answers(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], error: str = "Error from server: no"
-) -> Path:
-    """Put a kubectl on PATH, alone, and return the file to which it writes its arguments, a line a call.
-
-    `answers` says what it prints when one of its arguments is a key; for others it fails with `error`.
-    """
-    calls = folder / "calls"
-    program = folder / "bin" / "kubectl"
-    program.parent.mkdir(exist_ok=True)
-    texts = {key: folder / f"answer{number}" for number, key in enumerate(answers)}
-    for key, text in texts.items():
-        text.write_text(f"{json.dumps(answers[key])}\n")
-    # A shell: in Python, each call would take ten times as long.
-    cases = "\n".join(f"{quote(key)}) exec /bin/cat {quote(str(text))};;" for key, text in texts.items())
-    program.write_text(
-        f"""#!/bin/sh
-printf '%s\\n' "$*" >> {quote(str(calls))}
-shift
-for argument; do
-case $argument in
-{cases}
-esac
-done
-printf '%s\\n' {quote(error)} >&2
-exit 1
-"""
+    about = {"name": name, "namespace": namespace}
+    spec = {
+        "resources": [{"apiVersion": "v1", "resource": "services"}],
+        "attachments": [{"apiVersion": "networking.k8s.io/v1", "resource": "ingresses"}],
+        "hooks": {"sync": {"webhook": {"service": about}}},
+    }
+    template = {"metadata": {"labels": {**pods, "more": "1"}}, "spec": {"volumes": volumes}}
+    made = (
+        ("metacontroller.k8s.io/v1alpha1", "DecoratorController", {"name": controller}, spec),
+        ("v1", "Service", about, {"selector": pods}),
+        ("apps/v1", "Deployment", about, {"template": template}),
     )
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(program.parent), prepend=None)
-    monkeypatch.delenv("KUBECONFIG", raising=False)
-    assert os.environ["PATH"] == str(program.parent)
-    return calls
+    return [dict(zip(("apiVersion", "kind", "metadata", "spec"), each, strict=True)) for each in made]
+
+
+class Cluster:
+    """Answers in the place of kubectl, as long as `monkeypatch` lasts. There is no waiting on it.
+
+    `answers` has what `kubectl get` prints when one of its words is a key: a text as it is, and an object as JSON; of a
+    list of them one after the other, then always the last. For other words, it fails with `error`.
+    """
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        answers: dict[str, Any] | None = None,
+        error: str = "Error from server: no",
+    ) -> None:
+        self.answers, self.error = answers or {}, error
+        self.fails: dict[str, BaseException] = {}
+        """What is raised, by what a call begins with, as `asked` has it."""
+        self.calls: list[str] = []
+        self.asked: list[str] = []
+        """The verb of each call, and the first name behind its `--`."""
+        # A bound method would not be told which kubectl.
+        monkeypatch.setattr(Kubectl, "_ended", lambda *call: self._ended(*call))  # noqa: PLW0108
+        monkeypatch.setattr(carrying_out, "sleep", float)
+        monkeypatch.setattr(carrying_out, "monotonic", itertools.count().__next__)
+
+    def says(self, answers: dict[str, Any], error: str = "Error from server: no") -> None:
+        """Answer otherwise from now on, and forget what was asked."""
+        self.answers, self.error = answers, error
+        self.calls.clear()
+        self.asked.clear()
+
+    def _ended(self, kubectl: Kubectl, words: Sequence[str], stdin: str) -> CompletedProcess[str]:
+        self.calls.append(" ".join(with_options(words, kubectl.options)))
+        name = words[words.index("--") + 1] if "--" in words else ""
+        self.asked.append(f"{words[0]} {name}")
+        for begin, error in self.fails.items():
+            if self.asked[-1].startswith(begin):
+                raise error
+        printed, warned = self.answer(words, stdin), self.warned(words, stdin)
+        return CompletedProcess([*words], 0, printed, "".join(f"Warning: {each}\n" for each in warned))
+
+    def answer(self, words: Sequence[str], stdin: str) -> str:
+        """Return what kubectl prints."""
+        assert stdin == ""
+        if words[0] != "get":
+            return ""
+        key = next((word for word in words[1:] if word in self.answers), None)
+        if key is None:
+            raise KubectlFailed(self.error)
+        found = self.answers[key]
+        if isinstance(found, list):
+            found = found.pop(0) if len(found) > 1 else found[0]
+        return found if isinstance(found, str) else json.dumps(found)
+
+    def warned(self, _words: Sequence[str], _stdin: str) -> list[str]:
+        """Return what the API server warns of."""
+        return []

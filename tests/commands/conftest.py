@@ -1,8 +1,32 @@
-"""No test of a command takes the settings of whoever runs it."""
+"""What most tests of commands need."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+from tests.commands.commands import Cluster
 
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test takes the settings of whoever runs it."""
     monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """A cluster that answers nothing, until a test says what."""
+    return Cluster(monkeypatch)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Callable[[str], Path]:
+    """What writes a settings file, always the same one."""
+
+    def written(text: str) -> Path:
+        path = tmp_path / "settings.yaml"
+        path.write_text(text)
+        return path
+
+    return written

@@ -4,7 +4,7 @@ tests/e2e/test_adopt.py takes the steps on a cluster.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.plans.plan import Seen
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
 from ingress_manager.core.annotations import PROFILE, Route, read
@@ -26,7 +26,7 @@ from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.settings import parse
-from tests.commands.commands import Ended, asked, kubectl_that_answers, listing, run, without_waiting
+from tests.commands.commands import DEFAULTS, HTTPROUTES, UNKNOWN_KIND, Cluster, Ended, listing, run
 from tools import adoptions, golden
 
 ADOPTIONS = adoptions.cases()
@@ -214,26 +214,19 @@ def test_a_service_that_would_take_requests_from_the_httproute_of_another_is_lef
 
 @pytest.mark.parametrize("knows", [True, False], ids=["that-knows-httproutes", "that-knows-none"])
 def test_the_httproutes_of_a_cluster_are_looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, knows: bool
+    settings: Callable[[str], Path], cluster: Cluster, *, knows: bool
 ) -> None:
-    answers: dict[str, Any] = {"services,ingresses": objects(BOTH)}
-    if knows:
-        answers["httproutes.gateway.networking.k8s.io"] = listing(httproute().object)
-    unknown = 'error: the server doesn\'t have a resource type "httproutes"'
-    calls = kubectl_that_answers(tmp_path, monkeypatch, answers, error=unknown)
-    (tmp_path / "settings.yaml").write_text(BOTH.settings)
-    ended = run("adopt", "team-a/settings-make-both", "--settings", tmp_path / "settings.yaml")
-    assert ended.status == knows
-    assert calls.read_text().splitlines()[1:] == [
-        "get --output=json --namespace=team-a -- httproutes.gateway.networking.k8s.io"
-    ]
+    routes = {HTTPROUTES: listing(httproute().object)} if knows else {}
+    cluster.says({"services,ingresses": objects(BOTH), **routes}, UNKNOWN_KIND)
+    ended = run("adopt", "team-a/settings-make-both", "--settings", settings(BOTH.settings))
+    assert (ended.status, cluster.calls[1:]) == (knows, [f"get --output=json --namespace=team-a -- {HTTPROUTES}"])
 
 
 # The shell.
 
 CASE = ADOPTIONS["hosts"]
 SCRIPT = adoptions.script_of("hosts")
-DEFAULTS = "With the default settings; --settings FILE takes others.\n"
+
 
 Apply = Callable[..., Ended]
 
@@ -290,7 +283,7 @@ def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:
     assert ended.err == f"{DEFAULTS}--accept-changes spec.tsl has no effect: this field would stay as it is.\n"
 
 
-def test_an_ingress_that_is_ingress_managers_already_is_left_alone(apply: Apply) -> None:
+def test_an_ingress_that_is_ingress_managers_already_is_left_alone(apply: Apply, cluster: Cluster) -> None:
     found = objects()
     ingress, owner = found["items"][1], found["items"][0]["metadata"]
     reference = {"apiVersion": "v1", "kind": "Service", "name": "hosts", "uid": owner["uid"], "controller": True}
@@ -300,9 +293,9 @@ def test_an_ingress_that_is_ingress_managers_already_is_left_alone(apply: Apply)
     }
     ended = run("adopt", "team-a/hosts", "-f", "-", stdin=json.dumps(found))
     assert ended == (0, "", f"{DEFAULTS}team-a/hosts: is ingress-manager's already\n")
-    cluster = Cluster("", found=found)
-    assert apply(cluster) == (0, "", "team-a/hosts: is ingress-manager's already\n")
-    assert cluster.calls == ["get services,ingresses"]
+    cluster.answers = {"services,ingresses": found}
+    assert apply() == (0, "", "team-a/hosts: is ingress-manager's already\n")
+    assert cluster.asked == ["get services,ingresses"]
 
 
 @pytest.mark.parametrize(
@@ -338,74 +331,41 @@ def looks() -> list[Seen]:
     return [until for step in adoption.steps for until in step.until if isinstance(until, Seen)]
 
 
-class Cluster:
-    """Answers in the place of kubectl. Events are answered with one text after the other, then always with the last."""
-
-    def __init__(self, *events: str, found: dict[str, Any] | None = None) -> None:
-        self.found = found or objects()
-        self.seen = "\n".join(until.text for until in looks())
-        self.events = list(events)
-        self.failing = ""
-        self.stopped = ""
-        self.calls: list[str] = []
-
-    def run(self, kubectl: Kubectl, *arguments: str) -> str:
-        self.calls.append(" ".join(asked(arguments)))
-        assert list(kubectl.options) == ["--context=there"]
-        if self.stopped and self.calls[-1].startswith(self.stopped):
-            raise KeyboardInterrupt
-        if arguments[0] == self.failing:
-            raise KubectlFailed("Error from server (Conflict): the object has been modified")
-        if asked(arguments) == ("get", "events"):
-            return self.events.pop(0) if len(self.events) > 1 else self.events[0]
-        if asked(arguments) == ("get", "services,ingresses"):
-            return json.dumps(self.found)
-        return self.seen if asked(arguments) == ("get", "ingress") else ""
+@pytest.fixture
+def path(settings: Callable[[str], Path]) -> Path:
+    return settings(adoptions.SETTINGS.read_text())
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Path:
-    path = tmp_path / "settings.yaml"
-    path.write_text(adoptions.SETTINGS.read_text())
-    return path
+def apply(cluster: Cluster, path: Path) -> Apply:
+    """Return what runs `adopt --apply` on a cluster that has these Events, one after the other."""
 
-
-@pytest.fixture
-def apply(monkeypatch: pytest.MonkeyPatch, settings: Path) -> Apply:
-    """Return what runs `adopt --apply` on a cluster."""
-
-    def applied(cluster: Cluster, *arguments: str) -> Ended:
-        def answer(kubectl: Kubectl, *words: str, stdin: str = "") -> str:
-            assert stdin == ""
-            return cluster.run(kubectl, *words)
-
-        monkeypatch.setattr(Kubectl, "run", answer)
-        without_waiting(monkeypatch)
-        return run("adopt", "team-a/hosts", "--apply", "--context", "there", "--settings", settings, *arguments)
+    def applied(*arguments: str, events: Sequence[str] = ("",)) -> Ended:
+        seen = "\n".join(until.text for until in looks())
+        cluster.says({"services,ingresses": objects(), "ingress": seen, **cluster.answers, "events": [*events]})
+        return run("adopt", "team-a/hosts", "--apply", "--context", "there", "--settings", path, *arguments)
 
     return applied
 
 
-def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply: Apply) -> None:
-    cluster = Cluster("", "", EVENT)
-    ended = apply(cluster)
+def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply: Apply, cluster: Cluster) -> None:
+    ended = apply(events=["", "", EVENT])
     assert (ended.status, ended.err) == (0, "")
     *steps, last = ended.out.splitlines()
     lines = SCRIPT.read_text().splitlines()
     commands = [line for line in lines if line.startswith("kubectl")]
     printed = [f"$ {command.replace(' -- ', ' --context=there -- ')}" for command in commands]
     assert (steps, last) == (printed, "team-a/hosts is ingress-manager's: team-a/hosts.")
-    assert cluster.calls == [
+    assert cluster.asked == [
         "get services,ingresses",
         *("get ingress", "get events", "annotate service", "get events", "get events"),
         *("patch ingress", "get ingress"),
     ]
 
 
-def test_an_event_of_an_earlier_time_proves_nothing(apply: Apply) -> None:
-    cluster = Cluster(EVENT, EVENT, AGAIN)
-    assert apply(cluster).status == 0
-    assert cluster.calls.count("get events") == 3
+def test_an_event_of_an_earlier_time_proves_nothing(apply: Apply, cluster: Cluster) -> None:
+    assert apply(events=[EVENT, EVENT, AGAIN]).status == 0
+    assert cluster.asked.count("get events") == 3
 
 
 @pytest.mark.parametrize(
@@ -417,12 +377,11 @@ def test_an_event_of_an_earlier_time_proves_nothing(apply: Apply) -> None:
     ],
 )
 def test_without_a_new_event_it_stops_and_says_how_to_go_back(
-    reason: str, events: list[str], last: str, apply: Apply
+    reason: str, events: list[str], last: str, apply: Apply, cluster: Cluster
 ) -> None:
-    cluster = Cluster(*events)
-    ended = apply(cluster)
+    ended = apply(events=events)
     assert ended.status == 2, reason
-    assert "patch ingress" not in cluster.calls
+    assert "patch ingress" not in cluster.asked
     missing = "team-a/hosts: After 120 s: Metacontroller has not reported that Ingress team-a/hosts is in the way. "
     assert missing in ended.err
     assert f"--without-event does without; last seen: {last}\n" in ended.err
@@ -430,10 +389,10 @@ def test_without_a_new_event_it_stops_and_says_how_to_go_back(
     assert ended.err.endswith(f"Plan it again to go on. To go back:\n  {back}\n")
 
 
-def test_the_first_error_ends_it_and_what_was_done_is_told(apply: Apply) -> None:
-    cluster = Cluster("", EVENT)
-    cluster.failing = "patch"
-    ended = apply(cluster)
+def test_the_first_error_ends_it_and_what_was_done_is_told(apply: Apply, cluster: Cluster) -> None:
+    conflict = KubectlFailed("Error from server (Conflict): the object has been modified")
+    cluster.fails = {"patch": conflict}
+    ended = apply(events=["", EVENT])
     assert ended.status == 2
     assert ended.err == (
         "Error: team-a/hosts: Error from server (Conflict): the object has been modified\n"
@@ -443,19 +402,18 @@ def test_the_first_error_ends_it_and_what_was_done_is_told(apply: Apply) -> None
         "Plan it again to go on. To go back:\n"
         "  kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-\n"
     )
-    cluster.failing = "annotate"
-    assert apply(cluster).err.endswith("\nNothing of it was done.\n")
-    cluster = Cluster("", EVENT)
-    cluster.seen = looks()[0].text
+    cluster.fails = {"annotate": conflict}
+    assert apply().err.endswith("\nNothing of it was done.\n")
+    cluster.fails = {}
+    cluster.answers["ingress"] = looks()[0].text
     back = "To go back:\n  ingress-manager release team-a/hosts --apply --context=there\n  kubectl annotate --namespace"
-    assert back in apply(cluster).err
+    assert back in apply(events=["", EVENT]).err
 
 
-def test_who_stops_it_is_told_what_was_done(apply: Apply) -> None:
+def test_who_stops_it_is_told_what_was_done(apply: Apply, cluster: Cluster) -> None:
     for stopped, done in (("annotate", ["annotate"]), ("get events", []), ("patch", ["annotate", "patch"])):
-        cluster = Cluster("", EVENT)
-        cluster.stopped = stopped
-        ended = apply(cluster)
+        cluster.fails = {stopped: KeyboardInterrupt()}
+        ended = apply(events=["", EVENT])
         assert ended.status == 2
         first, *lines = ended.err.splitlines()
         assert first == "Error: team-a/hosts: interrupted"
@@ -466,7 +424,7 @@ def test_who_stops_it_is_told_what_was_done(apply: Apply) -> None:
 
 
 def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, settings: Path, apply: Apply
+    monkeypatch: pytest.MonkeyPatch, path: Path, apply: Apply, cluster: Cluster
 ) -> None:
     told: list[str] = []
 
@@ -475,38 +433,36 @@ def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
         return nullcontext()
 
     monkeypatch.setattr(carrying_out, "waiting", waiting)
-    settings.write_text("namespaces: {team-a: {paused: true}}\n")
-    cluster = Cluster("")
-    refused = apply(cluster)
+    path.write_text("namespaces: {team-a: {paused: true}}\n")
+    refused = apply()
     sentence = "the settings pause team-a: end the pause first, or add --without-event"
     assert (refused.status, sentence in refused.err) == (2, True)
-    cluster.calls.clear()
-    ended = apply(cluster, "--without-event")
+    ended = apply("--without-event")
     assert (ended.status, ended.out.splitlines()[-1]) == (0, "team-a/hosts is ingress-manager's: team-a/hosts.")
-    assert [call.split()[0] for call in cluster.calls] == ["get", "get", "annotate", "patch"]
+    assert [call.split()[0] for call in cluster.asked] == ["get", "get", "annotate", "patch"]
     assert told[-1] == "waiting 10 seconds, so that it is seen"
-    printed = run("adopt", "team-a/hosts", "-f", "-", "--settings", settings, stdin=json.dumps(objects()))
+    printed = run("adopt", "team-a/hosts", "-f", "-", "--settings", path, stdin=json.dumps(objects()))
     assert (printed.status, sentence in printed.err) == (0, True)
-    settings.write_text("namespaces: {team-b: {paused: true}}\n")
-    printed = run("adopt", "team-a/hosts", "-f", "-", "--settings", settings, stdin=json.dumps(objects()))
+    path.write_text("namespaces: {team-b: {paused: true}}\n")
+    printed = run("adopt", "team-a/hosts", "-f", "-", "--settings", path, stdin=json.dumps(objects()))
     assert (printed.status, "pause" in printed.err) == (0, False)
 
 
-def test_the_settings_have_to_be_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    calls = kubectl_that_answers(tmp_path, monkeypatch, {"services,ingresses": objects()})
+def test_the_settings_have_to_be_known(cluster: Cluster) -> None:
+    cluster.answers = {"services,ingresses": objects()}
     ended = run("adopt", "team-a/hosts", "--apply")
     assert (ended.status, ended.out) == (2, "")
     assert "the settings of the cluster can't be read: Error from server: no; --settings FILE names them" in ended.err
-    assert len(calls.read_text().splitlines()) == 3
+    assert len(cluster.calls) == 3
     assert run("adopt", "team-a/hosts").status == 2, "a plan by other settings would make other Ingresses"
 
 
-def test_refused_ones_do_not_keep_others_from_being_adopted(apply: Apply) -> None:
+def test_refused_ones_do_not_keep_others_from_being_adopted(apply: Apply, cluster: Cluster) -> None:
     found = objects()
     refused = "our-label-refused"
     found["items"] += objects(ADOPTIONS[refused])["items"]
-    cluster = Cluster("", EVENT, found=found)
-    ended = apply(cluster, f"team-a/{refused}")
+    cluster.answers = {"services,ingresses": found}
+    ended = apply(f"team-a/{refused}", events=["", EVENT])
     assert ended.status == 1
     advised = adoptions.printed(ADOPTIONS[refused]).splitlines()
     assert f"{advised[0]}\n" in ended.out, "what can be done instead is printed"

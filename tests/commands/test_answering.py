@@ -7,11 +7,9 @@ is what is close to one and isn't, and how a cluster is asked.
 import importlib
 import json
 import re
-import shlex
 import sys
 from base64 import b64encode
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +31,7 @@ from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests.commands.commands import kubectl_that_answers, listing, run
+from tests.commands.commands import Cluster, listing, run
 from tests.core.test_properties import desired_for
 
 SERVICE = service({"ingress/http": "true", "ingress/host": "shop.example.com"})
@@ -332,18 +330,14 @@ KINDS = "ingressclasses.networking.k8s.io,endpointslices.discovery.k8s.io,networ
 ALL_KINDS = KINDS.replace(",endpoint", ",gateways.gateway.networking.k8s.io,endpoint")
 
 
-def asked(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], *options: str
-) -> tuple[dict[str, Any], str]:
-    """Return what `audit -o json` says of a cluster that answers so, and what kubectl was asked."""
-    (folder / "settings.yaml").write_text("")
-    calls = kubectl_that_answers(folder, monkeypatch, answers, "Error from server (Forbidden): no")
-    calls.unlink(missing_ok=True)
-    ended = run("audit", "-o", "json", "--current-settings", folder / "settings.yaml", *options)
-    return json.loads(ended.out), calls.read_text()
+def asked(cluster: Cluster, answers: dict[str, Any], *options: str) -> dict[str, Any]:
+    """Return what `audit -o json` says of a cluster that answers so."""
+    cluster.says(answers, "Error from server (Forbidden): no")
+    found: dict[str, Any] = run("audit", "-o", "json", "--current-settings", "/dev/null", *options).json
+    return found
 
 
-def cluster(*made: Object, parent: Object = SERVICE) -> dict[str, Any]:
+def made_there(*made: Object, parent: Object = SERVICE) -> dict[str, Any]:
     """Return what kubectl answers of what was made for a Service."""
     return {
         "services": listing(parent),
@@ -352,15 +346,13 @@ def cluster(*made: Object, parent: Object = SERVICE) -> dict[str, Any]:
     }
 
 
-def test_what_is_around_is_asked_for_at_once_and_else_each_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_around_is_asked_for_at_once_and_else_each_by_itself(cluster: Cluster) -> None:
     around = listing(ingress_class("traefik"), endpoint_slice(False))
-    found, calls = asked(tmp_path, monkeypatch, {**cluster(INGRESS), KINDS: around}, "-n", "team-a")
+    found = asked(cluster, {**made_there(INGRESS), KINDS: around}, "-n", "team-a")
     assert found["kinds"] == {"no-class": 1, "no-endpoints": 1}
-    assert (found["unseen"], calls.count("\n")) == ([], 4)
+    assert (found["unseen"], len(cluster.calls)) == ([], 4)
     alone = {"ingressclasses.networking.k8s.io": listing(ingress_class("traefik"))}
-    found, calls = asked(tmp_path, monkeypatch, {**cluster(INGRESS), **alone}, "-n", "team-a")
+    found = asked(cluster, {**made_there(INGRESS), **alone}, "-n", "team-a")
     assert found["kinds"] == {"no-class": 1}
     [unseen] = found["unseen"]
     assert unseen == {
@@ -370,24 +362,28 @@ def test_what_is_around_is_asked_for_at_once_and_else_each_by_itself(
     }
 
 
-def test_nothing_is_asked_for_where_nothing_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, calls = asked(tmp_path, monkeypatch, {**cluster(), "events": listing()})
+def test_nothing_is_asked_for_where_nothing_was_made(cluster: Cluster) -> None:
+    found = asked(cluster, {**made_there(), "events": listing()})
     assert found["unseen"] == []
-    assert not any(kind in calls for kind in ("ingressclasses", "endpointslices", "networkpolicies", "secrets"))
+    assert not any(
+        kind in call
+        for call in cluster.calls
+        for kind in ("ingressclasses", "endpointslices", "networkpolicies", "secrets")
+    )
 
 
-def test_gateways_are_asked_for_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = {**cluster(ROUTE), "gateways.gateway.networking.k8s.io": listing(gateway(HTTP, name="other"))}
+def test_gateways_are_asked_for_where_they_are(cluster: Cluster) -> None:
+    answers = {**made_there(ROUTE), "gateways.gateway.networking.k8s.io": listing(gateway(HTTP, name="other"))}
     kinds = ("--only", "no-gateway")
-    found, calls = asked(tmp_path, monkeypatch, answers, "-n", "team-a", *kinds)
+    found = asked(cluster, answers, "-n", "team-a", *kinds)
     assert found["kinds"] == {"no-gateway": 1}
-    assert "--namespace=infrastructure -- gateways.gateway.networking.k8s.io\n" in calls
+    assert any("--namespace=infrastructure -- gateways.gateway.networking.k8s.io" in call for call in cluster.calls)
     at_once = "gateways.gateway.networking.k8s.io,endpointslices.discovery.k8s.io,networkpolicies.networking.k8s.io"
-    found, calls = asked(tmp_path, monkeypatch, {**cluster(ROUTE), at_once: listing()}, "-A", *kinds)
+    found = asked(cluster, {**made_there(ROUTE), at_once: listing()}, "-A", *kinds)
     assert found["kinds"] == {"no-gateway": 1}
 
 
-def test_no_private_key_is_read_and_a_certificate_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_private_key_is_read_and_a_certificate_is_judged(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
     parent = service(
         {
             "ingress/http": "true",
@@ -397,20 +393,17 @@ def test_no_private_key_is_read_and_a_certificate_is_judged(tmp_path: Path, monk
         }
     )
     around = listing(ingress_class("nginx"), endpoint_slice(True))
-    answers = {**cluster(made_for(parent), parent=parent), KINDS: around}
-    kubectl = tmp_path / "bin" / "kubectl"
+    answers = {**made_there(made_for(parent), parent=parent), KINDS: around}
     crt = b64encode(trustme.CA().issue_cert("www.example.org").cert_chain_pems[0].bytes()).decode()
     said = "Secret team-a/shop: its certificate is for www.example.org, and not for shop.example.com"
     for line, sentences in (
         (f"team-a shop {crt} tls.crt,tls.key, kubernetes.io/tls\n", [said]),
         ("team-a other   Opaque\n", ["spec.tls names Secret team-a/shop, which isn't there"]),
     ):
-        kubectl_that_answers(tmp_path, monkeypatch, answers)
-        secrets = f"""case " $* " in *" secrets "*) printf %s {shlex.quote(line)}; exit;; esac\n"""
-        kubectl.write_text(kubectl.read_text().replace("shift\n", f"{secrets}shift\n"))
+        cluster.says(answers | {"secrets": line})
         ended = run("audit", "-o", "json", "--current-settings", "/dev/null")
         assert [each["sentence"] for each in json.loads(ended.out)["findings"]] == sentences
-    [call, *_] = [each for each in (tmp_path / "calls").read_text().splitlines() if each.endswith(" secrets")]
+    [call, *_] = [each for each in cluster.calls if each.endswith(" secrets")]
     assert "go-template=" in call
     assert not re.search(r"index \. [^)]*tls\.key|json", call)
     with monkeypatch.context() as patched:
@@ -420,34 +413,33 @@ def test_no_private_key_is_read_and_a_certificate_is_judged(tmp_path: Path, monk
     importlib.reload(certificates)
     assert [(each["what"], each["findings"]) for each in found["unseen"]] == [("certificates", ["wrong-certificate"])]
     assert "pip install 'ingress-manager[certificates]'" in found["unseen"][0]["sentence"]
-    found, _ = asked(tmp_path, monkeypatch, answers)
+    found = asked(cluster, answers)
     assert [each["what"] for each in found["unseen"]] == ["Secret"]
 
 
 def test_a_class_of_which_nothing_has_an_address_is_a_hint_that_is_told_once_and_does_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster,
 ) -> None:
     old = changed(INGRESS, metadata__creationTimestamp="2026-01-01T00:00:00Z")
     other = changed(SERVICE, metadata__name="other", metadata__uid="2")
     younger = changed(made_for(other), metadata__creationTimestamp="2026-01-02T00:00:00Z")
-    answers = {**cluster(old, younger), KINDS: listing(ingress_class("nginx")), "services": listing(SERVICE, other)}
-    found, _ = asked(tmp_path, monkeypatch, answers, "-A", "--ignore", "claimed-twice")
+    answers = {**made_there(old, younger), KINDS: listing(ingress_class("nginx")), "services": listing(SERVICE, other)}
+    found = asked(cluster, answers, "-A", "--ignore", "claimed-twice")
     [only] = [each for each in found["findings"] if each["kind"] != "no-endpoints"]
     assert (only["kind"], only["severity"]) == ("class-unserved", "hint")
     assert only["sentence"] == (
         "no Ingress of the class nginx has an address, not even Ingress team-a/shop, which was made at "
         "2026-01-01T00:00:00Z: perhaps no ingress controller serves the class; some write no address"
     )
-    settings = str(tmp_path / "settings.yaml")
-    hints = ("--only", "class-unserved", "--current-settings", settings)
+    hints = ("--only", "class-unserved", "--current-settings", "/dev/null")
     assert run("audit", "-A", *hints).status == 0
     assert run("audit", "-A", *hints, "--fail-on", "class-unserved").status == 1
     served = changed(younger, status={"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}})
     young = changed(old, metadata__creationTimestamp=None)
     for made, option in ((served, "-A"), (young, "-A"), (old, "-n=team-a")):
         answers = {
-            **cluster(old if made is served else made, *([served] if made is served else [])),
+            **made_there(old if made is served else made, *([served] if made is served else [])),
             KINDS: answers[KINDS],
         }
-        found, _ = asked(tmp_path, monkeypatch, answers, option)
+        found = asked(cluster, answers, option)
         assert "class-unserved" not in found["kinds"]

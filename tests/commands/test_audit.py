@@ -23,7 +23,7 @@ from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests.commands.commands import Ended, kubectl_that_answers, listing, run, settings_on_a_cluster
+from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, Ended, listing, run, settings_on_a_cluster
 from tests.commands.test_main import BIN, on_a_terminal, started
 from tests.core import made_up
 from tests.core.test_properties import desired_for
@@ -188,7 +188,7 @@ def test_json_has_all_of_it() -> None:
     )
 
 
-def test_markdown_is_a_table_that_nothing_in_it_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markdown_is_a_table_that_nothing_in_it_breaks(cluster: Cluster) -> None:
     assert audited(BAD, INGRESS, options=("-o", "markdown")).out == (
         "1 finding (1 refused) in 1 Service (1 to be exposed), 1 Ingress (1 made by ingress-manager).\n"
         f"\n- {NOTHING_AROUND}\n\n"
@@ -199,7 +199,7 @@ def test_markdown_is_a_table_that_nothing_in_it_breaks(tmp_path: Path, monkeypat
         "`kubectl annotate --namespace=team-a --overwrite -- service shop ingress/http=VALUE` |\n"
     )
     answers = {**SETTINGS, "services": listing(BAD), INGRESSES: listing(INGRESS), HTTPROUTES: listing()}
-    kubectl_that_answers(tmp_path, monkeypatch, answers)
+    cluster.says(answers)
     assert run("audit", "-o", "markdown", "--context", "a`|b").out.endswith(
         " | ``kubectl annotate --namespace=team-a --overwrite '--context=a`\\|b' -- "
         "service shop ingress/http=VALUE`` |\n"
@@ -498,35 +498,34 @@ def test_severities_and_changes_have_colours_on_a_terminal(tmp_path: Path) -> No
 # From the cluster.
 
 SETTINGS = settings_on_a_cluster("defaults: {class: nginx}\n")
-INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
 
 
 WITH_SETTINGS = "With the settings of the ConfigMap ingress-manager/ingress-manager-settings-abc.\n"
 
 
-def test_a_cluster_is_read_kind_by_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_is_read_kind_by_kind(cluster: Cluster) -> None:
     answers = {**SETTINGS, "services": listing(GOOD), INGRESSES: listing(INGRESS), HTTPROUTES: listing()}
-    calls = kubectl_that_answers(tmp_path, monkeypatch, answers)
+    cluster.says(answers)
     ended = run("audit", "-A", "--context", "there")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
     # The Services last: the Ingress of one that is made meanwhile isn't one whose Service is gone.
-    assert calls.read_text().splitlines()[:3] == [
+    assert cluster.calls[:3] == [
         f"get --output=json --all-namespaces --context=there -- {kind}" for kind in (INGRESSES, HTTPROUTES, "services")
     ]
 
 
-def test_the_commands_are_for_the_cluster_that_was_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_are_for_the_cluster_that_was_looked_at(cluster: Cluster) -> None:
     answers = {**SETTINGS, "services": listing(BAD), INGRESSES: listing(), HTTPROUTES: listing()}
-    kubectl_that_answers(tmp_path, monkeypatch, answers)
+    cluster.says(answers)
     ended = run("audit", "--context", "of two words", "--kubeconfig", "mine", "-o", "json")
     [found] = json.loads(ended.out)["findings"]
     assert shlex.split(found["command"])[4:7] == ["--context=of two words", "--kubeconfig=mine", "--"]
 
 
-def test_a_cluster_without_httproutes_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_httproutes_has_none(tmp_path: Path, cluster: Cluster) -> None:
     answers = {**SETTINGS, "services": listing(GOOD), INGRESSES: listing(INGRESS)}
     absent = 'error: the server doesn\'t have a resource type "httproutes"'
-    kubectl_that_answers(tmp_path, monkeypatch, answers, absent)
+    cluster.says(answers, absent)
     ended = run("audit")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
     routes = new_settings(
@@ -540,10 +539,10 @@ def test_a_cluster_without_httproutes_has_none(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cluster: Cluster
 ) -> None:
     no = "Error from server (Forbidden): no"
-    kubectl_that_answers(tmp_path, monkeypatch, {"services": listing(BAD)}, no)
+    cluster.says({"services": listing(BAD)}, no)
     ended = run("audit")
     assert (ended.status, ended.out.splitlines()[0].split()[0]) == (2, "refused")
     scope = "Outside of the namespace that kubectl takes nothing was looked at."
@@ -551,18 +550,18 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     assert [line.partition(f": {no}")[0] for line in ended.out.splitlines()[4:]] == [
         f"{what} could not be looked at" for what in ("Ingresses", "HTTPRoutes", "The settings")
     ]
-    kubectl_that_answers(tmp_path, monkeypatch, {"services": listing(GOOD)}, no)
+    cluster.says({"services": listing(GOOD)}, no)
     found = json.loads(run("audit", "-o", "json").out)
     assert (found["findings"], len(found["unseen"])) == ([], 3), "no Ingress is missing that nobody may look at"
     ended = run("audit", *new_settings(tmp_path, "defaults: {class: internal}\n"))
     assert (ended.status, ended.out) == (2, "Nothing would change.\n")
-    kubectl_that_answers(tmp_path, monkeypatch, {}, no)
+    cluster.says({}, no)
     assert run("audit") == (2, "", f"Error: {no}\n")
 
 
-def test_nothing_in_a_namespace_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
     answers = {**SETTINGS, "services": listing(), INGRESSES: listing(), HTTPROUTES: listing()}
-    kubectl_that_answers(tmp_path, monkeypatch, answers)
+    cluster.says(answers)
     ended = run("audit", "-n", "nope")
     assert ended.status == 2
     assert "There is nothing to look at in the namespace nope, if it is there at all.\n" in ended.out
@@ -605,10 +604,10 @@ def test_an_option_that_other_settings_leave_without_effect_is_refused(tmp_path:
     assert "are for an audit without --settings" in " ".join(ended.err.split())
 
 
-def test_settings_are_parsed_before_the_cluster_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = kubectl_that_answers(tmp_path, monkeypatch, {})
+def test_settings_are_parsed_before_the_cluster_is_asked(tmp_path: Path, cluster: Cluster) -> None:
+    cluster.says({})
     ended = run("audit", *new_settings(tmp_path, "hosts: []\n"))
-    assert (ended.status, calls.exists()) == (2, False)
+    assert (ended.status, bool(cluster.calls)) == (2, False)
     assert "hosts is not a setting" in ended.err
 
 
@@ -652,24 +651,22 @@ METADATA = {"name": "ingress-manager"}
     ],
 )
 def test_what_no_event_explains_is_looked_for_in_the_installation_and_else_put_down_to_metacontroller(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, controller: Object | None, error: str, says: str
+    controller: Object | None, error: str, says: str, cluster: Cluster
 ) -> None:
     says, command = says.split("|")
     answers = {**SETTINGS, "services": listing(GOOD), INGRESSES: listing(), "events": listing()}
     answers |= {CONTROLLER_OBJECT: controller} if controller else {HTTPROUTES: listing()}
-    kubectl_that_answers(tmp_path, monkeypatch, answers, error)
+    cluster.says(answers, error)
     [found] = json.loads(run("audit", "-o", "json").out)["findings"]
     assert found["sentence"] == f"its Ingress team-a/shop isn't there, and no Event of its Service says why{says}"
     assert found["command"].startswith(f"kubectl {command} ")
 
 
-def test_where_events_may_not_be_read_the_reason_is_not_known_and_nothing_else_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_events_may_not_be_read_the_reason_is_not_known_and_nothing_else_is_asked(cluster: Cluster) -> None:
     answers = {**SETTINGS, "services": listing(GOOD), INGRESSES: listing(), HTTPROUTES: listing()}
     why = "Events may not be read"
     for options, scope in (("-A", "--all-namespaces"), ("--namespace=team-a", "--namespace=team-a")):
-        calls = kubectl_that_answers(tmp_path, monkeypatch, answers)
+        cluster.says(answers)
         ended = run("audit", options)
         assert (ended.status, ended.out.splitlines()[:2]) == (
             2,
@@ -679,7 +676,7 @@ def test_where_events_may_not_be_read_the_reason_is_not_known_and_nothing_else_i
             ],
         )
         assert "Events could not be looked at: Error from server: no" in ended.out
-        last = calls.read_text().splitlines()[-1]
+        last = cluster.calls[-1]
         assert last.startswith("get --output=json --field-selector=reason=SyncError,involvedObject.kind=Service")
         assert last.endswith(f"{scope} -- events")
 

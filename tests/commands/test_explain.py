@@ -20,7 +20,7 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests.commands.commands import kubectl_that_answers, listing, run, settings_on_a_cluster
+from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, listing, run, settings_on_a_cluster
 from tests.core.test_properties import desired_for
 from tools import cases, dumps, golden
 
@@ -290,9 +290,7 @@ def test_a_service_that_asks_for_nothing_and_one_that_is_refused_are_told_so(tmp
     assert "Ingress team-a/shop: what no rule matches\n" in told(tmp_path, "service/shop", backend)
 
 
-def test_a_service_of_the_cluster_is_told_with_its_events_or_that_they_may_not_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_of_the_cluster_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:
     parent = service({"ingress/http": "true"})
     about = {"kind": "Service", "name": "shop", "namespace": "team-a", "uid": parent["metadata"]["uid"]}
     event = {
@@ -307,23 +305,20 @@ def test_a_service_of_the_cluster_is_told_with_its_events_or_that_they_may_not_b
     }
     on_a_cluster = settings_on_a_cluster("defaults: {host: shop.example.com}\n")
     answers = {**on_a_cluster, "services": listing(parent), INGRESSES: listing(), HTTPROUTES: listing()}
-    calls = kubectl_that_answers(tmp_path, monkeypatch, answers | {"events": listing(event)})
+    cluster.says(answers | {"events": listing(event)})
     ended = run("explain", "service/shop", "-n", "team-a", "--context", "here")
     assert ended.status == 0
     happened = '2026-01-01T04:00:00Z SyncError (11 times): Sync error: admission webhook "a.example.com" denied the'
     assert f"  happened\n    {happened} request: no\n" in ended.out
     assert "isn't there: the admission webhook a.example.com denies it; " in ended.out
     assert "      $ kubectl get --context=here -- validatingwebhookconfigurations," in ended.out
-    assert "--field-selector=involvedObject.kind=Service,involvedObject.name=shop" in calls.read_text()
+    assert "--field-selector=involvedObject.kind=Service,involvedObject.name=shop" in "\n".join(cluster.calls)
 
-    kubectl_that_answers(tmp_path, monkeypatch, answers)
+    cluster.says(answers)
     ended = run("explain", "service/shop", "-n", "team-a")
     assert ended.status == 2
     assert "isn't there; it isn't known why: Events may not be read\n" in ended.out
     assert ended.out.endswith("  not looked at\n    Events could not be looked at: Error from server: no\n")
-
-
-INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
 
 
 def test_what_is_no_service_and_options_that_say_where_none_is_are_wrong_use(tmp_path: Path) -> None:

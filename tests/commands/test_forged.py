@@ -1,7 +1,7 @@
 """What kubectl prints, and what a folder holds, may be forged: a command tells of it in lines, and never breaks off."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, service
-from ingress_manager.commands.reading.kubectl import Kubectl
 from ingress_manager.core.text import is_seen
-from tests.commands.commands import Ended, asked, installed, run, settings_on_a_cluster, without_waiting
+from tests.commands.commands import Cluster, Ended, installed, run, settings_on_a_cluster
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
 SHOP = service({"ingress/http": "true"})
@@ -96,21 +95,22 @@ ODD = [
 ]
 
 
-def answered(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], *arguments: str | Path) -> Ended:
-    """Return what a command does when kubectl prints the answers: objects, or else any text."""
+class Forged(Cluster):
+    """Answers any text to what no test says."""
 
-    def answer(_: Kubectl, *words: str, stdin: str = "") -> str:
-        assert stdin == ""
-        verb, name = asked(words)
-        if verb != "get":
-            return ""
+    def answer(self, words: Sequence[str], stdin: str) -> str:
+        """Return objects as kubectl prints them."""
+        name = words[words.index("--") + 1]
         # They are read as objects before, and waited for as lines.
         key = f"{name} as objects" if name == "events" and "--output=json" in words else name
-        found = answers.get(key, f"7 {EVIL}")
+        found = self.answers.get(key, f"7 {EVIL}") if words[0] == "get" else ""
+        assert stdin == ""
         return found if isinstance(found, str) else json.dumps({"kind": "List", "apiVersion": "v1", "items": found})
 
-    monkeypatch.setattr(Kubectl, "run", answer)
-    without_waiting(monkeypatch)
+
+def answered(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], *arguments: str | Path) -> Ended:
+    """Return what a command does when kubectl prints the answers: objects, or else any text."""
+    Forged(monkeypatch, answers)
     return run(*arguments)
 
 

@@ -1,7 +1,7 @@
 """Installations are found by what they are, under any name, and `--installation` picks one of several."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from ingress_manager.commands.reading.installations import RESOURCE, Installatio
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.uninstall_plan.plan import HOOK as HOOK_OBJECTS
 from ingress_manager.core.kubernetes import Object
-from tests.commands.commands import installed, kubectl_that_answers, listing, run, settings_on_a_cluster
+from tests.commands.commands import HTTPROUTES, INGRESSES, UNKNOWN_KIND, Cluster, installed, listing, run
+from tests.commands.commands import settings_on_a_cluster as named_by_default
 
 HOOK = installed("tools", "hook")
 
@@ -92,37 +93,30 @@ def test_namespaces_are_those_of_hooks_alone() -> None:
 
 SHOP = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop", "annotations": {"ingress/http": "true"}}}
 SHOP |= {"spec": {"ports": [{"port": 80}]}}
-BY_NAME = settings_on_a_cluster("defaults: {class: by-name}\n")
 CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "defaults: {class: internal}\n"}}
+BEHIND = "services,deployments.apps"
 
 
-def cluster(*parts: list[Object]) -> dict[str, Object]:
+def on_a_cluster(*parts: list[Object]) -> dict[str, Object]:
     """Return what kubectl says of a cluster with some installations."""
     return {
-        **BY_NAME,
-        "services": listing(SHOP),
-        "services,ingresses": listing(SHOP),
+        **named_by_default("defaults: {class: by-name}\n"),
+        **dict.fromkeys(("services", "services,ingresses"), listing(SHOP)),
+        **dict.fromkeys((INGRESSES, HTTPROUTES, "compositecontrollers.metacontroller.k8s.io"), listing()),
         RESOURCE: listing(*(controller for controller, *_ in parts)),
-        "compositecontrollers.metacontroller.k8s.io": listing(),
-        "httproutes.gateway.networking.k8s.io": listing(),
-        "services,deployments.apps": listing(*(each for _, *others in parts for each in others)),
+        BEHIND: listing(*(each for _, *others in parts for each in others)),
         "configmap/hook-settings": CONFIGMAP,
     }
 
 
-@pytest.fixture
-def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    return lambda answers, error="Error from server: no": kubectl_that_answers(tmp_path, monkeypatch, answers, error)
-
-
-def test_the_settings_are_those_of_the_installation(answer: Any) -> None:
-    calls = answer(cluster(HOOK))
+def test_the_settings_are_those_of_the_installation(cluster: Cluster) -> None:
+    cluster.answers = on_a_cluster(HOOK)
     ended = run("render")
     assert (ended.status, ended.err) == (0, "With the settings of the ConfigMap tools/hook-settings.\n")
     assert "ingressClassName: internal" in ended.out
-    assert calls.read_text().splitlines()[1:] == [
+    assert cluster.calls[1:] == [
         f"get --output=json -- {RESOURCE}",
-        "get --output=json --namespace=tools -- services,deployments.apps",
+        f"get --output=json --namespace=tools -- {BEHIND}",
         "get --output=json --namespace=tools -- configmap/hook-settings",
     ]
 
@@ -130,17 +124,16 @@ def test_the_settings_are_those_of_the_installation(answer: Any) -> None:
 OTHER = installed("old", "hook", "acme")
 
 
-@pytest.mark.parametrize("command", [("render",), ("audit",), ("uninstall-plan", "--keep")])
-def test_of_several_one_has_to_be_picked(command: tuple[str, ...], answer: Any) -> None:
-    answer({**cluster(HOOK, OTHER), "services": listing(), "ingresses.networking.k8s.io": listing()})
-    ended = run(*command)
+@pytest.mark.parametrize("command", ["render", "audit", "uninstall-plan --keep"])
+def test_of_several_one_has_to_be_picked(command: str, cluster: Cluster) -> None:
+    cluster.answers = on_a_cluster(HOOK, OTHER)
+    ended = run(*command.split())
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.endswith(
         "Error: there are several installations: old/hook (DecoratorController acme), tools/hook (DecoratorController "
         "ingress-manager); --installation NAMESPACE/NAME picks one\n"
     )
-    ended = run(*command, "--installation", "tools/hook")
-    assert "there are several installations" not in ended.err
+    assert "there are several installations" not in run(*command.split(), "--installation", "tools/hook").err
 
 
 @pytest.mark.parametrize(
@@ -154,77 +147,68 @@ def test_of_several_one_has_to_be_picked(command: tuple[str, ...], answer: Any) 
         ("/hook", "Invalid value for '--installation': \"/hook\" "),
     ],
 )
-def test_one_that_cannot_be_picked_is_refused(wanted: str, sentence: str, answer: Any) -> None:
-    answer(cluster(HOOK, OTHER))
+def test_one_that_cannot_be_picked_is_refused(wanted: str, sentence: str, cluster: Cluster) -> None:
+    cluster.answers = on_a_cluster(HOOK, OTHER)
     ended = run("render", "--installation", wanted)
     assert (ended.status, ended.out) == (2, "")
     assert f"\nError: {sentence}" in ended.err
 
 
-def test_a_name_alone_picks_where_it_is_the_only_one(answer: Any) -> None:
-    answer(cluster(HOOK, installed("tools", "other", "acme")))
+def test_a_name_alone_picks_where_it_is_the_only_one(cluster: Cluster) -> None:
+    cluster.answers = on_a_cluster(HOOK, installed("tools", "other", "acme"))
     assert run("render", "--installation", "hook").status == 0
-
-
-NO_KIND = 'error: the server doesn\'t have a resource type "decoratorcontrollers"'
 
 
 @pytest.mark.parametrize(
     ("error", "why"),
     [
         ("Error from server (Forbidden): no", "DecoratorControllers could not be looked at: Error from server (Forb"),
-        (NO_KIND, "the cluster knows no DecoratorControllers; --installation names another."),
+        (UNKNOWN_KIND, "the cluster knows no DecoratorControllers; --installation names another."),
     ],
 )
-def test_it_is_found_by_its_name_where_controllers_cannot_be_looked_at(error: str, why: str, answer: Any) -> None:
-    answers = cluster(HOOK)
-    del answers[RESOURCE]
-    answer(answers, error)
+def test_it_is_found_by_its_name_where_controllers_cannot_be_looked_at(error: str, why: str, cluster: Cluster) -> None:
+    cluster.answers, cluster.error = on_a_cluster(HOOK), error
+    del cluster.answers[RESOURCE]
     ended = run("render")
     assert (ended.status, "ingressClassName: by-name" in ended.out) == (0, True)
     assert ended.err.startswith(f"The installation is looked for as ingress-manager/ingress-manager, because {why}")
-    hook = HOOK[2]
-    answer({**answers, "deployment/hook": hook}, error)
+    cluster.answers["deployment/hook"] = HOOK[2]
     ended = run("render", "--installation", "tools/hook")
     assert (ended.status, ended.err) == (0, "With the settings of the ConfigMap tools/hook-settings.\n")
 
 
-def test_a_hook_that_cannot_be_looked_at_may_be_another_installation(answer: Any) -> None:
-    answers = cluster(HOOK)
-    del answers["services,deployments.apps"]
-    answer(answers)
+def test_a_hook_that_cannot_be_looked_at_may_be_another_installation(cluster: Cluster) -> None:
+    cluster.answers = on_a_cluster(HOOK)
+    del cluster.answers[BEHIND]
     ended = run("render")
     assert "because the Deployments of a hook could not be looked at: Error from server: no; --inst" in ended.err
     controller, *others = HOOK
-    answers[RESOURCE] = listing(controller, installed("secret", "x", "acme")[0])
     # For all that is read in this namespace; of the ConfigMap, the first object is taken.
-    answer({"--namespace=tools": listing(CONFIGMAP, *others), **answers})
+    cluster.answers = {"--namespace=tools": listing(CONFIGMAP, *others), **cluster.answers}
+    cluster.answers[RESOURCE] = listing(controller, installed("secret", "x", "acme")[0])
     ended = run("render")
     assert ended.err.startswith("There may be other installations than tools/hook: the Deployments of a hook could not")
     assert (ended.status, "ingressClassName: internal" in ended.out) == (0, True)
 
 
-def test_what_would_have_no_effect_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "settings.yaml"
-    file.write_text("{}\n")
-    ended = run("render", "--installation", "hook", "-f", file)
-    assert (ended.status, ended.err.endswith("--installation is for the cluster, not for files\n")) == (2, True)
-
-
-@pytest.mark.parametrize(("command", "option"), [("render", "--settings"), ("audit", "--current-settings")])
-def test_settings_are_those_of_a_file_or_of_an_installation(
-    command: str, option: str, tmp_path: Path, answer: Any
+@pytest.mark.parametrize(
+    ("command", "option", "sentence"),
+    [
+        ("render", "-f", "--installation is for the cluster, not for files"),
+        ("render", "--settings", "--installation and --settings exclude each other: both say which settings hold"),
+        ("audit", "--current-settings", "--current-settings exclude each other: both say which settings hold"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(
+    command: str, option: str, sentence: str, settings: Callable[[str], Path], cluster: Cluster
 ) -> None:
-    answer(cluster(HOOK))
-    file = tmp_path / "settings.yaml"
-    file.write_text("{}\n")
-    ended = run(command, "--installation", "hook", option, file)
-    sentence = f"--installation and {option} exclude each other: both say which settings hold\n"
-    assert (ended.status, ended.err.endswith(sentence)) == (2, True)
+    cluster.answers = on_a_cluster(HOOK)
+    ended = run(command, "--installation", "hook", option, settings("{}\n"))
+    assert (ended.status, ended.err.endswith(f"{sentence}\n")) == (2, True)
 
 
-def test_the_plan_of_an_uninstallation_leaves_a_namespace_that_may_hold_more(answer: Any) -> None:
-    answer(cluster(HOOK))
+def test_the_plan_of_an_uninstallation_leaves_a_namespace_that_may_hold_more(cluster: Cluster) -> None:
+    cluster.answers = on_a_cluster(HOOK)
     ended = run("uninstall-plan", "--keep")
     assert (ended.status, ended.err) == (0, "")
     assert [line for line in ended.out.splitlines() if "tools" in line] == [
@@ -234,7 +218,7 @@ def test_the_plan_of_an_uninstallation_leaves_a_namespace_that_may_hold_more(ans
         "kubectl delete --namespace=tools --ignore-not-found -- configmap hook-settings",
     ]
     assert "namespace ingress-manager" not in ended.out
-    answer(cluster())
+    cluster.answers = on_a_cluster()
     ended = run("uninstall-plan", "--keep", "--installation", "tools/hook")
     assert ended.err == "The plan goes by the name tools/hook: no DecoratorController leads to a hook.\n"
     assert "configmap" not in ended.out

@@ -12,6 +12,7 @@ from devcluster.programs import find_kubectl
 from ingress_manager.commands.reading.documents import DEEPEST
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.reading.yaml_documents import DEEPEST_YAML
+from ingress_manager.commands.view.typed import as_spec
 from tests.words import ours
 
 SERVICE = """\
@@ -25,14 +26,33 @@ spec:
   ports:
   - port: 80
 """
+FLAT = ", ".join(["[]"] * DEEPEST_YAML)
 
 
 def objects(found: Manifests) -> list[Any]:
     return [item.object for item in found.items]
 
 
-def said(text: str) -> list[tuple[int, str]]:
-    return [(each.line, ours(each.sentence)) for each in read(text, "f").unreadable]
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a: &a {kind: List, items: [b: 1]}\nkind: List\nitems: [*a, *a]\n", [{"b": 1}, {"b": 1}]),
+        ("- 1\n- 2\n---\ntext\n---\n", []),
+        ("{a: [b], c: 'd'}\n", [{"a": ["b"], "c": "d"}]),
+        ('{"a": "\\ud83d\\ude00"}', [{"a": "😀"}]),
+        (f"a: [{FLAT}]\n", [{"a": [[]] * DEEPEST_YAML}]),
+        (
+            "a: &a {x: 1, z: 1}\nb: &b {<<: *a, z: 2}\nc: {<<: *b, z: 3}\n",
+            [{"a": {"x": 1, "z": 1}, "b": {"x": 1, "z": 2}, "c": {"x": 1, "z": 3}}],
+        ),
+        ("{1: a, ~: b, true: c, 1.5: {on: d}}\n", [{"1": "a", "~": "b", "true": "c", "1.5": {"on": "d"}}]),
+        ('{"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"name": "shop"}}]}',
+         [{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}}]),
+    ],
+    ids=["a list in two places", "no object", "braces", "two halves", "brackets", "merge keys", "keys", "a typed list"],
+)  # fmt: skip
+def test_what_is_read(text: str, found: list[Any]) -> None:
+    assert objects(read(text, "f")) == found
 
 
 def test_documents_lists_and_lists_in_lists_are_opened() -> None:
@@ -42,20 +62,6 @@ def test_documents_lists_and_lists_in_lists_are_opened() -> None:
     assert [item.line() for item in found.items] == [1, 5, 7, 10]
 
 
-def test_a_list_that_stands_in_several_places_is_opened_in_each() -> None:
-    text = "a: &a {kind: List, items: [b: 1]}\nkind: List\nitems: [*a, *a]\n"
-    assert objects(read(text, "f")) == [{"b": 1}, {"b": 1}]
-
-
-def test_the_members_of_a_typed_list_are_told_what_they_are() -> None:
-    [item] = read('{"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"name": "shop"}}]}').items
-    assert item.kind == "v1/Service"
-
-
-def test_what_is_no_object_is_skipped() -> None:
-    assert read("- 1\n- 2\n---\ntext\n---\n", "f") == Manifests()
-
-
 def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:
     [_, item] = read(f"a: 1\n---\n{SERVICE}", "f").items
     assert item.line() == 3
@@ -63,6 +69,8 @@ def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:
     assert item.line("spec", "ports", 0) == 11
     assert item.line("spec", "ports", 0, "port", "deeper") == 11
     assert item.line("metadata", "annotations", "ingress/host") == 7, "the nearest field around it"
+    [of_the_cluster] = read(SERVICE).items
+    assert of_the_cluster.line("metadata") == 0
 
 
 def test_an_object_knows_the_lines_of_its_fields_in_json() -> None:
@@ -84,23 +92,9 @@ def test_an_object_knows_the_lines_of_its_fields_in_json() -> None:
     assert two.line("metadata", "annotations", "ingress/http", "deeper") == 6
 
 
-def test_an_object_of_the_cluster_has_no_line() -> None:
-    [item] = read(SERVICE).items
-    assert (item.line(), item.line("metadata")) == (0, 0)
-
-
-def test_the_namespace_that_an_object_does_not_state_is_the_one_that_was_asked_for() -> None:
-    [one, two] = read(f"{SERVICE}---\nmetadata: {{name: a, namespace: stated}}\n", "f", "asked").items
-    assert (one.label, two.label) == ("asked/shop", "stated/a")
-
-
 def test_metadata_of_another_type_counts_as_none() -> None:
     [one, two] = read('{"metadata": "x"} {"metadata": {"annotations": [1], "labels": {"a": 1, "b": "c"}}}').items
     assert (one.label, one.annotations, two.annotations, two.labels) == ("default/", {}, {}, {"b": "c"})
-
-
-def test_flow_style_yaml_begins_with_a_brace_like_json() -> None:
-    assert objects(read("{a: [b], c: 'd'}\n", "f")) == [{"a": ["b"], "c": "d"}]
 
 
 MERGED = f"a: &a {{{', '.join(f'k{n}: 1' for n in range(500))}}}\n" + "".join(f"b{n}: {{<<: *a}}\n" for n in range(300))
@@ -113,6 +107,7 @@ ALIASED = "a: &a [x]\n" + "".join(
     ("reason", "text", "line", "sentence"),
     [
         ("YAML that breaks off", "a: [\n", 1, "is not YAML: …"),
+        ("many brackets that break off", f"a: [{FLAT}\n", 1, "is not YAML: …"),
         ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "states b twice"),
         ("a deep key twice", "a:\n- x: 1\n  y: 1\n  x: 2\n", 4, "states x twice"),
         ("JSON with a word that it hasn't", '{"a": 1}\n{"b": nothing}', 2, "is not JSON: …"),
@@ -138,7 +133,7 @@ ALIASED = "a: &a [x]\n" + "".join(
 def test_what_cannot_be_read_is_told_in_a_sentence_with_its_line(
     reason: str, text: str, line: int, sentence: str
 ) -> None:
-    assert said(text) == [(line, sentence)], reason
+    assert [(each.line, ours(each.sentence)) for each in read(text, "f").unreadable] == [(line, sentence)], reason
 
 
 @pytest.mark.parametrize(
@@ -165,10 +160,6 @@ def test_json_stays_json_when_its_first_object_cannot_have_its_name() -> None:
     assert [each.sentence.partition(":")[0] for each in found.unreadable] == ["is no valid Service", "is not JSON"]
 
 
-def test_a_character_that_json_writes_in_two_halves_is_read() -> None:
-    assert objects(read('{"a": "\\ud83d\\ude00"}')) == [{"a": "😀"}]
-
-
 def test_a_document_that_cannot_be_read_keeps_no_other_from_being_read() -> None:
     found = read("a: 1\n---\nb: [\n---\nc: 1\n", "f")
     assert objects(found) == [{"a": 1}, {"c": 1}]
@@ -176,28 +167,9 @@ def test_a_document_that_cannot_be_read_keeps_no_other_from_being_read() -> None
 
 
 def test_as_many_levels_as_commands_can_go_through_are_read() -> None:
-    for text in (
-        '{"a": ' * (DEEPEST - 1) + "[]" + "}" * (DEEPEST - 1),
-        "a: " + "[" * (DEEPEST - 1) + "]" * (DEEPEST - 1),
-    ):
-        assert len(read(text, "f").items) == 1
-
-
-def test_many_brackets_that_are_not_nested_are_read() -> None:
-    flat = ["[]"] * DEEPEST_YAML
-    assert objects(read(f"a: [{', '.join(flat)}]\n", "f")) == [{"a": [[]] * DEEPEST_YAML}]
-    assert said(f"a: [{', '.join(flat)}\n") == [(1, "is not YAML: …")]
-
-
-def test_anchors_and_merge_keys_are_read_and_may_repeat_keys() -> None:
-    text = "a: &a {x: 1, z: 1}\nb: &b {<<: *a, z: 2}\nc: {<<: *b, z: 3}\n"
-    assert objects(read(text, "f")) == [{"a": {"x": 1, "z": 1}, "b": {"x": 1, "z": 2}, "c": {"x": 1, "z": 3}}]
-
-
-def test_a_key_of_a_mapping_is_text_as_in_json() -> None:
-    assert objects(read("{1: a, ~: b, true: c, 1.5: {on: d}}\n", "f")) == [
-        {"1": "a", "~": "b", "true": "c", "1.5": {"on": "d"}}
-    ]
+    for opening, closing in (('{"a": ', "}"), ("[", "]")):
+        deep = opening * (DEEPEST - 1) + "[]" * (opening != "[") + closing * (DEEPEST - 1)
+        assert len(read(deep if opening != "[" else f"a: {deep}", "f").items) == 1
 
 
 SCALARS = """
@@ -216,3 +188,19 @@ def test_scalars_have_the_types_that_kubectl_gives_them(tmp_path: Path) -> None:
     for scalar, our, their in zip(SCALARS.split(), ours["scalars"], theirs, strict=True):
         # JSON from Go has no difference between 1 and 1.0.
         assert (our, isinstance(our, bool)) == (their, isinstance(their, bool)), scalar
+
+
+def ingress(paths: str, more: str = "") -> str:
+    head = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: shop}\n"
+    return f"{head}spec: {{rules: [{{http: {{paths: [{{{paths}}}]}}}}]{more}}}\n"
+
+
+def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
+    backend = "pathType: Prefix, backend: {service: {name: shop, port: {number: 80}}}"
+    [with_nulls] = read(ingress(f"path: , {backend}", ", tls: null")).items
+    [without] = read(ingress(backend)).items
+    assert as_spec(with_nulls) == as_spec(without)
+    [item] = read(ingress("pathType: null, backend: {}"), "shop.yaml").items
+    assert [str(message) for message in as_spec(item)] == [  # type: ignore[union-attr]
+        "shop.yaml:4: default/shop: is no valid Ingress: spec.rules[0].http.paths[0].pathType is missing"
+    ]

@@ -16,10 +16,9 @@ from devcluster.build import REPOSITORY
 from devcluster.manifests import built, rendered
 from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.plans.steps import as_printed
-from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.uninstall_plan.plan import MOST_NAMES, POLICIES
 from ingress_manager.core.text import one_line
-from tests.commands.commands import Ended, asked, run, without_waiting
+from tests.commands.commands import HTTPROUTES, UNKNOWN_KIND, Cluster, listing, run
 from tools import cases, golden
 from tools.golden import Case
 
@@ -34,7 +33,7 @@ def managed(kind: str = "Ingress", name: str = "shop") -> dict[str, Any]:
 
 
 def dump(*objects: dict[str, Any]) -> str:
-    return json.dumps({"kind": "List", "apiVersion": "v1", "items": [*objects]})
+    return json.dumps(listing(*objects))
 
 
 def commands(printed: str) -> list[list[str]]:
@@ -69,23 +68,13 @@ def test_one_entrance_is_released_and_the_others_stay() -> None:
 
 def test_what_has_no_name_of_an_api_server_is_told_and_becomes_no_command() -> None:
     """As options of kubectl, some would delete all, or send the user's credentials to somebody else."""
-    names = ["--all", "--server=http://a.example.com", "a; reboot", "a\nreboot", "Shop", "", 7, None]
-    for kind in ("Ingress", "HTTPRoute"):
-        ended = run("uninstall-plan", "--remove", "-f", "-", stdin=dump(*(managed(kind, name) for name in names)))  # type: ignore[arg-type]
-        assert ended.status == 1
-        assert kind.lower() not in {words[words.index("--") + 1] for words in commands(ended.out)}
-        assert [line.partition(": metadata")[0] for line in ended.err.splitlines()] == [
-            f"stdin:1: team-a/{one_line(str(name or ''))}: is no valid {kind}" for name in names
-        ]
-    for field, value in (
-        *(("namespace", "--all"), ("uid", "1,b=c"), ("resourceVersion", "1 2")),
-        ("annotations", {"a=b": ""}),
-    ):
-        odd = managed()
-        odd["metadata"][field] = value
-        ended = run("release", "team-a/shop", "-f", "-", stdin=dump(SHOP, odd))
-        assert (ended.status, "kubectl patch" in ended.out) == (1, False)
-        assert f"is no valid Ingress: metadata.{field}: " in ended.err
+    names: list[Any] = ["--all", "--server=http://a.example.com", "a; reboot", "a\nreboot", "Shop", "", 7, None]
+    ended = run("uninstall-plan", "--remove", "-f", "-", stdin=dump(*(managed(name=name) for name in names)))
+    assert ended.status == 1
+    assert "ingress" not in {words[words.index("--") + 1] for words in commands(ended.out)}
+    assert [line.partition(": metadata")[0] for line in ended.err.splitlines()] == [
+        f"stdin:1: team-a/{one_line(str(name or ''))}: is no valid Ingress" for name in names
+    ]
 
 
 @pytest.mark.parametrize(
@@ -112,56 +101,36 @@ def test_a_file_that_is_half_right_is_read_as_far_as_it_is_right(tmp_path: Path)
 
 # On a kubectl that only answers.
 
-
-def applied(monkeypatch: pytest.MonkeyPatch, answers: dict[str, str], *arguments: str) -> tuple[Ended, list[str]]:
-    """Return what a command does, and the calls of kubectl; a call without an answer fails with answers["error"]."""
-    calls = []
-
-    def answer(_: Kubectl, *words: str, stdin: str = "") -> str:
-        assert stdin == ""
-        verb, name = asked(words)
-        calls.append(f"{verb} {name}")
-        if verb != "get":
-            return ""
-        if name in answers:
-            return answers[name]
-        raise KubectlFailed(answers["error"])
-
-    monkeypatch.setattr(Kubectl, "run", answer)
-    without_waiting(monkeypatch)
-    return run(*arguments), calls
+STANDS = f"{as_printed(managed()['metadata']['uid'])} {as_printed(managed().get('spec'))}"
+MADE = {"services,ingresses": listing(SHOP, managed()), "events": listing(), "ingress": STANDS}
+RELEASE = ("release", "team-a/shop", "--apply")
 
 
-UNKNOWN = {"error": 'error: the server doesn\'t have a resource type "httproutes"'}
-FORBIDDEN = {"error": "Error from server (Forbidden): httproutes is forbidden"}
-
-
-def test_the_steps_of_a_release_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    stands = as_printed(managed()["metadata"]["uid"]) + " " + as_printed(managed().get("spec"))
-    answers = {"services,ingresses": dump(SHOP, managed()), "events": dump(), "ingress": stands, **UNKNOWN}
-    ended, calls = applied(monkeypatch, answers, "release", "team-a/shop", "--apply", "--without-event")
+def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
+    cluster.answers, cluster.error = {**MADE}, UNKNOWN_KIND
+    ended = run(*RELEASE, "--without-event")
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.splitlines()[-1] == "team-a/shop is released; Ingress team-a/shop stays as it is."
-    assert calls == [
-        *("get services,ingresses", "get httproutes.gateway.networking.k8s.io", "get events"),
+    assert cluster.asked == [
+        *("get services,ingresses", f"get {HTTPROUTES}", "get events"),
         *("patch ingress", "annotate service", "annotate service", "get ingress"),
     ]
-    gone = {**answers, "ingress": ""}
-    ended, _ = applied(monkeypatch, gone, "release", "team-a/shop", "--apply", "--without-event")
+    cluster.answers["ingress"] = ""
+    ended = run(*RELEASE, "--without-event")
     assert (ended.status, "Ingress team-a/shop does not stand any more as it was released" in ended.err) == (2, True)
-    alone = {**answers, "services,ingresses": dump(SHOP)}
-    ended, _ = applied(monkeypatch, alone, "release", "team-a/shop", "--apply")
-    assert ended.out.endswith("team-a/shop is released.\n")
-    unseen = dump(service({"ingress/host": "\0"}), managed())
-    ended, calls = applied(monkeypatch, {**answers, "services,ingresses": unseen}, "release", "team-a/shop", "--apply")
-    assert (ended.status, ended.out, len(calls)) == (1, "", 3)
+    cluster.answers["services,ingresses"] = listing(SHOP)
+    assert run(*RELEASE).out.endswith("team-a/shop is released.\n")
+    cluster.answers["services,ingresses"] = listing(service({"ingress/host": "\0"}), managed())
+    cluster.calls.clear()
+    ended = run(*RELEASE)
+    assert (ended.status, ended.out, len(cluster.calls)) == (1, "", 3)
 
 
 @pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall-plan", "--keep")])
-def test_what_cannot_be_seen_is_not_taken_for_nothing(
-    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ended, _ = applied(monkeypatch, {"services,ingresses": dump(SHOP, managed()), **FORBIDDEN}, *command)
+def test_what_cannot_be_seen_is_not_taken_for_nothing(command: tuple[str, ...], cluster: Cluster) -> None:
+    cluster.answers = {"services,ingresses": listing(SHOP, managed())}
+    cluster.error = "Error from server (Forbidden): httproutes is forbidden"
+    ended = run(*command)
     assert (ended.status, ended.out) == (2, "")
     assert "httproutes is forbidden" in ended.err
 
@@ -215,20 +184,14 @@ def test_metacontroller_stays_where_that_is_asked_for() -> None:
     assert {"crd", "metacontroller"}.isdisjoint(word for words in commands(printed) for word in words)
 
 
-def test_the_whole_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    stands = as_printed(managed()["metadata"]["uid"]) + " " + as_printed(managed().get("spec"))
-    answers = {"services,ingresses": dump(SHOP, managed()), "events": dump(), "ingress": stands, **UNKNOWN}
-    ended, calls = applied(monkeypatch, answers, "uninstall-plan", "--keep", "--context", "there")
+def test_the_whole_cluster_is_asked(cluster: Cluster) -> None:
+    cluster.answers, cluster.error = MADE, UNKNOWN_KIND
+    ended = run("uninstall-plan", "--keep", "--context", "there")
     assert ended.status == 0
-    assert calls == [
-        "get services,ingresses",
-        "get httproutes.gateway.networking.k8s.io",
-        "get decoratorcontrollers.metacontroller.k8s.io",
-        "get compositecontrollers.metacontroller.k8s.io",
-        "get decoratorcontrollers.metacontroller.k8s.io",
+    decorators, composites = (f"{kind}controllers.metacontroller.k8s.io" for kind in ("decorator", "composite"))
+    assert [call.rpartition(" ")[2] for call in cluster.calls] == [
+        *("services,ingresses", HTTPROUTES, decorators, composites, decorators)
     ]
     assert all(words[words.index("--") - 1] == "--context=there" for words in commands(ended.out))
     assert any("crd" in words for words in commands(ended.out)), "there is no other controller"
-    assert "decoratorcontroller" not in {asked(words[1:])[1] for words in commands(ended.out)}, (
-        "the cluster has no such kind"
-    )
+    assert not any("decoratorcontroller" in words for words in commands(ended.out)), "the cluster has no such kind"

@@ -1,6 +1,7 @@
-"""`ingress-manager render`: what Services become, with the place of every mistake."""
+"""`ingress-manager render`: what Services become, with the place of every mistake; and how a cluster is asked."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,19 +9,23 @@ import pytest
 import yaml
 
 from devcluster.sync_requests import service
-from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
+from ingress_manager.commands.printing.objects import FORMATS, as_yaml
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.render.rendering import render
 from ingress_manager.core.text import quoted
-from tests.commands.commands import kubectl_that_answers, listing, run, settings_on_a_cluster
+from tests.commands.commands import DEFAULTS, Cluster, listing, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
 from tests.words import ours
 from tools.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true", "ingress/host": "shop.example.com"}))
 BAD = "# a comment\n" + as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/port": "web"}))
-DEFAULTS = "With the default settings; --settings FILE takes others.\n"
+
+
+def class_in(printed: str) -> str:
+    found: str = yaml.safe_load(printed)["spec"]["ingressClassName"]
+    return found
 
 
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.name)
@@ -32,34 +37,19 @@ def test_a_service_becomes_what_the_hook_answers(case: Case) -> None:
 
 
 def test_what_is_right_is_printed_and_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "good.yaml").write_text(f"kind: ConfigMap\n---\n{GOOD}")
+    (tmp_path / "good.yaml").write_text(f"kind: ConfigMap\n---\n{GOOD}---\na: [\n")
     (tmp_path / "bad.yaml").write_text(BAD)
     ended = run("render", "-f", tmp_path / "good.yaml", "-f", tmp_path / "bad.yaml")
     assert ended.status == 1
     [made] = yaml.safe_load_all(ended.out)
     assert made["spec"]["rules"][0]["host"] == "shop.example.com"
-    assert ended.err == (
+    assert ours(ended.err) == (
         f"{DEFAULTS}"
+        f"{tmp_path}/good.yaml:16: is not YAML: …\n"
         f'{tmp_path}/bad.yaml:10: team-a/shop: ingress/path: "shop" must start with / [invalid-value]\n'
         f'{tmp_path}/bad.yaml:11: team-a/shop: ingress/port: "web" is not a TCP port of this Service; it has 80 '
         "[unknown-port]\n"
     )
-
-
-def test_a_protection_that_would_be_lost_is_told_beforehand(tmp_path: Path) -> None:
-    (tmp_path / "f.yaml").write_text(
-        as_yaml(service({"ingress/http": "true", "nginx.ingress.kubernetes.io/auth-url": "https://a"}))
-    )
-    ended = run("render", "--check", tmp_path / "f.yaml")
-    assert (ended.status, ended.out) == (1, "")
-    assert "nginx.ingress.kubernetes.io/auth-url protects this Service, and isn't copied" in ended.err
-
-
-def test_a_file_that_is_half_right_is_read_as_far_as_it_is_right(tmp_path: Path) -> None:
-    (tmp_path / "half.yaml").write_text(f"{GOOD}---\na: [\n")
-    ended = run("render", tmp_path / "half.yaml", "-o", "name")
-    assert (ended.status, ended.out) == (1, "ingress.networking.k8s.io/shop\n")
-    assert ours(ended.err) == f"{DEFAULTS}{tmp_path}/half.yaml:14: is not YAML: …\n"
 
 
 def test_standard_input_is_read_and_the_namespace_is_default_or_the_one_that_is_named() -> None:
@@ -91,13 +81,8 @@ def test_the_formats_are_those_of_kubectl(form: str) -> None:
     if form == "name":
         assert ended.out == "ingress.networking.k8s.io/shop\n" * 2
     else:
-        found = json.loads(ended.out)["items"] if form == "json" else list(yaml.safe_load_all(ended.out))
+        found = ended.json["items"] if form == "json" else list(yaml.safe_load_all(ended.out))
         assert [made["kind"] for made in found] == ["Ingress", "Ingress"]
-
-
-def test_nothing_is_an_empty_stream_or_an_empty_list() -> None:
-    assert "".join(printed([], "yaml")) == ""
-    assert json.loads("".join(printed([], "json"))) == {"apiVersion": "v1", "kind": "List", "items": []}
 
 
 @pytest.mark.parametrize(
@@ -113,61 +98,36 @@ def test_text_is_written_so_that_kubectl_and_others_read_text(text: str) -> None
     assert yaml.safe_load(shown)["text"] == text
 
 
-def test_the_settings_hold_from_a_file_or_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("defaults: {class: internal}\n")
-    ended = run("render", "-", "--settings", settings, stdin=GOOD)
-    assert (yaml.safe_load(ended.out)["spec"]["ingressClassName"], ended.err) == ("internal", "")
-    monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(settings))
-    assert yaml.safe_load(run("render", "-", stdin=GOOD).out)["spec"]["ingressClassName"] == "internal"
-    configmap = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "defaults: {class: public}\n"}}
-    settings.write_text(as_yaml(configmap))
-    assert yaml.safe_load(run("render", "-", stdin=GOOD).out)["spec"]["ingressClassName"] == "public"
-
-
-def test_settings_that_pause_are_told_of_and_the_ingress_is_shown_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("namespaces: {team-a: {paused: true}}\n")
-    ended = run("render", "-", "--settings", tmp_path / "settings.yaml", "-o", "name", stdin=GOOD)
-    assert (ended.status, ended.out) == (0, "ingress.networking.k8s.io/shop\n")
-    assert "The settings pause team-a: nothing changes there until `paused` is false." in ended.err
+def test_the_settings_hold_from_a_file_or_the_environment(
+    settings: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = settings("defaults: {class: internal}\nnamespaces: {team-a: {paused: true}}\n")
+    ended = run("render", "-", "--settings", path, stdin=GOOD)
+    paused = "The settings pause team-a: nothing changes there until `paused` is false.\n"
+    assert (ended.status, class_in(ended.out), ended.err) == (0, "internal", paused)
+    monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(path))
+    assert class_in(run("render", "-", stdin=GOOD).out) == "internal"
+    data = {"settings.yaml": "defaults: {class: public}\n"}
+    settings(as_yaml({"apiVersion": "v1", "kind": "ConfigMap", "data": data}))
+    assert class_in(run("render", "-", stdin=GOOD).out) == "public"
 
 
 @pytest.mark.parametrize(
-    ("reason", "change", "line", "sentence"),
+    ("metadata", "spec", "sentence"),
     [
-        ("true is no text", 'ingress/http: true', 6, "ingress/http: must be text: put the value in quotes"),
-        ("nor is nothing", "ingress/host:", 6, "ingress/host: must be text: put the value in quotes"),
-    ],
-)  # fmt: skip
-def test_an_annotation_that_is_no_text_is_told(reason: str, change: str, line: int, sentence: str) -> None:
-    text = f"apiVersion: v1\nkind: Service\nmetadata:\n  name: shop\n  annotations:\n    {change}\nspec: {{}}\n"
-    assert run("render", "-", stdin=text).err == f"{DEFAULTS}stdin:{line}: default/shop: {sentence}\n", reason
-
-
-@pytest.mark.parametrize(
-    ("reason", "fields", "sentence"),
-    [
-        ("no spec", {"metadata": {"name": "a"}}, "1: default/a: is no valid Service: spec is missing"),
-        (
-            "a port as text",
-            {"metadata": {"name": "a"}, "spec": {"ports": [{"port": "80"}]}},
-            "1: default/a: is no valid Service: spec.ports[0].port: must be a whole number, not text",
-        ),
-        (
-            "annotations that are none",
-            {"metadata": {"name": "a", "annotations": ["x"]}, "spec": {}},
-            "1: default/a: is no valid Service: metadata.annotations: must be a mapping or null, not a list",
-        ),
-        (
-            "a time that is none",
-            {"metadata": {"name": "a", "creationTimestamp": "now"}, "spec": {}},
-            "1: default/a: is no valid Service: metadata.creationTimestamp: must be a time or null, not text",
-        ),
+        ("annotations: {ingress/http: true}", "{}", "ingress/http: must be text: put the value in quotes"),
+        ("annotations: {ingress/host: }", "{}", "ingress/host: must be text: put the value in quotes"),
+        ("", "", "spec is missing"),
+        ("", "{ports: [{port: '80'}]}", "spec.ports[0].port: must be a whole number, not text"),
+        ("annotations: [x]", "{}", "metadata.annotations: must be a mapping or null, not a list"),
+        ("creationTimestamp: now", "{}", "metadata.creationTimestamp: must be a time or null, not text"),
     ],
 )
-def test_what_is_no_service_is_told(reason: str, fields: dict[str, Any], sentence: str) -> None:
-    text = json.dumps({"apiVersion": "v1", "kind": "Service", **fields})
-    assert run("render", "-", stdin=text) == (1, "", f"{DEFAULTS}stdin:{sentence}\n"), reason
+def test_what_is_no_service_is_told(metadata: str, spec: str, sentence: str) -> None:
+    stated = f", spec: {spec}" if spec else ""
+    ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{name: a, {metadata}}}{stated}}}\n")
+    wrong = sentence if sentence.startswith("ingress/") else f"is no valid Service: {sentence}"
+    assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: {wrong}\n")
 
 
 def test_problems_that_are_not_kept_are_counted() -> None:
@@ -184,30 +144,28 @@ def test_a_service_of_another_api_is_another_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "arguments", "message"),
+    ("arguments", "message"),
     [
-        ("no such file", ["nowhere.yaml"], "nowhere.yaml can't be read: No such file or directory"),
-        ("an empty folder", ["empty"], "the folder empty holds no .json, .yaml or .yml file"),
-        ("the cluster's options with files", ["-A", "-"], "are for the cluster, not for files"),
-        ("two namespaces", ["-A", "-n", "a"], "exclude each other"),
-        ("no folder to look into", ["-R"], "--recursive is for folders, and none is named"),
-        ("no settings", ["-", "--settings", "nowhere.yaml"], "the settings file nowhere.yaml can't be read"),
-        ("another option", ["--nope"], "No such option"),
+        ("nowhere.yaml", "nowhere.yaml can't be read: No such file or directory"),
+        ("empty", "the folder empty holds no .json, .yaml or .yml file"),
+        ("-A -", "are for the cluster, not for files"),
+        ("-A -n a", "exclude each other"),
+        ("-R", "--recursive is for folders, and none is named"),
+        ("- --settings nowhere.yaml", "the settings file nowhere.yaml can't be read"),
     ],
 )
 def test_wrong_use_is_told_with_exit_status_2(
-    reason: str, arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
-    ended = run("render", *arguments)
-    assert (ended.status, ended.out) == (2, ""), reason
+    ended = run("render", *arguments.split())
+    assert (ended.status, ended.out) == (2, "")
     assert message in ended.err
 
 
-def test_settings_that_cannot_be_used_are_wrong_use(tmp_path: Path) -> None:
-    path = tmp_path / "settings.yaml"
-    path.write_text("hosts: []\npaused: 1\n")
+def test_settings_that_cannot_be_used_are_wrong_use(settings: Callable[[str], Path]) -> None:
+    path = settings("hosts: []\npaused: 1\n")
     ended = run("render", "-", "--settings", path, stdin=GOOD)
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.endswith(
@@ -224,20 +182,17 @@ def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
 
 # From the cluster.
 
-SERVICES = listing(service({"ingress/http": "true"}))
-CLUSTER = {"services": SERVICES, **settings_on_a_cluster("defaults: {class: internal}\n")}
+SERVICES = {"services": listing(service({"ingress/http": "true"}))}
+CLUSTER = {**SERVICES, **settings_on_a_cluster("defaults: {class: internal}\n")}
+WHERE = "ConfigMap ingress-manager/ingress-manager-settings-abc"
 
 
-def test_the_cluster_is_asked_by_kubectl_with_its_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = kubectl_that_answers(tmp_path, monkeypatch, CLUSTER)
+def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) -> None:
+    cluster.answers = CLUSTER
     ended = run("render", "-A", "--context", "there", "--kubeconfig", "mine")
-    assert (ended.status, ended.err) == (
-        0,
-        "With the settings of the ConfigMap ingress-manager/ingress-manager-settings-abc.\n",
-    )
-    assert yaml.safe_load(ended.out)["spec"]["ingressClassName"] == "internal"
+    assert (ended.status, class_in(ended.out), ended.err) == (0, "internal", f"With the settings of the {WHERE}.\n")
     there = "--context=there --kubeconfig=mine"
-    assert calls.read_text().splitlines() == [
+    assert cluster.calls == [
         f"get --output=json --all-namespaces {there} -- services",
         f"get --output=json {there} -- decoratorcontrollers.metacontroller.k8s.io",
         f"get --output=json --namespace=ingress-manager {there} -- deployment/ingress-manager",
@@ -247,77 +202,67 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(tmp_path: Path, mo
 
 @pytest.mark.parametrize(
     ("options", "shown"),
-    [((), "get --output=json -- services"), (("-n", "a"), "get --output=json --namespace=a -- services")],
+    [("", "get --output=json -- services"), ("-na", "get --output=json --namespace=a -- services")],
 )
-def test_the_namespace_is_left_to_kubectl(
-    options: tuple[str, ...], shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = kubectl_that_answers(tmp_path, monkeypatch, {"services": SERVICES})
-    ended = run("render", *options)
-    assert ended.status == 0
+def test_the_namespace_is_left_to_kubectl(options: str, shown: str, cluster: Cluster) -> None:
+    cluster.answers = SERVICES
+    ended = run("render", *options.split())
+    assert (ended.status, cluster.calls[0]) == (0, shown)
     assert ended.err == (
         "The installation is looked for as ingress-manager/ingress-manager, because DecoratorControllers could not be "
         "looked at: Error from server: no; --installation names another.\n"
         "With the default settings, because those of the cluster can't be read: Error from server: no\n"
     )
-    assert calls.read_text().splitlines()[0] == shown
 
 
-def test_a_hook_without_settings_has_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bare = {"kind": "Deployment", "spec": {"template": {"spec": {}}}}
-    kubectl_that_answers(tmp_path, monkeypatch, {**CLUSTER, "deployment/ingress-manager": bare})
-    assert "the Deployment ingress-manager/ingress-manager mounts no ConfigMap" in run("render").err
-
-
-def test_a_configmap_without_settings_states_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    empty = {"kind": "ConfigMap", "apiVersion": "v1"}
-    kubectl_that_answers(tmp_path, monkeypatch, {**CLUSTER, "configmap/ingress-manager-settings-abc": empty})
-    assert yaml.safe_load(run("render").out)["spec"]["ingressClassName"] == "nginx"
-
-
-def test_settings_of_a_cluster_that_cannot_be_used_are_told_by_their_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        (
+            {"deployment/ingress-manager": {"kind": "Deployment", "spec": {"template": {"spec": {}}}}},
+            "the Deployment ingress-manager/ingress-manager mounts no ConfigMap",
+        ),
+        ({"deployment/ingress-manager": listing()}, "kubectl get deployment/ingress-manager has printed no object"),
+        (
+            {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "apiVersion": "v1"}},
+            f"With the settings of the {WHERE}.\n",
+        ),
+        (settings_on_a_cluster("\npaused: 1\n"), f"{WHERE}:2: paused: 1 must be true or false\n"),
+    ],
+)
+def test_what_is_wrong_with_the_settings_of_a_cluster_is_told(
+    answers: dict[str, Any], told: str, cluster: Cluster
 ) -> None:
-    kubectl_that_answers(tmp_path, monkeypatch, {**CLUSTER, **settings_on_a_cluster("\npaused: 1\n")})
-    ended = run("render")
-    sentence = "ConfigMap ingress-manager/ingress-manager-settings-abc:2: paused: 1 must be true or false\n"
-    assert (ended.status, ended.err.endswith(sentence)) == (2, True)
-
-
-def test_what_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "E1122 03:04:05.0 7 memcache.go:265] noise\nIt was refused\n  \n- is it the right host?\n"
-    kubectl_that_answers(tmp_path, monkeypatch, {}, said)
-    assert run("render") == (2, "", "Error: It was refused - is it the right host?\n")
-    kubectl_that_answers(tmp_path, monkeypatch, {}, "")
-    assert run("render") == (2, "", "Error: kubectl failed with exit code 1\n")
+    cluster.answers = {**CLUSTER, **answers}
+    assert told in run("render").err
 
 
 @pytest.mark.parametrize("printed", ["", "hello", '{"kind": "List", "items": [', "a: 1"])
-def test_a_kubectl_that_prints_something_else_is_told(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(_: Kubectl, *arguments: str) -> str:
-        return printed if arguments[-1] == "services" else json.dumps(CLUSTER[arguments[-1]])
-
-    monkeypatch.setattr(Kubectl, "run", answer)
+def test_a_kubectl_that_prints_something_else_is_told(printed: str, cluster: Cluster) -> None:
+    cluster.answers = {"services": printed}
     assert run("render") == (2, "", f"Error: kubectl get services has printed no JSON: {quoted(printed)}\n")
 
 
-def test_where_nothing_is_found_kubectl_may_print_nothing_only_if_it_was_told_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Kubectl, "run", lambda *_: "")
+def test_where_nothing_is_found_kubectl_may_print_nothing_only_if_it_was_told_so(cluster: Cluster) -> None:
+    cluster.answers = {"services": ""}
     assert Kubectl().get("services", IGNORE_NOT_FOUND).items == []
     with pytest.raises(KubectlFailed, match="has printed no JSON"):
         Kubectl().get("services")
 
 
-def test_a_kubectl_that_prints_no_object_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(_: Kubectl, *arguments: str) -> str:
-        return json.dumps(SERVICES if arguments[-1] == "services" else listing())
-
-    monkeypatch.setattr(Kubectl, "run", answer)
-    assert "kubectl get deployment/ingress-manager has printed no object" in run("render").err
-
-
-def test_without_kubectl_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert run("render") == (2, "", "Error: kubectl is not on PATH; -f FILE reads files instead\n")
+    program = tmp_path / "kubectl"
+    said = "E1122 03:04:05.0 7 memcache.go:265] noise\nIt was refused\n  \n- is it the right host?"
+    for script, told in (
+        (f"echo '{said}' >&2; exit 1", "Error: It was refused - is it the right host?\n"),
+        ("exit 1", "Error: kubectl failed with exit code 1\n"),
+        (f"echo '{json.dumps(listing())}'", "There is no Service in what was read.\n"),
+    ):
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        ended = run("render", "--settings", "/dev/null")
+        assert (ended.status, ended.out, ended.err) == (2, "", told)
+    program.write_text("#!/bin/sh\necho 'Warning: one' >&2; echo 'I0101 two' >&2; echo 'Warning: three'\n")
+    assert Kubectl().warnings("create") == ["one"]

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ from ingress_manager.commands.view.surroundings import GATEWAY, surroundings_in
 from ingress_manager.commands.view.surroundings import SLICE as SLICE_KIND
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests.commands.commands import Ended, kubectl_that_answers, listing, run
+from tests.commands.commands import Cluster, Ended, listing, run
 from tests.core.test_properties import desired_for
 from tools import cases, dumps, golden
 from tools.golden import Case
@@ -100,8 +99,8 @@ def states(ended: Ended) -> list[tuple[str, str | None]]:
     return [(row["state"], row["sentence"]) for row in json.loads(ended.out)["exposed"]]
 
 
-def test_what_a_cluster_exposes_is_printed_in_each_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = kubectl_that_answers(tmp_path, monkeypatch, ALL)
+def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> None:
+    cluster.says(ALL)
     ended = run("status", *NO_SETTINGS)
     assert (ended.status, ended.err) == (0, "")
     head, line = ended.out.splitlines()
@@ -111,10 +110,10 @@ def test_what_a_cluster_exposes_is_printed_in_each_form(tmp_path: Path, monkeypa
     assert run("status", *NO_SETTINGS, "-o", "name").out == "ingress.networking.k8s.io/shop\n"
     told = json.loads(run("status", *NO_SETTINGS, "-o", "json").out)
     assert yaml.safe_load(run("status", *NO_SETTINGS, "-o", "yaml").out) == told
-    assert "--namespace=team-a" not in calls.read_text().splitlines()[0]
+    assert "--namespace=team-a" not in cluster.calls[0]
     for options in (("--all-namespaces",), ("-n", "team-a"), ("team-a/shop",), ("-l", "app=shop")):
         assert "serving" in run("status", *NO_SETTINGS, *options).out
-    assert "get --output=json --selector=app=shop -- services" in calls.read_text()
+    assert "get --output=json --selector=app=shop -- services" in "\n".join(cluster.calls)
 
 
 def test_the_age_is_in_the_largest_unit_of_which_there_are_two() -> None:
@@ -130,13 +129,11 @@ def test_a_status_that_no_api_server_has_is_none() -> None:
     assert addresses_of(Item(odd, Origin("", "default"))) == []
 
 
-def test_nothing_exposed_is_said_and_a_selector_leaves_services_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_exposed_is_said_and_a_selector_leaves_services_out(cluster: Cluster) -> None:
     plain = {**SHOP, "metadata": {**SHOP["metadata"], "annotations": {}}}
-    kubectl_that_answers(tmp_path, monkeypatch, {**WITHOUT_INGRESS, "services": listing(plain)})
+    cluster.says({**WITHOUT_INGRESS, "services": listing(plain)})
     assert run("status", *NO_SETTINGS) == (0, "Nothing is exposed.\n", "")
-    kubectl_that_answers(tmp_path, monkeypatch, {"--selector=app=none": listing(), **ALL})
+    cluster.says({"--selector=app=none": listing(), **ALL})
     assert run("status", *NO_SETTINGS, "-l", "app=none") == (0, "Nothing is exposed.\n", "")
 
 
@@ -153,10 +150,10 @@ def test_nothing_exposed_is_said_and_a_selector_leaves_services_out(
     ],
 )
 def test_what_may_not_be_read_is_said_and_makes_no_state_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unread: str, state: str, sentence: str
+    unread: str, state: str, sentence: str, cluster: Cluster
 ) -> None:
     answers = {resource: found for resource, found in ALL.items() if resource != unread}
-    kubectl_that_answers(tmp_path, monkeypatch, answers, "Error from server (Forbidden): no")
+    cluster.says(answers, "Error from server (Forbidden): no")
     options = () if unread == "--settings" else NO_SETTINGS
     ended = run("status", *options, "-o", "json")
     assert (ended.status, states(ended)) == (2, [(state, sentence)])
@@ -168,14 +165,12 @@ def test_what_may_not_be_read_is_said_and_makes_no_state_another(
     assert run("status", *options, "shop", "--wait=accepted").status == (0 if state == "accepted" else 2)
 
 
-def test_secrets_that_may_not_be_read_are_said_once_and_change_no_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secrets_that_may_not_be_read_are_said_once_and_change_no_state(cluster: Cluster) -> None:
     annotations = {**SHOP["metadata"]["annotations"], "ingress/tls": "true", "ingress/tls-secret": "shop"}
     shop = {**SHOP, "metadata": {**SHOP["metadata"], "annotations": annotations}}
     ingress = {**as_created(desired_for(shop, Policy())[0], shop), "status": INGRESS["status"]}
     answers = {**ALL, "services": listing(shop), "ingresses.networking.k8s.io": listing(ingress)}
-    kubectl_that_answers(tmp_path, monkeypatch, answers)
+    cluster.says(answers)
     ended = run("status", *NO_SETTINGS, "shop", "--wait=serving")
     assert (ended.status, ended.out.splitlines()[1].endswith("  serving"), ended.out.splitlines()[2:]) == (
         0,
@@ -184,10 +179,8 @@ def test_secrets_that_may_not_be_read_are_said_once_and_change_no_state(
     )
 
 
-def test_events_that_may_not_be_read_are_said_and_change_no_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kubectl_that_answers(tmp_path, monkeypatch, {key: found for key, found in ALL.items() if key != "events"})
+def test_events_that_may_not_be_read_are_said_and_change_no_state(cluster: Cluster) -> None:
+    cluster.says({key: found for key, found in ALL.items() if key != "events"})
     ended = run("status", *NO_SETTINGS, "-o", "json")
     assert (ended.status, states(ended)) == (0, [("serving", None)])
     assert [unseen["what"] for unseen in json.loads(ended.out)["unseen"]] == ["Event"]
@@ -196,7 +189,7 @@ def test_events_that_may_not_be_read_are_said_and_change_no_state(
 ROUTES = "defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n"
 
 
-def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, cluster: Cluster) -> None:
     (tmp_path / "settings.yaml").write_text(ROUTES)
     [route] = [as_created(each, SHOP) for each in desired_for(SHOP, parse(ROUTES))]
     listener = {"name": "http", "port": 80, "protocol": "HTTP"}
@@ -212,18 +205,16 @@ def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, monk
         "gateways.gateway.networking.k8s.io": listing(gateway),
     }
     for options, scope in ((("-n", "team-a"), "--namespace=infrastructure"), (("-A",), "--all-namespaces")):
-        calls = kubectl_that_answers(tmp_path, monkeypatch, answers)
+        cluster.says(answers)
         told = json.loads(run("status", "--settings", tmp_path / "settings.yaml", "-o", "json", *options).out)
-        assert f"get --output=json {scope} -- gateways.gateway.networking.k8s.io" in calls.read_text()
+        assert f"get --output=json {scope} -- gateways.gateway.networking.k8s.io" in "\n".join(cluster.calls)
         assert [row["urls"] for row in told["exposed"]] == [["http://shop.example.com/"]]
     # Whether the cluster knows HTTPRoutes isn't known by a dump without any.
     ended = run("status", "-f", "-", "--settings", tmp_path / "settings.yaml", "-o", "json", stdin=as_yaml(SHOP))
     assert (ended.status, states(ended)) == (2, [("unknown", "HTTPRoutes could not be looked at")])
 
 
-def test_what_was_said_is_told_although_the_settings_are_unknown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_said_is_told_although_the_settings_are_unknown(cluster: Cluster) -> None:
     event = {
         "apiVersion": "v1",
         "kind": "Event",
@@ -233,7 +224,7 @@ def test_what_was_said_is_told_although_the_settings_are_unknown(
         "involvedObject": {"kind": "Service", "uid": SHOP["metadata"]["uid"]},
         "message": "Sync error: no",
     }
-    kubectl_that_answers(tmp_path, monkeypatch, {**ALL, "events": listing(event)})
+    cluster.says({**ALL, "events": listing(event)})
     said = "the settings could not be looked at; Metacontroller said at 2026-01-05T04:00:00Z: Sync error: no"
     assert states(run("status", "-o", "json")) == [("unknown", said)]
 
@@ -274,26 +265,25 @@ def test_options_that_mean_nothing_together_are_wrong_use(options: tuple[str, ..
 class Clock:
     """A clock that goes on only while somebody sleeps; the cluster changes meanwhile."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *later: dict[str, Object]) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *later: dict[str, Object]) -> None:
         self.now = 0.0
         self.later = list(later)
-        self._answer = partial(kubectl_that_answers, folder, monkeypatch)
-        self._answer(self.later.pop(0))
+        self._cluster = Cluster(monkeypatch, self.later.pop(0))
         monkeypatch.setattr(command, "monotonic", lambda: self.now)
         monkeypatch.setattr(command, "sleep", self.sleep)
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
         if self.later:
-            self._answer(self.later.pop(0))
+            self._cluster.says(self.later.pop(0))
 
 
 WAIT: tuple[str | Path, ...] = ("status", "team-a/shop", *NO_SETTINGS, "--wait=serving", "--timeout=3s")
 PENDING = {**ALL, "endpointslices.discovery.k8s.io": listing()}
 
 
-def test_waiting_ends_when_all_is_served_and_says_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(tmp_path, monkeypatch, WITHOUT_INGRESS, WITHOUT_INGRESS, PENDING, ALL)
+def test_waiting_ends_when_all_is_served_and_says_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, WITHOUT_INGRESS, WITHOUT_INGRESS, PENDING, ALL)
     ended = run(*WAIT[:-1])
     assert (ended.status, clock.now) == (0, 6.0)
     assert ended.out.splitlines()[1].endswith("  serving")
@@ -305,33 +295,31 @@ def test_waiting_ends_when_all_is_served_and_says_what_changed(tmp_path: Path, m
     assert "accepted, " in second
 
 
-def test_waiting_ends_in_time_with_what_it_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(tmp_path, monkeypatch, PENDING)
+def test_waiting_ends_in_time_with_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, PENDING)
     ended = run(*WAIT)
     assert (ended.status, clock.now) == (1, 3.0)
     assert "Not serving: team-a/shop Ingress shop http://shop.example.com/ accepted, " in ended.err
     assert run(*WAIT, "--wait=accepted").status == 0
 
 
-def test_a_refusal_ends_the_waiting_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(tmp_path, monkeypatch, {**ALL, "services": listing(BAD)})
+def test_a_refusal_ends_the_waiting_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, {**ALL, "services": listing(BAD)})
     ended = run(*WAIT)
     assert (ended.status, clock.now, "refused: ingress/http" in ended.err) == (1, 0, True)
 
 
-def test_waiting_for_a_service_that_asks_for_nothing_is_wrong_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_for_a_service_that_asks_for_nothing_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = {**SHOP, "metadata": {**SHOP["metadata"], "annotations": {}}}
-    Clock(tmp_path, monkeypatch, {**WITHOUT_INGRESS, "services": listing(plain)})
+    Clock(monkeypatch, {**WITHOUT_INGRESS, "services": listing(plain)})
     ended = run(*WAIT)
     assert (ended.status, 'nothing to wait for: no annotation ingress/http: "true"' in ended.err) == (2, True)
     assert "there is no Service nobody" in run(*WAIT[:1], "nobody", *WAIT[2:]).err
 
 
-def watched(folder: Path, monkeypatch: pytest.MonkeyPatch, *later: dict[str, Object]) -> None:
+def watched(monkeypatch: pytest.MonkeyPatch, *later: dict[str, Object]) -> None:
     """Let a cluster change, and Ctrl-C come when nothing changes any more."""
-    clock = Clock(folder, monkeypatch, *later)
+    clock = Clock(monkeypatch, *later)
 
     def until_the_end(seconds: float) -> None:
         if not clock.later:
@@ -341,10 +329,10 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch, *later: dict[str, Obj
     monkeypatch.setattr(command, "sleep", until_the_end)
 
 
-def test_watching_prints_a_line_for_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watching_prints_a_line_for_each_change(monkeypatch: pytest.MonkeyPatch) -> None:
     invalid = {**INGRESS, "metadata": {**INGRESS["metadata"], "name": "odd"}, "spec": "none"}
     later = [{**each, "httproutes.gateway.networking.k8s.io": listing(invalid)} for each in (WITHOUT_INGRESS, ALL)]
-    watched(tmp_path, monkeypatch, later[0], *later)
+    watched(monkeypatch, later[0], *later)
     ended = run("status", "--watch", *NO_SETTINGS)
     assert ended.err.count("team-a/odd: is no valid Ingress") == 1
     before = "team-a/shop Ingress shop http://shop.example.com/"
@@ -355,9 +343,9 @@ def test_watching_prints_a_line_for_each_change(tmp_path: Path, monkeypatch: pyt
 
 
 def test_watching_on_a_terminal_draws_the_table_anew_when_something_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    watched(tmp_path, monkeypatch, WITHOUT_INGRESS, WITHOUT_INGRESS, ALL)
+    watched(monkeypatch, WITHOUT_INGRESS, WITHOUT_INGRESS, ALL)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     source = Source(settings=os.devnull)
     with pytest.raises(KeyboardInterrupt):
