@@ -9,22 +9,18 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from devcluster.sync_requests import service
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.commands.annotating.annotations import annotations_for
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.plans.plan import Seen
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
-from ingress_manager.core.annotations import PROFILE, Route, read
+from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL
-from ingress_manager.core.kubernetes import Service
-from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.settings import parse
 from tests.commands.commands import DEFAULTS, HTTPROUTES, UNKNOWN_KIND, Cluster, Ended, listing, run
 from tools import adoptions, golden
@@ -111,22 +107,6 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         shop["metadata"]["annotations"] = stated
         [again] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
         assert (again.steps, again.spec) == ([], made["spec"]), "what the case says suffices"
-
-
-def test_what_annotations_ask_for_is_what_was_asked_for() -> None:
-    here = in_namespace(Policy(), "team-a")
-    shop = msgspec.convert(service(ports=[{"name": "http", "port": 80}, {"name": "admin", "port": 8080}]), Service)
-    routes = [Route("a.example.com", "/1:20", "Exact", "http"), Route("b.example.com", "/~,a=&@", None, "8080")]
-    asked = read(annotations_for(shop, routes, here, ingress_class="other", tls=True))
-    assert asked is not None
-    assert not asked.problems
-    assert asked.routes == (
-        Route("a.example.com", "/1:20", "Exact", "http"),
-        Route("b.example.com", "/~,a=&@", None, "8080"),
-    )
-    assert (asked.ingress_class, asked.tls, asked.hosts, asked.port) == ("other", True, None, None)
-    unknown = annotations_for(shop, [Route("example.com", "/", None, "metrics")], here)
-    assert unknown == {"ingress/http": "true", "ingress/port": "metrics"}
 
 
 @pytest.mark.parametrize(

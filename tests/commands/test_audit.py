@@ -22,9 +22,7 @@ from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import parse
 from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, Ended, listing, run, settings_on_a_cluster
-from tests.commands.test_main import BIN, on_a_terminal, started
 from tests.core import made_up
 from tests.core.test_properties import desired_for
 from tests.words import ours
@@ -374,12 +372,6 @@ def test_one_kind_alone_is_printed_and_counted(tmp_path: Path) -> None:
         assert message in ended.err
 
 
-def test_the_shell_completes_the_kinds() -> None:
-    words = "ingress-manager audit --only name"
-    completed = started("ingress-manager", _INGRESS_MANAGER_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD="3")
-    assert completed.stdout == "plain,name-taken\n"
-
-
 PART = "A part of the files could not be read; what is in no other part may be there."
 
 
@@ -479,20 +471,6 @@ def test_what_is_forbidden_hides_nothing_that_is_found_without_it(tmp_path: Path
     for objects in ((parent, standing), (parent, {**standing, "spec": 5})):
         ended = audited(*objects, options=("--current-settings", tmp_path / "settings.yaml"))
         assert "not-copied  Service team-a/shop" in ended.out
-
-
-def test_severities_and_changes_have_colours_on_a_terminal(tmp_path: Path) -> None:
-    dump, new = tmp_path / "dump.yaml", tmp_path / "new.yaml"
-    dump.write_text(f"{as_yaml(BAD)}---\n{as_yaml(INGRESS)}")
-    new.write_text("defaults: {class: internal}\n")
-    shown = on_a_terminal(str(BIN / "ingress-manager"), "audit", str(dump))
-    assert "\x1b[31mThe settings could not" in shown
-    assert "\x1b[31mrefused\x1b[0m" in shown
-    assert "\x1b[2mkubectl annotate --namespace" in shown
-    dump.write_text(f"{as_yaml(GOOD)}---\n{as_yaml(INGRESS)}")
-    shown = on_a_terminal(str(BIN / "ingress-manager"), "audit", str(dump), "--settings", str(new))
-    for text in ("36mchanged", "1m--- Ingress", "31m-  ingressClassName", "32m+  ingressClassName", "1mNAMESPACE"):
-        assert f"\x1b[{text}" in shown
 
 
 # From the cluster.
@@ -609,10 +587,6 @@ def test_settings_are_parsed_before_the_cluster_is_asked(tmp_path: Path, cluster
     ended = run("audit", *new_settings(tmp_path, "hosts: []\n"))
     assert (ended.status, bool(cluster.calls)) == (2, False)
     assert "hosts is not a setting" in ended.err
-
-
-def test_the_default_of_the_setting_host_is_the_placeholder() -> None:
-    assert parse("").defaults.host == audit_module.PLACEHOLDER_HOST == "example.com"
 
 
 # What is in the way of what is missing.

@@ -191,11 +191,6 @@ def test_who_sees_less_of_a_dump_is_told_no_more(dump: Dump, less: Less) -> None
     finds_no_more(dump, less)
 
 
-@given(st.sampled_from(AUDITS).map(dump_of), LESS)
-def test_who_sees_less_of_a_case_is_told_no_more(dump: Dump, less: Less) -> None:
-    finds_no_more(dump, less)
-
-
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
 def test_without_one_kind_the_settings_or_any_one_object_of_a_case_nobody_is_told_more(
     case: Case, pytestconfig: pytest.Config

@@ -110,56 +110,6 @@ def test_whatever_stands_in_an_object_is_told_in_lines(made: Object, beside: Obj
     told(yaml.safe_dump_all([made, beside]))
 
 
-@st.composite
-def nearly_ingresses(draw: st.DrawFn) -> Object:
-    """Draw an Ingress in which anything may stand anywhere, and mostly what may."""
-
-    def sometimes(right: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-        return st.one_of(right, right, right, ANYTHING)
-
-    names = st.sampled_from(["shop", "shop.internal", "blog", "", "a\nreboot"])
-    port = st.fixed_dictionaries({}, optional={"name": sometimes(names), "number": sometimes(st.just(80))})
-    service = st.fixed_dictionaries({"name": sometimes(names)}, optional={"port": sometimes(port)})
-    backend = sometimes(st.fixed_dictionaries({}, optional={"service": sometimes(service), "resource": ANYTHING}))
-    path = st.fixed_dictionaries(
-        {"backend": backend}, optional={"path": sometimes(st.sampled_from(["/", "/a/"])), "pathType": st.just("Prefix")}
-    )
-    http = st.fixed_dictionaries({"paths": sometimes(st.lists(sometimes(path), max_size=3))})
-    hosts = st.sampled_from(["a.example.com", "b.example.com", ""])
-    rule = st.fixed_dictionaries({}, optional={"host": sometimes(hosts), "http": sometimes(http)})
-    tls = st.fixed_dictionaries({}, optional={"hosts": sometimes(st.lists(hosts)), "secretName": sometimes(names)})
-    spec = st.fixed_dictionaries(
-        {"rules": sometimes(st.lists(sometimes(rule), max_size=3))},
-        optional={"tls": sometimes(st.lists(sometimes(tls), max_size=2)), "defaultBackend": backend},
-    )
-    annotations = st.dictionaries(st.sampled_from(["ingress/http", "cert-manager.io/issuer", "a\nb"]), ANYTHING)
-    reference = st.fixed_dictionaries({"kind": ANYTHING, "uid": ANYTHING, "controller": ANYTHING})
-    metadata = st.fixed_dictionaries(
-        {"name": names},
-        optional={"annotations": annotations, "ownerReferences": sometimes(st.lists(sometimes(reference)))},
-    )
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": draw(metadata),
-        "spec": draw(sometimes(spec)),
-    }
-
-
-@given(nearly_ingresses(), st.sampled_from([{}, {"ingress/http": "true"}, {"internal.ingress/http": "true"}]))
-def test_whatever_stands_in_an_ingress_it_is_adopted_or_told_of(made: Object, annotations: Object) -> None:
-    services = [
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {"name": name, "annotations": annotations},
-            "spec": {"ports": [{"port": 80}]},
-        }
-        for name in ("shop", "blog", "a\nreboot")
-    ]
-    told("".join(json.dumps(each) + "\n" for each in [made, *services]))
-
-
 @given(made_up.services())
 def test_services_made_up_at_random_are_rendered_or_told_of(made: Object) -> None:
     told(as_yaml(made))
