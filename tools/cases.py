@@ -35,8 +35,9 @@ RELEASES = TESTS / "commands/release"
 UNINSTALLS = TESTS / "commands/uninstall_plan"
 AUDITS = TESTS / "commands/audit"
 STATUSES = TESTS / "commands/status"
-FIELDS = ["why", "settings", "new", "objects", "becomes"]
-"""Those of a case of a command, whose objects are as tools/dumps.py says; `new` are the settings to look ahead to."""
+FIELDS = ["why", "settings", "new", "forms", "objects", "becomes"]
+"""Those of a case of a command, whose objects are as tools/dumps.py says; `new` are the settings to look ahead to, and
+`forms` those in which it is printed beside the table."""
 
 
 def released(case: Case) -> dict[str, str]:
@@ -57,16 +58,22 @@ def uninstalled(case: Case) -> dict[str, str]:
     return {"keep": keep, **({"remove": remove} if remove != keep else {})}
 
 
-def audited(case: Case) -> dict[str, str]:
+def audited(case: Case) -> dict[str, Any]:
     """Return what is found in a case of `audit`, and what other settings would change."""
     manifests = dumps.manifests(case)
     audited = audit(manifests.items, case.policy, around=surroundings_in(manifests))
     audited.findings = list(with_reasons(audited.findings, reports_in(manifests.items)))
-    found = [*findings(audited, "table"), *(f"{finding}\n" for finding in audited.invalid)]
-    if "new" not in case.stated:
-        return {"audit": "".join(found)}
-    changed = preview(manifests.items, parse(new_settings(case)))
-    return {"audit": "".join(found), "changes": "".join(effects(changed, "table"))}
+    invalid = [f"{finding}\n" for finding in audited.invalid]
+    forms = ["table", *case.stated.get("forms", ())]
+    becomes = {form: "".join([*findings(audited, form), *invalid]) for form in forms}
+    if "new" in case.stated:
+        changed = preview(manifests.items, parse(new_settings(case)))
+        becomes |= {f"changes {form}": "".join(effects(changed, form)) for form in forms}
+    # What most cases have needs no name of a form.
+    names = {"table": "audit", "changes table": "changes"}
+    return {
+        names.get(name, name): json.loads(text) if name.endswith("json") else text for name, text in becomes.items()
+    }
 
 
 def new_settings(case: Case) -> str:
