@@ -4,7 +4,7 @@ The objects are released first, and only then is the Service's annotation taken 
 would delete them. At the end, they are seen to stand.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingress_manager.commands.plans.deployers import about_released
@@ -18,7 +18,9 @@ from ingress_manager.commands.view.entrances import annotations_of, entrances_in
 from ingress_manager.commands.view.events import EVENTS, Report, reports
 from ingress_manager.commands.view.managed import is_made_for, patch_to_disown
 from ingress_manager.core.annotations import is_on
+from ingress_manager.core.copying import CONTROLLER_PREFIXES
 from ingress_manager.core.entrances import entrance_of, ingress_of
+from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.text import one_line
 
 
@@ -61,10 +63,10 @@ def release_of(service: Item, objects: Iterable[Item], entrance: str | None, ref
 
     label = service.label if entrance is None else f"{service.label}.{entrance}"
     entrances = [*entrances_in(service.annotations)] if entrance is None else [entrance]
-    off = taken_off(service, entrances)
+    kept = [item for item in objects if is_made_for(item, service) and is_meant(item)]
+    off = taken_off(service, entrances, kept)
     if wrong := list(unseen(service, off)):
         return Release(service, messages=wrong, label=label)
-    kept = [item for item in objects if is_made_for(item, service) and is_meant(item)]
     if going := [item for item in kept if item.metadata.get("deletionTimestamp")]:
         sentence = "is being deleted, and nothing can keep it; finalizers hold it until then"
         return Release(service, messages=[about(item, sentence) for item in going], label=label)
@@ -108,8 +110,12 @@ def adopting(item: Item) -> Command:
     return ("ingress-manager", "adopt", item.label, "--apply") if item.kind == INGRESSES else ()
 
 
-def taken_off(service: Item, entrances: Iterable[str]) -> dict[str, str | None]:
-    """Return the annotations that ask for entrances, each to be taken off."""
-    keys = (key for entrance in entrances for key in keys_of(entrance, service.annotations))
-    off: dict[str, str | None] = dict.fromkeys(keys)
+def taken_off(service: Item, entrances: Collection[str], kept: Iterable[Item]) -> dict[str, str | None]:
+    """Return the annotations that ask for entrances, each to be taken off; with the last, what was copied to `kept`."""
+    stated = service.annotations
+    off: dict[str, str | None] = dict.fromkeys(key for each in entrances for key in keys_of(each, stated))
+    if off and {*entrances_in(stated)} <= {*entrances}:
+        copied = {key for item in kept for key, value in item.annotations.items() if stated.get(key) == value}
+        controllers = (key for key in sorted(copied) if key.lower().startswith(CONTROLLER_PREFIXES))
+        off |= dict.fromkeys(key for key in controllers if not is_read_from_services(key))
     return {**off, MOVING: None} if off else {}
