@@ -15,7 +15,7 @@ from ingress_manager.commands.adopt.routes import why_not_routed
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, annotated_with
 from ingress_manager.commands.plans.plan import Pause, Seen, Step
 from ingress_manager.commands.plans.steps import annotating, deleting, is_served, is_unchanged, stands, unseen
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, at
 from ingress_manager.commands.view.ingresses import class_of, covers, default_port_of, places_of, services_of
 from ingress_manager.commands.view.typed import as_service
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
@@ -135,9 +135,7 @@ def why_not_rooted(item: Item, spec: IngressSpec, around: Around) -> Iterator[st
 
 def beside(parts: Sequence[Part], item: Item) -> Iterator[Step]:
     """Yield the steps after which the new Ingresses stand beside the old one, and are served."""
-    status = item.object.get("status")
-    balancer = status.get("loadBalancer") if isinstance(status, dict) else None
-    addresses = balancer.get("ingress") if isinstance(balancer, dict) else None
+    addresses = at(item, "status", "loadBalancer", "ingress")
     known = is_known(item, *(each.service for each in parts))
     for each in parts:
         until = [each.stands()] if known else []

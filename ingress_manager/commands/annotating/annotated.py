@@ -82,7 +82,7 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
     # An Ingress doesn't say these.
     kept = {key: present[key] for key in (PROFILE, "ingress/tls-redirect") if key in present}
     # What is copied from the Service, each of its entrances is given.
-    also = {} if {*read_entrances(annotations)} - {entrance} or entrance else dict(copied(item.annotations, here))
+    also = {} if {*read_entrances(annotations)} - {entrance} or entrance else dict(allowed(item.annotations, here))
     change = changes_to(annotations, also)
     found = [annotated_with(item, spec, service, policy, change, entrance)] if read(present) else []
     found = [each for each in found if not each.refused]
@@ -139,7 +139,7 @@ def labels_left(labels: Mapping[str, str], annotated: Annotated) -> list[str]:
     return sorted(key for key in labels if not key.startswith(BOOKKEEPING) and desired.get(key) != labels[key])
 
 
-def copied(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tuple[str, str]]:
+def allowed(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tuple[str, str]]:
     """Yield those annotations of an Ingress that the settings let a Service ask for."""
     for key, value in annotations.items():
         # A command can't show a person what isn't printable.

@@ -201,7 +201,7 @@ class Auditor:
 
     def _of_service(self, service: ServiceView) -> Iterator[Finding]:
         if is_being_deleted(service.item):
-            yield held(service.item)
+            yield going(service.item)
         elif is_held(service.item):
             sentence = f"Metacontroller does nothing for it while it has the finalizer {FINALIZER}"
             keep = [name for name in finalizers_of(service.item) if name != FINALIZER]
@@ -255,7 +255,7 @@ class Auditor:
         elif other.looks_ours and not self._belongs_to_a_service(other):
             return  # it is told of as detached
         elif is_being_deleted(other.item):
-            yield held(other.item)
+            yield going(other.item)
         else:
             yield Finding(FindingKind.NAME_TAKEN, service.item, *name_taken(service, other))
 
@@ -264,7 +264,7 @@ class Auditor:
         forbidden = self._view.forbidden(service)
         for key, each in service.observed.items():
             if is_being_deleted(each.item):
-                yield held(each.item)
+                yield going(each.item)
             elif key in forbidden:
                 why = forbidden[key]
                 command = kubectl("delete", each.item)
@@ -304,7 +304,7 @@ class Auditor:
         if isinstance(owner, Unknown) or (owner and each.is_marked):
             return
         if is_being_deleted(each.item):
-            yield held(each.item)
+            yield going(each.item)
         else:
             yield Finding(FindingKind.DETACHED, each.item, *self._lacks(each, owner))
 
@@ -420,7 +420,7 @@ def is_held(item: Item) -> bool:
     return is_being_deleted(item) or FINALIZER in finalizers_of(item)
 
 
-def held(item: Item) -> Finding:
+def going(item: Item) -> Finding:
     """Return the finding about an object that is being deleted."""
     since, names = item.metadata["deletionTimestamp"], listed(finalizers_of(item))
     return Finding(

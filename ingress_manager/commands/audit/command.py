@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -17,7 +16,7 @@ from ingress_manager.commands.audit.why import (
     with_reason_for_all,
     with_reasons,
 )
-from ingress_manager.commands.printing.console import note, show, waiting
+from ingress_manager.commands.printing.console import note, painter, show, waiting
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
@@ -30,18 +29,20 @@ from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import did_you_mean, quoted
 
-COLOURS: dict[str, dict[str, Any]] = {
-    Severity.ERROR: {"fg": "red"},
-    Severity.WARNING: {"fg": "yellow"},
-    Severity.HINT: {"fg": "cyan"},
-    Effect.REMOVED: {"fg": "red"},
-    Effect.REFUSED: {"fg": "yellow"},
-    Effect.CHANGED: {"fg": "cyan"},
-    Effect.CREATED: {"fg": "green"},
-    "command": {"dim": True},
-    "head": {"bold": True},
-    "unseen": {"fg": "red"},
-}
+paint = painter(
+    {
+        Severity.ERROR: "red",
+        Severity.WARNING: "yellow",
+        Severity.HINT: "cyan",
+        Effect.REMOVED: "red",
+        Effect.REFUSED: "yellow",
+        Effect.CHANGED: "cyan",
+        Effect.CREATED: "green",
+        "command": "dim",
+        "head": "bold",
+        "unseen": "red",
+    }
+)
 COULD_NOT_LOOK = 2
 CURRENT_SETTINGS: Options = (
     *INSTALLATION,
@@ -230,8 +231,3 @@ def print_plan(  # noqa: PLR0913, PLR0917 - each has a say in it
     for sentence in would.unseen.values():
         click.secho(sentence, fg="red", err=True)
     return removed + len(would.taken) + show(would.invalid), {*would.unseen}
-
-
-def paint(text: str, role: str) -> str:
-    """Return the text in the style of its role."""
-    return click.style(text, **COLOURS[role]) if role in COLOURS else text

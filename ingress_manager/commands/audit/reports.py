@@ -1,7 +1,7 @@
 """Reports: what `audit` has found, or what would change, as a table, as JSON or as Markdown."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ingress_manager.commands.audit.audit import Audit, Finding
@@ -10,22 +10,14 @@ from ingress_manager.commands.audit.preview import Affected, Preview
 from ingress_manager.commands.audit.taken import Kept, Taken
 from ingress_manager.commands.printing.messages import counted
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import shown
+from ingress_manager.commands.printing.words import Paint, plain, shown
 from ingress_manager.core.text import one_line
 
 FORMATS = ("table", "json", "markdown")
 
-Paint = Callable[[str, str], str]
-"""Returns a text in the style of a role: a severity, a change, "command", "head" or "unseen"."""
-
 INDENT = "    "
 TAKEN = "No longer answered, or by something else:"
 FIRST = "To take nothing away, do this before the settings are changed:"
-
-
-def plain(text: str, _role: str) -> str:
-    """Return the text without any style."""
-    return text
 
 
 # What was found.

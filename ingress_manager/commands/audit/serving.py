@@ -1,14 +1,14 @@
 """What serves: it leads to something, or redirects. No advice deletes it, unless it is forbidden, or turned off."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
+from ingress_manager.commands.reading.manifests import at, mappings
 from ingress_manager.commands.view.look import ObjectView, ServiceView
-from ingress_manager.core.kubernetes import Ingress, Object
+from ingress_manager.core.kubernetes import Ingress
 from ingress_manager.core.text import listed
 
 Backend = tuple[str, str]
@@ -30,21 +30,16 @@ def _of_ingress(ingress: Ingress) -> Iterator[Backend]:
 
 
 def _of_route(route: ObjectView) -> Iterator[Backend]:
-    for rule in _objects(route.item.object["spec"], "rules"):
-        for backend in _objects(rule, "backendRefs"):
+    for rule in mappings(at(route.item, "spec", "rules")):
+        for backend in mappings(at(rule, "backendRefs")):
             yield str(backend.get("kind", SERVICE)), str(backend.get("name"))
-
-
-def _objects(within: Object, field: str) -> list[Any]:
-    found = within.get(field)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def what_it_does(each: ObjectView, backends: Sequence[Backend]) -> str:
     """Return what an object answers with, as the end of a sentence: these backends, or a redirect; "" for nothing."""
     if backends:
         return f", and leads to {listed(backends, ' '.join)}"
-    filters = (found for rule in _objects(each.item.object["spec"], "rules") for found in _objects(rule, "filters"))
+    filters = (found for rule in mappings(at(each.item, "spec", "rules")) for found in mappings(at(rule, "filters")))
     return ", and redirects" if any(found.get("type") == "RequestRedirect" for found in filters) else ""
 
 

@@ -11,8 +11,8 @@ from ingress_manager.commands.check.differences import differences
 from ingress_manager.commands.check.engine import AGAIN, called, replicas
 from ingress_manager.commands.check.hook import leads_elsewhere, moment, policy_of, selects
 from ingress_manager.commands.check.lines import Line, State
-from ingress_manager.commands.check.seen import Seen, at, images, mappings
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.check.seen import Seen, images
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, is_trusted_by, wrong_with
 from ingress_manager.core.kubernetes import Object

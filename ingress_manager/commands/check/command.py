@@ -8,7 +8,6 @@ from contextlib import closing
 from datetime import UTC, datetime
 from importlib import resources
 from time import monotonic, sleep
-from typing import Any
 
 import click
 
@@ -20,24 +19,26 @@ from ingress_manager.commands.check.live import live as tried_live
 from ingress_manager.commands.check.live import untried
 from ingress_manager.commands.check.parts import check as lines_of
 from ingress_manager.commands.check.routes import CRDS as GATEWAY_API
-from ingress_manager.commands.check.seen import Seen, at
-from ingress_manager.commands.printing.console import note
+from ingress_manager.commands.check.seen import Seen
+from ingress_manager.commands.printing.console import note, painter
 from ingress_manager.commands.reading.installations import RESOURCE, installations, namespaces_of_hooks, pick
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
+from ingress_manager.commands.reading.manifests import Item, Manifests, Origin, at
 from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, timeout_option, with_source
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.view.events import OF_SERVICES
 from ingress_manager.core.kubernetes import Object
 
-COLOURS: dict[str, dict[str, Any]] = {
-    State.OK: {"fg": "green"},
-    State.WARNING: {"fg": "yellow"},
-    State.WRONG: {"fg": "red"},
-    State.UNKNOWN: {"fg": "cyan"},
-    "head": {"bold": True},
-    "command": {"dim": True},
-}
+paint = painter(
+    {
+        State.OK: "green",
+        State.WARNING: "yellow",
+        State.WRONG: "red",
+        State.UNKNOWN: "cyan",
+        "head": "bold",
+        "command": "dim",
+    }
+)
 PAUSE = 2.0
 """Seconds between two looks of --wait."""
 
@@ -117,11 +118,6 @@ def collected(found: list[Line], more: Iterator[Line]) -> Generator[Line]:
     for line in more:
         found.append(line)
         yield line
-
-
-def paint(text: str, role: str) -> str:
-    """Return a text in the style of its role."""
-    return click.style(text, **COLOURS[role])
 
 
 def lines(source: Source) -> list[Line]:

@@ -9,11 +9,9 @@ from ingress_manager.commands.check.seen import (
     METACONTROLLER,
     Right,
     Seen,
-    at,
     condition,
     containers,
     images,
-    mappings,
     name_of_image,
     number,
     tag_of_image,
@@ -22,7 +20,7 @@ from ingress_manager.commands.check.versions import METACONTROLLER as KNOWN
 from ingress_manager.commands.check.versions import by_version
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.installations import CONTROLLER, RESOURCE, installations
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.core.kubernetes import Object
 
 PART = "Metacontroller"

@@ -9,11 +9,11 @@ from typing import Any
 from ingress_manager.commands.check.engine import AGAIN, called, replicas
 from ingress_manager.commands.check.engine import PART as METACONTROLLER
 from ingress_manager.commands.check.lines import Line, State
-from ingress_manager.commands.check.seen import Seen, at, condition, containers, images, mappings, tag_of_image
+from ingress_manager.commands.check.seen import Seen, condition, containers, images, tag_of_image
 from ingress_manager.commands.check.versions import version_of
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.installations import CONTROLLER
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import SettingsText, configmap_of, text_of
 from ingress_manager.commands.view.events import EVENTS, report_of
 from ingress_manager.core.policy import Policy
@@ -313,13 +313,13 @@ def network(seen: Seen) -> Iterator[Line]:
 
 def admits(rule: Mapping[str, Any], engine: Item, seen: Seen) -> bool:
     """Return whether a rule of a NetworkPolicy lets the Pods of a Deployment ask the hook."""
-    ports = list(mappings(rule.get("ports")))
+    ports = mappings(rule.get("ports"))
     if ports and not any("port" not in port or port["port"] in ports_of(seen.hook) for port in ports):
         return False
     labels = at(engine, "spec", "template", "metadata", "labels") or {}
     namespace = seen.one("Namespace", engine.namespace)
     names = {**(namespace.labels if namespace else {}), "kubernetes.io/metadata.name": engine.namespace}
-    peers = list(mappings(rule.get("from")))
+    peers = mappings(rule.get("from"))
     same = engine.namespace == seen.installation.namespace
     return not peers or any(
         (selects(peer["namespaceSelector"], names) if "namespaceSelector" in peer else same)

@@ -1,18 +1,15 @@
 """The lines of a check: one for each thing that was looked at, as a table or as JSON. The pure part."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import Command, shown
+from ingress_manager.commands.printing.words import Command, Paint, shown
 from ingress_manager.core.text import one_line
 
 FORMATS = ("table", "json")
-
-Paint = Callable[[str, str], str]
-"""Returns a text in the style of a role: a state, "head" or "command"."""
 
 INDENT = "    "
 

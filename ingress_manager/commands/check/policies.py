@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from ingress_manager.commands.check.differences import differences
 from ingress_manager.commands.check.engine import AGAIN
 from ingress_manager.commands.check.lines import Line, State
-from ingress_manager.commands.check.seen import Seen, at
+from ingress_manager.commands.check.seen import Seen
 from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.manifests import at
 
 PART = "admission policies"
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"

@@ -6,9 +6,10 @@ from msgspec import UNSET
 
 from ingress_manager.commands.check.hook import policy_of
 from ingress_manager.commands.check.lines import Line, State
-from ingress_manager.commands.check.seen import Seen, at, condition, mappings
+from ingress_manager.commands.check.seen import Seen, condition
 from ingress_manager.commands.check.versions import GATEWAY_API, by_version
 from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.manifests import at, mappings
 from ingress_manager.core.copying import ANY, OLD_CLASS
 from ingress_manager.core.policy import HTTPROUTE, INGRESS, Defaults, Gateway, Policy, Profile
 

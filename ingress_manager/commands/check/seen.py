@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ingress_manager.commands.check.lines import Line, State
 from ingress_manager.commands.reading.installations import CONTROLLER, DEFAULT, Installation, installations
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.core.kubernetes import Object
 
 METACONTROLLER = "metacontroller"
@@ -125,22 +125,9 @@ class Seen:
             yield Line(part, State.UNKNOWN, f"{what} could not be looked at: {self.unread[kind]}")
 
 
-def at(found: Any, *path: str) -> Any:
-    """Return what stands at a place of an object, None where there is no such place."""
-    found = found.object if isinstance(found, Item) else found
-    for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
-
-
-def mappings(found: Any) -> Iterator[dict[str, Any]]:
-    """Yield the mappings of a list; nothing when it is none."""
-    yield from (each for each in found if isinstance(each, dict)) if isinstance(found, list) else ()
-
-
 def containers(item: Item | None) -> list[dict[str, Any]]:
     """Return the containers of a Deployment's Pods."""
-    return list(mappings(at(item, "spec", "template", "spec", "containers")))
+    return mappings(at(item, "spec", "template", "spec", "containers"))
 
 
 def images(item: Item | None) -> list[str]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.plans.plan import Step
 from ingress_manager.commands.plans.steps import Annotations, annotate
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, mappings
 
 
 class Deployer(NamedTuple):
@@ -91,9 +91,8 @@ def deployers_of(item: Item) -> list[Deployer]:
 
 def managers_of(item: Item) -> set[str]:
     """Return the field managers of an object, each as "NAME OPERATION"; none where they were not read."""
-    entries = item.metadata.get("managedFields")
-    found = entries if isinstance(entries, list) else []
-    return {f"{entry.get('manager')} {entry.get('operation')}" for entry in found if isinstance(entry, dict)}
+    entries = mappings(item.metadata.get("managedFields"))
+    return {f"{entry.get('manager')} {entry.get('operation')}" for entry in entries}
 
 
 def is_kept(item: Item, deployer: Deployer) -> bool:

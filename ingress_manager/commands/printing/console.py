@@ -2,12 +2,13 @@
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import click
 
 from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.printing.words import Paint
 from ingress_manager.core.text import one_line
 
 PATIENCE = 2.0
@@ -18,6 +19,18 @@ def use_colour(context: click.Context) -> None:
     """Turn colour off where NO_COLOR asks for it (https://no-color.org). click itself has it on terminals only."""
     if os.environ.get("NO_COLOR"):
         context.color = False
+
+
+def painter(styles: Mapping[str, str]) -> Paint:
+    """Return what paints a text by its role: "bold", "dim", or a colour; one of another role stays as it is."""
+
+    def paint(text: str, role: str) -> str:
+        style = styles.get(role)
+        if style in {"bold", "dim"}:
+            return click.style(text, **{style: True})
+        return click.style(text, fg=style) if style else text
+
+    return paint
 
 
 def show(messages: Iterable[Message]) -> int:

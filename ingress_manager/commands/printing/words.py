@@ -3,13 +3,21 @@
 In every command of kubectl, `--` stands before the names: nothing behind it is an option.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from shlex import quote
 
 from ingress_manager.core.text import is_seen, one_line, quoted
 
+Paint = Callable[[str, str], str]
+"""Returns a text in the style of a role, such as "head" or "command"."""
+
 Command = tuple[str, ...]
 """A program and its arguments."""
+
+
+def plain(text: str, _role: str) -> str:
+    """Return the text without any style."""
+    return text
 
 
 def with_options(command: Iterable[str], options: Sequence[str]) -> Command:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.syntax import check_name, check_namespace
@@ -108,8 +108,8 @@ def _hook_of(controller: Item) -> _Service | None:
     if not any(made in _resources(controller, "attachments") for made in ("ingresses", "httproutes")):
         return None
     webhook = ("spec", "hooks", "sync", "webhook")
-    namespace, name = (_at(controller, *webhook, "service", key) for key in ("namespace", "name"))
-    url = _at(controller, *webhook, "url")
+    namespace, name = (at(controller, *webhook, "service", key) for key in ("namespace", "name"))
+    url = at(controller, *webhook, "url")
     if isinstance(url, str) and (parts := _IN_THE_CLUSTER.fullmatch(url)):
         name, namespace = parts.groups()
     if not (isinstance(namespace, str) and isinstance(name, str) and _can_be_named(controller)):
@@ -128,16 +128,15 @@ def _can_be_named(item: Item) -> bool:
 
 
 def _resources(controller: Item, key: str) -> list[Any]:
-    rules = _at(controller, "spec", key)
-    return [rule.get("resource") for rule in rules if isinstance(rule, dict)] if isinstance(rules, list) else []
+    return [rule.get("resource") for rule in mappings(at(controller, "spec", key))]
 
 
 def _behind(service: _Service, objects: Iterable[Item]) -> Iterator[Item]:
     """Yield the Deployments whose Pods a Service selects."""
     here = [item for item in objects if item.namespace == service.namespace]
-    selectors = [_at(item, "spec", "selector") for item in here if (item.kind, item.name) == (SERVICES, service.name)]
+    selectors = [at(item, "spec", "selector") for item in here if (item.kind, item.name) == (SERVICES, service.name)]
     for item in here:
-        labels = _at(item, "spec", "template", "metadata", "labels")
+        labels = at(item, "spec", "template", "metadata", "labels")
         if item.kind == DEPLOYMENTS and _can_be_named(item) and any(_selects(each, labels) for each in selectors):
             yield item
 
@@ -148,11 +147,3 @@ def _selects(selector: object, labels: object) -> bool:
     return bool(selector) and all(
         isinstance(value, str) and labels.get(key) == value for key, value in selector.items()
     )
-
-
-def _at(item: Item, *path: str) -> Any:
-    """Return what stands at a place of an object, None where there is no such place."""
-    found: Any = item.object
-    for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found

@@ -123,6 +123,19 @@ class Manifests:
         return (item for item in self.items if item.kind in kinds)
 
 
+def at(found: Any, *path: str) -> Any:
+    """Return what stands at a place of an object, None where there is no such place."""
+    found = found.object if isinstance(found, Item) else found
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def mappings(found: Any) -> list[dict[str, Any]]:
+    """Return the mappings in a list; nothing when it is none."""
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
 def read(text: str, file: str = "", namespace: str = "default") -> Manifests:
     """Return what is in the text of a file: JSON when it begins with a brace, as kubectl tells them apart, else YAML.
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
-import msgspec
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.manifests import Item, read
+from ingress_manager.commands.reading.manifests import Item, at, mappings, read
 from ingress_manager.core import settings
 from ingress_manager.core.errors import Problem, SettingsError
 from ingress_manager.core.policy import Policy
@@ -25,45 +24,19 @@ _BLOCK = re.compile(r": *\|[-+0-9]* *(#.*)?\r?$")
 """The end of a line of YAML below which the lines of a text stand as they are."""
 
 
-class _ConfigMap(msgspec.Struct):
-    name: str
-
-
-class _Volume(msgspec.Struct, rename="camel"):
-    name: str
-    config_map: _ConfigMap | None = None
-
-
-class _Pod(msgspec.Struct):
-    volumes: list[_Volume] | None = None
-
-
-class _Template(msgspec.Struct):
-    spec: _Pod
-
-
-class _Spec(msgspec.Struct):
-    template: _Template
-
-
-class _Deployment(msgspec.Struct):
-    spec: _Spec
-
-
 def configmap_of(deployment: Item) -> str | None:
     """Return the name of the ConfigMap that a Deployment of the hook has its settings from, None if from none."""
+    volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
+    names = [name for each in volumes if each.get("name") == VOLUME and (name := at(each, "configMap", "name"))]
     try:
-        volumes = msgspec.convert(deployment.object, _Deployment).spec.template.spec.volumes or ()
-        names = [each.config_map.name for each in volumes if each.name == VOLUME and each.config_map]
-        return check_name(names[0]) if names else None
-    except (msgspec.ValidationError, Problem):
+        return check_name(names[0]) if names and isinstance(names[0], str) else None
+    except Problem:
         return None  # no API server has it
 
 
 def text_of(configmap: Item) -> str | None:
     """Return the settings in a ConfigMap, None if it has none."""
-    data = configmap.object.get("data")
-    text = data.get(KEY) if isinstance(data, dict) else None
+    text = at(configmap, "data", KEY)
     return text if isinstance(text, str) else None
 
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic, sleep
-from typing import Any
 
 import click
 
-from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.printing.console import note, painter, show
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
@@ -33,15 +32,17 @@ from ingress_manager.commands.view.look import Known, Unknown, View, look
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
 
-COLOURS: dict[str, dict[str, Any]] = {
-    State.SERVING: {"fg": "green"},
-    State.ACCEPTED: {"fg": "cyan"},
-    State.WAITING: {"fg": "yellow"},
-    State.REFUSED: {"fg": "red"},
-    State.UNKNOWN: {"fg": "red"},
-    "head": {"bold": True},
-    "unseen": {"fg": "red"},
-}
+paint = painter(
+    {
+        State.SERVING: "green",
+        State.ACCEPTED: "cyan",
+        State.WAITING: "yellow",
+        State.REFUSED: "red",
+        State.UNKNOWN: "red",
+        "head": "bold",
+        "unseen": "red",
+    }
+)
 COULD_NOT_LOOK = 2
 BETWEEN_LOOKS = 2.0
 """Seconds."""
@@ -231,8 +232,3 @@ def go_on_looking(looker: Looker, output: str) -> None:
                     click.echo(paint(one_line(line), row.judged.state))
         before = lines
         sleep(BETWEEN_LOOKS)
-
-
-def paint(text: str, role: str) -> str:
-    """Return the text in the style of its role."""
-    return click.style(text, **COLOURS[role])

@@ -1,10 +1,11 @@
 """How `status` is printed: as a table, as JSON or YAML, or as names. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from ingress_manager.commands.printing.objects import as_json, as_yaml, name_of
+from ingress_manager.commands.printing.words import Paint, plain
 from ingress_manager.commands.status.states import Row
 from ingress_manager.commands.view.surroundings import time_of
 from ingress_manager.core.text import one_line
@@ -12,14 +13,6 @@ from ingress_manager.core.text import one_line
 FORMATS = ("table", "wide", "json", "yaml", "name")
 HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "AGE", "STATE")
 ONLY_WIDE = ("OBJECT", "CREATED")
-
-Paint = Callable[[str, str], str]
-"""Returns a text in the style of a role: a state, "head" or "unseen"."""
-
-
-def plain(text: str, _role: str) -> str:
-    """Return the text without any style."""
-    return text
 
 
 def printed(

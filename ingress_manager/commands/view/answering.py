@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
+from ingress_manager.commands.reading.manifests import at, mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
 from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.commands.view.look import ObjectView, ServiceView, View, is_being_deleted
@@ -133,14 +134,8 @@ def unserved_classes(view: View, around: Surroundings) -> dict[str, str]:
 
 def addresses_of(each: ObjectView) -> list[Any]:
     """Return the addresses that a controller has written into the status of an Ingress."""
-    found = _status(each).get("loadBalancer")
-    addresses = found.get("ingress") if isinstance(found, dict) else None
+    addresses = at(each.item, "status", "loadBalancer", "ingress")
     return addresses if isinstance(addresses, list) else []
-
-
-def _status(each: ObjectView) -> Object:
-    found = each.item.object.get("status")
-    return found if isinstance(found, dict) else {}
 
 
 def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
@@ -221,8 +216,8 @@ def _of_secret(called: str, secret: Secret, hosts: Iterable[str], around: Surrou
 def _ports_of(each: ObjectView) -> Iterator[str]:
     """Yield the ports of the Service, by name or number, to which an object that was made for it leads."""
     if isinstance(each.typed, HTTPRoute):
-        for rule in _objects(each.item.object["spec"].get("rules")):
-            yield from (str(backend.get("port")) for backend in _objects(rule.get("backendRefs")))
+        for rule in mappings(each.item.object["spec"].get("rules")):
+            yield from (str(backend.get("port")) for backend in mappings(rule.get("backendRefs")))
         return
     spec = each.typed.spec
     for backend in (*(path.backend for _, path in spec.paths()), spec.default_backend):
@@ -403,9 +398,9 @@ def _meet(host: str, other: str) -> bool:
 def _of_status(each: ObjectView, ref: ParentRef, label: str, around: Surroundings) -> Iterator[Cause]:
     """Yield what the controller of a Gateway says against a route as it is now."""
     command = _kubectl("describe", f"--namespace={each.item.namespace}", names=["httproute", each.item.name])
-    parents = [found for found in _objects(_status(each).get("parents")) if _is_of(found, ref, label, each)]
+    parents = [found for found in mappings(at(each.item, "status", "parents")) if _is_of(found, ref, label, each)]
     for parent in parents:
-        for condition in _objects(parent.get("conditions")):
+        for condition in mappings(parent.get("conditions")):
             does = SAID.get(str(condition.get("type")))
             is_old = condition.get("observedGeneration") != each.item.metadata.get("generation")
             if does and condition.get("status") == "False" and not is_old:
@@ -429,7 +424,3 @@ def _is_of(parent: Object, ref: ParentRef, label: str, each: ObjectView) -> bool
         return False
     stated = f"{found.get('namespace') or each.item.namespace}/{found.get('name')}"
     return stated == label and (found.get("sectionName") or "") == ref.section_name
-
-
-def _objects(stated: Any) -> list[Object]:
-    return [each for each in stated if isinstance(each, dict)] if isinstance(stated, list) else []

@@ -6,7 +6,7 @@ Source: the Kubernetes API reference, Event v1 core.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, at
 
 EVENT = "Event"
 """What `Known.unknown` calls Events."""
@@ -51,10 +51,9 @@ def reports_in(items: Sequence[Item]) -> dict[str, Report] | str:
 
 def report_of(event: Item) -> Report:
     """Return what an Event says, and when it was said last."""
-    series = event.object.get("series")
     times = (
         event.object.get("lastTimestamp"),
-        series.get("lastObservedTime") if isinstance(series, dict) else None,
+        at(event, "series", "lastObservedTime"),
         event.object.get("eventTime"),
         event.metadata.get("creationTimestamp"),
     )
@@ -64,5 +63,4 @@ def report_of(event: Item) -> Report:
 
 def about_whom(event: Item) -> str:
     """Return the uid of the object that an Event is about; "" where it names none."""
-    involved = event.object.get("involvedObject")
-    return str(involved.get("uid") or "") if isinstance(involved, dict) else ""
+    return str(at(event, "involvedObject", "uid") or "")

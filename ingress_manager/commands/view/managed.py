@@ -7,7 +7,7 @@ DecoratorController and the object's controller is the parent. The label is for 
 from typing import Any
 
 from ingress_manager.commands.reading import installations
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import ADDED, COPIED_LABELS, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import Object
@@ -24,8 +24,7 @@ FINALIZER = f"metacontroller.io/decoratorcontroller-{CONTROLLER}"
 
 def owners(item: Item) -> list[Object]:
     """Return the owner references of an object."""
-    found = item.metadata.get("ownerReferences")
-    return [owner for owner in found if isinstance(owner, dict)] if isinstance(found, list) else []
+    return mappings(item.metadata.get("ownerReferences"))
 
 
 def controller_of(item: Item) -> Object:
