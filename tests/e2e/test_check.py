@@ -1,7 +1,4 @@
-"""`check` on a real API server: the sound installation is all well, and each folder breaks one part of it.
-
-A folder of broken_installations/ has a script, which breaks it, and the line that has to appear.
-"""
+"""`check` on a real API server: a sound installation is all well, and each script of the table breaks one part."""
 
 import contextlib
 import json
@@ -25,9 +22,9 @@ from devcluster.programs import find_programs
 from tests.e2e.conftest import require
 from tests.e2e.objects import DEPLOYMENTS, GATEWAYS
 from tests.e2e.shell import fences, run, sh
+from tools import golden
 
-BROKEN = Path(__file__).with_name("broken_installations")
-CASES = sorted(folder.name for folder in BROKEN.iterdir())
+CASES = [*golden.read(Path(__file__).with_name("broken_installations.yaml").read_text(encoding="utf-8"))]
 SETTINGS = {
     "defaults": {
         "class": "ingress-manager",
@@ -99,16 +96,8 @@ class Sound:
             counts = dict.fromkeys(COUNTS, deployment["spec"]["replicas"])
             generation = deployment["metadata"]["generation"]
             self.status(DEPLOYMENTS, namespace, name, {"observedGeneration": generation, **counts, "conditions": []})
-        conditions = [
-            {
-                "type": kind,
-                "status": "True",
-                "reason": kind,
-                "message": "",
-                "lastTransitionTime": "2026-01-01T00:00:00Z",
-            }
-            for kind in ("Accepted", "Programmed")
-        ]
+        good = {"status": "True", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        conditions = [{"type": kind, "reason": kind, **good} for kind in ("Accepted", "Programmed")]
         self.status(GATEWAYS, "ingress-manager-gateway", "ingress-manager", {"conditions": conditions})
 
     def status(self, resource: Resource, namespace: str, name: str, status: Object) -> None:
@@ -156,11 +145,11 @@ def test_a_sound_installation_is_all_well(sound: Sound) -> None:
     assert f"$ ingress-manager check\n{shown}" == page
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_what_is_broken_is_named(case: str, sound: Sound) -> None:
-    line = (BROKEN / case / "line.txt").read_text(encoding="utf-8").rstrip("\n")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_broken_is_named(case: golden.Case, sound: Sound) -> None:
+    line = case.stated["line"]
     try:
-        sh(sound.plane, (BROKEN / case / "break.sh").read_text(encoding="utf-8"))
+        sh(sound.plane, case.stated["break"])
         ended = run(sound.plane, "check")
     finally:
         sound.restore()

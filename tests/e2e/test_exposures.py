@@ -1,20 +1,12 @@
-"""What keeps a host from answering is named by `audit`, and is in the state of `status`: folders with one thing broken.
+"""What keeps a host from answering is named by `audit`, and is in the state of `status`: broken_exposures.yaml.
 
-Each folder of tests/e2e/broken_exposures is a namespace on a real API server:
-
-objects.yaml     what differs from ingress.yaml, or httproute.yaml, by which its name begins: fields are merged, null
-                 takes one off, and `gone` leaves an object out; the status of the HTTPRoute is one condition
-expected.yaml    the state; and what is found, each with its kind and a part of the sentence
-
-What ingress-manager would make of the Service stands there, too. Its class and its Gateway have a controller, which
-gives an address and says that it has taken it. In each text, $NAMESPACE is the folder's name, and $SOUND, $EXPIRED and
-$OTHERS are certificates.
+The class and the Gateways have a controller, which gives an address and says that it has taken what is made.
 """
 
 import base64
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from string import Template
@@ -22,7 +14,6 @@ from typing import Any, NamedTuple
 
 import pytest
 import trustme
-import yaml
 
 from devcluster import gateway_api
 from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, path_of
@@ -35,11 +26,13 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests.core.test_properties import desired_for
 from tests.e2e.conftest import require
-from tests.e2e.objects import GATEWAYS, INGRESS_CLASSES, SECRETS, create
+from tests.e2e.objects import GATEWAYS, INGRESS_CLASSES, SECRETS, create, new
 from tests.e2e.shell import run
+from tools import golden
+from tools.dumps import patched
 
-FOLDER = Path(__file__).parent / "broken_exposures"
-CASES = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
+TABLE = Path(__file__).with_name("broken_exposures.yaml").read_text(encoding="utf-8")
+CASES = [case.name for case in golden.read(TABLE)]
 GATEWAY_OF = {"httproute-not-admitted": "httproute-sound"}
 """The namespace of a case's Gateway, where it isn't its own."""
 
@@ -72,22 +65,13 @@ RESOURCES = {
 }
 
 
-def merged(one: Any, other: Any) -> Any:
-    """Return one thing with what another has; null takes a field off."""
-    if not (isinstance(one, dict) and isinstance(other, dict)):
-        return other
-    both = {**one, **{key: merged(one.get(key), value) for key, value in other.items()}}
-    return {key: value for key, value in both.items() if value is not None}
-
-
-def objects_of(case: str, certificates: Mapping[str, str]) -> dict[str, Object]:
-    """Return the objects of a case by their kinds: it has one of each."""
-    objects: dict[str, Object] = {}
-    for file in (FOLDER / f"{case.partition('-')[0]}.yaml", FOLDER / case / "objects.yaml"):
-        text = Template(file.read_text(encoding="utf-8")).substitute(certificates, NAMESPACE=case)
-        for each in filter(None, yaml.safe_load_all(text)):
-            objects[each["kind"]] = merged(objects.get(each["kind"], {}), each)
-    return {kind: each for kind, each in objects.items() if not each.pop("gone", False)}
+def stated(case: str) -> Object:
+    """Return what the table says of a case, with whole objects by their kinds."""
+    words = certificates_for(case) | {"NAMESPACE": case}
+    table = {each.name: each.stated for each in golden.read(Template(TABLE).substitute(words))}
+    sound = table[f"{case.partition('-')[0]}-sound"]
+    whole: Object = {**table[case], "objects": patched(sound["objects"], table[case].get("objects", {}))}
+    return whole
 
 
 def certificates_for(case: str) -> dict[str, str]:
@@ -104,11 +88,11 @@ def certificates_for(case: str) -> dict[str, str]:
 def expose(api: Api, case: str, policy: Policy) -> None:
     """Make the namespace of a case with all that is in it."""
     create(api, NAMESPACES, case)
-    objects = objects_of(case, certificates_for(case))
+    objects = stated(case)["objects"]
     condition = objects.pop("HTTPRoute", {}).get("status")
     for kind, each in objects.items():
-        each["metadata"]["namespace"] = case
-        created = api.create(RESOURCES[kind], each)
+        metadata = {"name": "shop", "namespace": case} | each.get("metadata", {})
+        created = api.create(RESOURCES[kind], new(RESOURCES[kind], "shop") | each | {"metadata": metadata})
         if kind == "Gateway":
             write_status(api, created, {"addresses": [{"value": ADDRESS}]})
         for made in desired_for(created, policy) if kind == "Service" else ():
@@ -178,10 +162,9 @@ def told(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_broken_is_named_and_nothing_else(case: str, told: dict[str, Told]) -> None:
-    text = Template((FOLDER / case / "expected.yaml").read_text(encoding="utf-8")).substitute(NAMESPACE=case)
-    expected = yaml.safe_load(text)
+    wanted = stated(case)
     found, states = told[case]
-    assert [each["kind"] for each in found] == [each["kind"] for each in expected["findings"]], found
-    for one, other in zip(found, expected["findings"], strict=True):
-        assert other["says"] in one["sentence"]
-    assert states == [expected["state"]]
+    assert [each["kind"] for each in found] == [*wanted.get("found", {})], found
+    for each in found:
+        assert wanted["found"][each["kind"]] in each["sentence"]
+    assert states == [wanted["state"]]

@@ -1,8 +1,0 @@
-kubectl patch validatingwebhookconfiguration ingress-manager --type=json --patch='[{"op": "replace", "path": "/webhooks/0/clientConfig/service/path", "value": "/healthz"}]'
-while kubectl create --dry-run=server --filename=- 2>&1 <<END | grep --quiet Warning
-apiVersion: v1
-kind: Service
-metadata: {name: asked, namespace: default, annotations: {ingress/http: "yes"}}
-spec: {ports: [{port: 80}]}
-END
-do sleep 0.1; done

@@ -1,1 +1,0 @@
-kubectl delete secret ingress-manager-admission-tls --namespace=ingress-manager

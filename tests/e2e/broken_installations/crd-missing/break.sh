@@ -1,1 +1,0 @@
-kubectl delete crd decoratorcontrollers.metacontroller.k8s.io

@@ -1,1 +1,0 @@
-kubectl patch crd decoratorcontrollers.metacontroller.k8s.io --type=json --patch='[{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/hooks/properties/sync/properties/version"}]'

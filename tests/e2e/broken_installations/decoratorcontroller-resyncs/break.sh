@@ -1,1 +1,0 @@
-kubectl patch decoratorcontroller ingress-manager --type=merge --patch='{"spec": {"resyncPeriodSeconds": 30}}'

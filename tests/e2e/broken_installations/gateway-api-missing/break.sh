@@ -1,1 +1,0 @@
-kubectl delete crd httproutes.gateway.networking.k8s.io

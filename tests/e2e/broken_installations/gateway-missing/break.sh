@@ -1,1 +1,0 @@
-kubectl delete gateways.gateway.networking.k8s.io ingress-manager --namespace=ingress-manager-gateway

@@ -1,2 +1,0 @@
-configmap=$(kubectl get configmaps --namespace=ingress-manager --output=name | grep settings)
-kubectl patch "$configmap" --namespace=ingress-manager --type=merge --patch='{"data": {"settings.yaml": "defaults: {class: ingress-manager, outputs: [httproute], gateway: {name: ingress-manager, namespace: ingress-manager-gateway}}"}}'

@@ -1,1 +1,0 @@
-kubectl patch pod ingress-manager-1 --namespace=ingress-manager --subresource=status --type=merge --patch='{"status": {"containerStatuses": [{"name": "hook", "image": "x", "imageID": "", "ready": false, "restartCount": 0, "state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}}]}}'

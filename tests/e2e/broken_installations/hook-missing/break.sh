@@ -1,1 +1,0 @@
-kubectl delete deployment ingress-manager --namespace=ingress-manager

@@ -1,1 +1,0 @@
-kubectl patch deployment ingress-manager --namespace=ingress-manager --subresource=status --type=merge --patch='{"status": {"readyReplicas": 1, "availableReplicas": 1, "conditions": [{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: pods"}]}}'

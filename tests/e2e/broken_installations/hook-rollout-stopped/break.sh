@@ -1,1 +1,0 @@
-kubectl patch deployment ingress-manager --namespace=ingress-manager --subresource=status --type=merge --patch='{"status": {"conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]}}'

@@ -1,1 +1,0 @@
-kubectl scale deployment ingress-manager --namespace=ingress-manager --replicas=0

@@ -1,1 +1,0 @@
-kubectl delete deployment metacontroller --namespace=metacontroller

@@ -1,1 +1,0 @@
-kubectl scale deployment metacontroller --namespace=metacontroller --replicas=0

@@ -1,1 +1,0 @@
-kubectl patch networkpolicy ingress-manager --namespace=ingress-manager --type=merge --patch='{"spec": {"ingress": [{"from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}]}]}}'

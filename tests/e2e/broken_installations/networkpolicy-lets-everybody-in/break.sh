@@ -1,1 +1,0 @@
-kubectl patch networkpolicy ingress-manager --namespace=ingress-manager --type=merge --patch='{"spec": {"ingress": [{}]}}'

@@ -1,1 +1,0 @@
-kubectl delete networkpolicy ingress-manager --namespace=ingress-manager

@@ -1,1 +1,0 @@
-kubectl delete validatingadmissionpolicybinding ingress-manager-owner-guard

@@ -1,1 +1,0 @@
-kubectl patch validatingadmissionpolicy ingress-manager-depth --type=merge --patch='{"spec": {"failurePolicy": "Ignore"}}'

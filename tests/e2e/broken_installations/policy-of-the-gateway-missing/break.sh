@@ -1,1 +1,0 @@
-kubectl delete validatingadmissionpolicy ingress-manager-gateway-name-collisions

@@ -1,1 +1,0 @@
-kubectl delete clusterrolebinding ingress-manager-metacontroller

@@ -1,1 +1,0 @@
-kubectl patch clusterrole ingress-manager --type=json --patch='[{"op": "add", "path": "/rules/0/verbs/-", "value": "update"}]'

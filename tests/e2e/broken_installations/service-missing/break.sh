@@ -1,1 +1,0 @@
-kubectl delete service ingress-manager --namespace=ingress-manager

@@ -1,1 +1,0 @@
-kubectl patch service ingress-manager --namespace=ingress-manager --patch='{"spec": {"selector": {"app.kubernetes.io/name": "other"}}}'

@@ -1,2 +1,0 @@
-configmap=$(kubectl get configmaps --namespace=ingress-manager --output=name | grep settings)
-kubectl delete "$configmap" --namespace=ingress-manager
