@@ -18,6 +18,7 @@ from tests.moving import plans
 from tests.moving.clusters import draw
 from tests.moving.moves import Disturb, Player, playing
 from tests.moving.sayable import sayable
+from tools.golden import Case
 
 SEEDS = 1000
 GROUPS = 20
@@ -62,18 +63,18 @@ def move_in_and_out(player: Player, folder: Path) -> None:
     assert not player.managed(), told(player)
 
 
-@pytest.mark.parametrize("case", plans.cases(), ids=lambda path: path.name)
-def test_the_plan_for_a_cluster_is_as_the_case_says_and_loses_nothing(case: Path, tmp_path: Path) -> None:
-    assert (case / "cluster.yaml").read_text(encoding="utf-8").startswith("# ")
-    assert plans.plan_of(case) == (case / "plan.txt").read_text(encoding="utf-8")
+@pytest.mark.parametrize("case", plans.cases(), ids=lambda case: case.name)
+def test_the_plan_for_a_cluster_is_as_the_case_says_and_loses_nothing(case: Case, tmp_path: Path) -> None:
+    assert case.stated["why"]
+    assert plans.plan_of(case) == case.stated["becomes"]
     # Some controllers look for a path only under the host that fits best, and some go on.
     for host_first in (False, True):
         with playing(plans.cluster_of(case, host_first=host_first)) as player:
             move_in_and_out(player, tmp_path)
 
 
-@pytest.mark.parametrize("case", plans.cases(), ids=lambda path: path.name)
-def test_a_plan_does_as_a_script_what_apply_does(case: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", plans.cases(), ids=lambda case: case.name)
+def test_a_plan_does_as_a_script_what_apply_does(case: Case, tmp_path: Path) -> None:
     with playing(plans.cluster_of(case)) as player:
         player.adopt()
         applied = player.managed()
