@@ -1,26 +1,18 @@
 """The answer at `kubectl apply`: on a real API server, who is told what, and what a change has to wait for."""
 
-import base64
 import itertools
 import json
 import re
-import ssl
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
 import pytest
-import trustme
 import yaml
 
 from devcluster import gateway
-from devcluster.admission import HOST, Admission
+from devcluster.admission import Admission
 from devcluster.api import SERVICES, WEBHOOKS, ApiError, Object, path_of, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
@@ -28,7 +20,6 @@ from devcluster.story import Stage
 from tests.e2e.conftest import fresh_stage
 from tests.e2e.objects import new
 from tests.e2e.shell import Ended, sh
-from tools import golang
 
 WEBHOOK = REPOSITORY / "manifests/admission/webhook.yaml"
 
@@ -134,15 +125,10 @@ class Way(NamedTuple):
 APPLIED, WRONG_APPLIED = "kubectl apply -f right.json", "kubectl apply -f wrong.json"
 WAYS = [
     Way("apply", "", WRONG_APPLIED),
-    Way("apply-a-change", APPLIED, WRONG_APPLIED),
-    Way("apply-server-side", "", "kubectl apply --server-side -f wrong.json"),
     Way("apply-server-side-a-change", f"{APPLIED} --server-side", "kubectl apply --server-side -f wrong.json"),
-    Way("create", "", "kubectl create -f wrong.json"),
-    Way("replace", APPLIED, "kubectl replace -f wrong.json"),
     Way("annotate", APPLIED, "kubectl annotate --overwrite service shop ingress/path=nowhere"),
     Way("edit", APPLIED, "kubectl edit service shop"),
     Way("label-what-is-wrong", WRONG_APPLIED, "kubectl label service shop team=a"),
-    Way("create-dry-run", "", "kubectl create --dry-run=server -f wrong.json"),
     Way("apply-dry-run", APPLIED, "kubectl apply --dry-run=server -f wrong.json"),
 ]
 
@@ -153,58 +139,6 @@ def test_whoever_makes_a_mistake_reads_once_what_the_event_says(terminal: Termin
     assert terminal.run(way.script).stderr == f"Warning: {SAID}\n"
     if "dry-run" not in way.script:
         assert terminal.stage.until_event("shop", SAID).endswith(f"422 body: {SAID}")
-
-
-CHART = """\
-apiVersion: v1
-kind: Service
-metadata: {name: shop, annotations: {ingress/http: "true", ingress/path: "{{ .Values.path }}"}}
-spec: {ports: [{port: 80}]}
-"""
-
-
-@pytest.mark.parametrize("program", ["helm", "helm3"])
-def test_helm_shows_it_at_an_install_and_at_an_upgrade_and_not_when_it_only_tries(
-    program: str, terminal: Terminal
-) -> None:
-    if reason := golang.lacking(program):
-        pytest.skip(reason)
-    chart = terminal.folder / "chart"
-    (chart / "templates").mkdir(parents=True)
-    (chart / "Chart.yaml").write_text("{apiVersion: v2, name: shop, version: 1.0.0}")
-    (chart / "templates/service.yaml").write_text(CHART)
-    options = f"chart --namespace={terminal.stage.namespace} --set"
-    tried = "--dry-run=server"
-    for command, path, told in (
-        (f"install {tried}", "nowhere", 0),
-        ("install", "nowhere", 1),
-        ("upgrade", "/", 0),
-        (f"upgrade {tried}", "nowhere", 0),
-        ("upgrade", "nowhere", 1),
-    ):
-        helm = terminal.run(f"{golang.get(program, print)} {command} shop {options} path={path}")
-        assert helm.stderr.replace('\\"', '"').count(SAID) == told, helm.stderr
-
-
-def test_the_api_server_cuts_no_warning_however_many_there_are_and_however_long(terminal: Terminal) -> None:
-    many = service(terminal.stage.namespace, {})
-    many["spec"]["ports"] = [{"name": f"port-number-{port}", "port": port} for port in range(80, 100)]
-    terminal.stage.api.create(SERVICES, many)
-    entrances = [f"{'a' * 29}{number}.ingress" for number in range(7)]
-    mistakes = [f"{each}/{word}={'ü' * 300}" for each in entrances for word in ("path-type", "class", "port")]
-    written = " ".join([*mistakes, *(f"{each}/http=true" for each in entrances)])
-    *warnings, last = terminal.run(f"kubectl annotate service shop {written}").stderr.splitlines()
-    assert all(re.fullmatch(r'Warning: a+\d\.ingress/\S+: "ü+…" .* \[[a-z-]+\]', each) for each in warnings)
-    assert last == f"Warning: and {len(mistakes) - len(warnings)} more"
-    assert sum(map(len, warnings)) > 3500, "there is room for 4096 characters"
-
-
-def test_a_key_that_is_not_copied_is_told_though_the_service_is_exposed(terminal: Terminal) -> None:
-    terminal.run(APPLIED)
-    key = "nginx.ingress.kubernetes.io/rewrite-target"
-    said = terminal.run(f"kubectl annotate service shop {key}=/").stderr
-    assert re.fullmatch(rf"Warning: {key} is not copied .*\n", said)
-    terminal.stage.until_ingress("shop", "its Ingress", lambda _: True)
 
 
 # Whom the API server asks, and when.
@@ -226,7 +160,6 @@ class Change(NamedTuple):
     of_status: bool = False
 
 
-OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "00000000-0000-0000-0000-000000000000"}
 OTHER = {"example.com/owner": "a"}
 BALANCED = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}
 CHANGES = [
@@ -280,91 +213,6 @@ def test_the_api_server_asks_neither_of_other_services_nor_in_its_own_namespaces
 # Without an answer.
 
 
-Answer = Callable[[str], Iterable[bytes]]
-"""Returns an HTTP response, in pieces, to a question with this uid."""
-
-
-def http(body: object, status: str = "200 OK") -> bytes:
-    """Return an HTTP response with this JSON."""
-    text = json.dumps(body)
-    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
-
-
-def review(uid: str, **response: object) -> bytes:
-    """Return an answer as the contract asks for it."""
-    answer = {"uid": uid, "allowed": True} | response
-    return http({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer})
-
-
-def endless(_uid: str) -> Iterator[bytes]:
-    """Yield the beginning of an answer, and one more byte again and again."""
-    yield b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{"
-    while True:
-        time.sleep(0.1)
-        yield b" "
-
-
-class Impostor(ThreadingHTTPServer):
-    """What listens in the admission hook's place while in the context."""
-
-    daemon_threads = True
-
-    def __init__(self, address: tuple[str, int], certificate: trustme.LeafCert, answer: Answer) -> None:
-        super().__init__(address, Answering)
-        self.answer = answer
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        certificate.configure_cert(context)
-        self.socket = context.wrap_socket(self.socket, server_side=True)
-        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02})
-
-    def __enter__(self) -> "Impostor":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
-
-    def handle_error(self, *_: object) -> None:
-        """Say nothing: the API server breaks off."""
-
-
-class Answering(BaseHTTPRequestHandler):
-    """Answers one question."""
-
-    server: Impostor
-
-    def do_POST(self) -> None:
-        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        for piece in self.server.answer(question["request"]["uid"]):
-            self.wfile.write(piece)
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-
-def impostors(admission: Admission) -> dict[str, tuple[trustme.LeafCert, Answer]]:
-    """Return what may listen in the place of the admission hook."""
-    ours, now = admission.authority.issue_cert(HOST), datetime.now(UTC)
-    expired = admission.authority.issue_cert(HOST, not_before=now - timedelta(2), not_after=now - timedelta(1))
-
-    def right(uid: str) -> Iterable[bytes]:
-        return [review(uid, warnings=["right"])]
-
-    return {
-        "rubbish": (ours, lambda _: [http("rubbish")]),
-        "no HTTP": (ours, lambda _: [b"rubbish\r\n\r\n"]),
-        "nothing": (ours, lambda _: []),
-        "500": (ours, lambda _: [http({}, "500 Internal Server Error")]),
-        "another uid": (ours, lambda _: [review("another")]),
-        "no end": (ours, endless),
-        "a certificate by somebody else": (trustme.CA().issue_cert(HOST), right),
-        "a certificate of another name": (admission.authority.issue_cert("example.com"), right),
-        "a certificate that has expired": (expired, right),
-    }
-
-
 def test_without_an_answer_every_write_goes_through(
     asked: DevCluster, stage: Stage, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> None:
@@ -394,90 +242,9 @@ def test_without_an_answer_every_write_goes_through(
         write("stopped")
     admission.process.kill()
     write("killed")
-    for case, (certificate, answer) in impostors(admission).items():
-        with Impostor(admission.address, certificate, answer):
-            write(case)
     admission.process.start()
     admission.wait_ready(asked.api)
     configure(asked, patient)
-
-
-# Another certificate.
-
-
-def trust(cluster: DevCluster, *authorities: trustme.CA) -> None:
-    """Let the API server trust these authorities."""
-    bundle = b"".join(authority.cert_pem.bytes() for authority in authorities)
-    configure(cluster, lambda webhook: webhook["clientConfig"].update(caBundle=base64.b64encode(bundle).decode()))
-
-
-class Writers:
-    """Change Services all the time while in the context, each of which has to be warned of."""
-
-    def __init__(self, stage: Stage, count: int) -> None:
-        self.stage, self.count = stage, count
-        self.made, self.lost = itertools.count(1), list[str]()
-        self.last = 0
-        self._pool, self._end = ThreadPoolExecutor(count), threading.Event()
-
-    def _write(self, name: str) -> None:
-        self.stage.api.create(SERVICES, service(self.stage.namespace, WRONG, name))
-        path = path_of(SERVICES, self.stage.namespace, name)
-        while not self._end.is_set():
-            self.last = next(self.made)
-            patch = {"metadata": {"annotations": {"ingress/path": f"nowhere{self.last}"}}}
-            if not self.stage.api.warnings("PATCH", path, body=patch):
-                self.lost.append(f"{name}: {patch}")
-
-    def go_on(self, writes: int) -> None:
-        """Return after so many more writes."""
-        until = self.last + writes
-        wait_for(lambda: self.last >= until, 60, what="more writes")
-
-    def __enter__(self) -> "Writers":
-        self._running = [self._pool.submit(self._write, f"writer{number}") for number in range(self.count)]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._pool.shutdown()
-        for each in self._running:
-            each.result()
-
-
-def workers(admission: Admission) -> set[int]:
-    """Return the process ids of those that answer."""
-    return {each.pid for each in psutil.Process(admission.process.pid).children()}
-
-
-def test_a_certificate_by_another_authority_is_taken_up_under_load_and_no_answer_is_lost(
-    asked: DevCluster, stage: Stage, record_property: Callable[[str, object], None]
-) -> None:
-    admission = admission_of(asked)
-    serving = workers(admission)
-    authorities = [admission.authority, *(trustme.CA() for _ in range(9)), admission.authority]
-    with Writers(stage, 3) as writers:
-        for before, after in itertools.pairwise(authorities):
-            trust(asked, before, after)
-            writers.go_on(10)
-            admission.mount(after.issue_cert(HOST))
-            writers.go_on(10)
-            trust(asked, after)
-            writers.go_on(10)
-    assert writers.lost == []
-    assert workers(admission) == serving, "none is started anew"
-    record_property("figures", f"{writers.last} writes during {len(authorities) - 1} rotations, each warned of")
-
-
-def test_no_answer_is_lost_while_one_process_takes_the_place_of_another(asked: DevCluster, stage: Stage) -> None:
-    admission = admission_of(asked)
-    with Writers(stage, 3) as writers:
-        for _ in range(5):
-            old = workers(admission)
-            writers.go_on(20)
-            admission.reload()
-            wait_for(lambda old=old: not old & workers(admission), 30, what="its end")  # type: ignore[misc]
-    assert writers.lost == []
 
 
 # deny.
@@ -503,17 +270,9 @@ class Edit(NamedTuple):
 
 EDITS = [
     Edit("a label", {"metadata": {"labels": {"team": "a"}}}),
-    Edit("another annotation", annotated({"example.com/owner": "b"})),
-    Edit("another port", {"spec": {"ports": [{"name": "http", "port": 81}]}}),
     Edit("one port more", {"spec": {"ports": [{"name": "http", "port": 80}, {"name": "more", "port": 81}]}}),
     Edit("one of the two corrected", annotated({"ingress/tls": "true"})),
-    Edit("one of the two taken off", annotated({"ingress/path": None})),
-    Edit("one of the two written in another wrong way", annotated({"ingress/path": "nohow"})),
     Edit("opting out", annotated({"ingress/http": None})),
-    Edit("opting out by false", annotated({"ingress/http": "false"})),
-    Edit("no annotations", annotated(None)),
-    Edit("a finalizer", {"metadata": {"finalizers": ["example.com/keep"]}}),
-    Edit("an owner", {"metadata": {"ownerReferences": [OWNER]}}),
     Edit("one mistake more", annotated({"ingress/class": "Not_A_Class"}), "ingress/class"),
     Edit("one less, and another one", annotated({"ingress/tls": "true", "ingress/host": "-"}), "ingress/host"),
 ]
@@ -584,10 +343,3 @@ def test_whoever_makes_a_mistake_reads_why_it_is_denied(terminal: Terminal, way:
     else:
         assert said == f'The Service "shop" is invalid: metadata.annotations: {SAID}\n'
     assert terminal.stage.api.get(SERVICES, "shop", terminal.stage.namespace) == before
-
-
-@pytest.mark.usefixtures("standing")
-def test_while_paused_nothing_is_denied(asked: DevCluster, stage: Stage) -> None:
-    admission_of(asked).restart(asked.api, DENY | {"paused": True})
-    warnings = stage.api.warnings("POST", path_of(SERVICES, stage.namespace), body=service(stage.namespace, WRONG))
-    assert warnings == ("ingress-manager is paused by its settings [paused]",)

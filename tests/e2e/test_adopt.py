@@ -19,7 +19,7 @@ from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.view.answering import CauseKind
-from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
+from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.settings import FILE_VARIABLE
 from tests.e2e.objects import backend, by_hand
 from tests.e2e.people import RIGHTS, mover
@@ -43,12 +43,9 @@ LIKE_OTHERS = {
     *("every-host-beside-another", "default-backend-and-rules", "default-backend-and-the-default-host"),
     *("default-backend-by-name", "tls-entries", "tls-of-one-host"),
     *("annotated-by-flux", "kept-by-kubectl", "rendered-by-helm", "taken-out-of-its-chart"),
-    "several-services-without-what-is-not-copied-accepted",
+    *("several-services-without-what-is-not-copied-accepted", "several-services", "entrance-of-an-exposed-service"),
 }
 """What differs from the others in its plan alone, which tests/commands compares. Each takes seconds on a cluster."""
-
-TRIED_ALONE = {"several-services", "entrance-of-an-exposed-service"}
-"""Those that are split by what is printed, each in a test of its own."""
 
 
 def stays(case: Case) -> bool:
@@ -56,11 +53,7 @@ def stays(case: Case) -> bool:
     return all({*each.becomes} <= {each.item.label} for each in adopt(*adoptions.adoptable(case)))
 
 
-CASES = [
-    case
-    for case in ADOPTIONS.values()
-    if not case.settings and case.name not in NOT_ON_A_CLUSTER | LIKE_OTHERS | TRIED_ALONE
-]
+CASES = [case for case in ADOPTIONS.values() if not case.settings and case.name not in NOT_ON_A_CLUSTER | LIKE_OTHERS]
 STAYING, SPLIT = [case for case in CASES if stays(case)], [case for case in CASES if not stays(case)]
 HAVE_ASKED = {"annotated-already", "annotated-as-a-default-backend", "annotated-with-another-path-type"}
 """Those whose Services ask for an Ingress before theirs is adopted."""
@@ -299,36 +292,6 @@ def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevClu
     assert used == granted | {("metacontroller.k8s.io", "decoratorcontrollers", "list")}
 
 
-def test_a_change_meanwhile_is_noticed_and_what_was_done_can_be_taken_back(
-    cluster: DevCluster, stage: Stage, tmp_path: Path
-) -> None:
-    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
-    create_pair(stage, "shop", "shop")
-    settings = cluster.settings_file
-    arguments = ("adopt", f"{stage.namespace}/shop", "--settings", str(settings))
-    plan = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
-    assert plan.returncode == 0, plan.stderr
-    changed = stage.api.patch(INGRESSES, "shop", {"metadata": {"labels": {"team": "a"}}}, stage.namespace)
-    ended = follow(cluster, plan.stdout, kubeconfig)
-    assert ended.returncode != 0
-    assert "has been changed since it was read: plan it again" in ended.stderr
-    assert stage.ingress("shop") == changed
-    assert "annotations" not in service_of(stage, "shop")["metadata"]
-    again = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
-    assert follow(cluster, again.stdout, kubeconfig).returncode == 0, again.stdout
-    now = stage.ingress("shop")
-    assert now is not None
-    assert is_ours(now)
-    assert (now["metadata"]["uid"], now["spec"]) == (changed["metadata"]["uid"], changed["spec"])
-    released = run(cluster.control_plane, "release", f"{stage.namespace}/shop", kubeconfig=kubeconfig)
-    assert follow(cluster, released.stdout, kubeconfig).returncode == 0
-    settle(stage)
-    now = stage.ingress("shop")
-    assert now is not None
-    assert now["metadata"]["uid"] == changed["metadata"]["uid"]
-    assert not is_ours(now)
-
-
 def follow(cluster: DevCluster, script: str, kubeconfig: Path | None = None) -> Ended:
     """Return what a printed script does, with the settings of the hook."""
     return sh(
@@ -370,24 +333,6 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
     assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
 
 
-def test_in_a_pause_an_ingress_is_adopted_and_metacontroller_looks_after_it_afterwards(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    before = create_pair(stage, "shop", "shop")
-    settings = yaml.safe_load(cluster.settings_file.read_text())
-    cluster.restart_hook({**settings, "paused": True})
-    try:
-        arguments = ("adopt", f"{stage.namespace}/shop", f"--settings={cluster.settings_file}", "--apply")
-        adopted = run(cluster.control_plane, *arguments, "--without-event")
-        assert adopted.returncode == 0, adopted.stderr
-    finally:
-        cluster.restart_hook(settings)
-    settle(stage)
-    now = stage.until_ingress("shop", "its record", lambda made: LAST_APPLIED in made["metadata"]["annotations"])
-    assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
-    assert is_ours(now)
-
-
 def service_of(stage: Stage, name: str) -> Object:
     """Return a Service."""
     found = stage.api.get(SERVICES, name, stage.namespace)
@@ -395,40 +340,8 @@ def service_of(stage: Stage, name: str) -> Object:
     return found
 
 
-def test_no_request_fails_while_an_ingress_is_adopted_and_released(
-    cluster: DevCluster,
-    stage: Stage,
-    tmp_path: Path,
-    record_property: Callable[[str, object], None],
-) -> None:
-    if reason := lacking():
-        pytest.skip(reason)
-    gateway = stage.gateway
-    assert gateway
-    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
-    create_pair(stage, "shop", "shop", CLASS)
-    host = f"shop.{stage.namespace}.example.com"
-    service = service_of(stage, "shop")
-    enough = 2000
-
-    def command(*arguments: str) -> str:
-        ended = run(cluster.control_plane, *arguments, "-n", stage.namespace, kubeconfig=kubeconfig)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout
-
-    with Backend(service):
-        stage.until_answer(host, "an answer", lambda answer: served_by(stage, "shop", answer))
-        with asking(lambda: served_by(stage, "shop", gateway.ask(host))) as answers:
-            while len(answers) < enough:
-                command("adopt", "shop", "--settings", str(cluster.settings_file), "--apply")
-                command("release", "shop", "--apply")
-    assert [answer for answer in answers if answer is not True] == []
-    record_property("requests", f"{len(answers)} requests, none failed")
-
-
-@pytest.mark.parametrize("way", ["applied", "printed"])
 def test_no_request_fails_while_ingresses_of_two_services_are_split_and_replaced(
-    cluster: DevCluster, stage: Stage, tmp_path: Path, record_property: Callable[[str, object], None], way: str
+    cluster: DevCluster, stage: Stage, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     """`shop` has the name of a Service, and keeps what leads to that; `www` goes, as each Service asks already."""
     if reason := lacking():
@@ -453,12 +366,10 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_and_replaced
 
     def adopted(name: str) -> None:
         arguments = ("adopt", f"{stage.namespace}/{name}", "--settings", str(cluster.settings_file))
-        applying = ("--apply",) if way == "applied" else ()
-        ended = run(cluster.control_plane, *arguments, *applying, kubeconfig=kubeconfig)
+        ended = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
         assert ended.returncode == 0, ended.stderr
-        if way == "printed":
-            followed = follow(cluster, ended.stdout, kubeconfig)
-            assert followed.returncode == 0, followed.stderr
+        followed = follow(cluster, ended.stdout, kubeconfig)
+        assert followed.returncode == 0, followed.stderr
 
     with Backend(stage.create_service("shop", {}, PORT)), Backend(stage.create_service("cart", {}, PORT)):
         stage.until("an answer of each", lambda: not ask())
@@ -473,42 +384,3 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_and_replaced
     assert {*ours} == {"shop", "cart", "shop.www", "cart.www"}
     assert ours["shop"]["metadata"]["uid"] == before["metadata"]["uid"]
     assert stage.ingress("www") is None
-
-
-def test_the_split_that_is_printed_gives_each_service_its_own_ingress(adopting: DevCluster, stage: Stage) -> None:
-    before = create(stage, ADOPTIONS["several-services"])
-    name, cart = "several-services", "several-services-cart"
-    printed = run(adopting.control_plane, "adopt", f"{stage.namespace}/{name}", "--settings", SETTINGS)
-    assert printed.returncode == 0, printed.stderr
-    ended = follow(adopting, printed.stdout)
-    assert ended.returncode == 0, ended.stderr
-    kept, new = stage.ingress(name), stage.ingress(cart)
-    assert kept is not None
-    assert new is not None
-    assert kept["metadata"]["uid"] == before["metadata"]["uid"]
-    assert is_ours(kept)
-    assert is_ours(new)
-    [rule] = before["spec"]["rules"]
-    paths = [path for ingress in (kept, new) for path in ingress["spec"]["rules"][0]["http"]["paths"]]
-    assert paths == rule["http"]["paths"]
-    assert kept["spec"]["tls"] == new["spec"]["tls"] == before["spec"]["tls"]
-
-
-def test_a_second_ingress_becomes_an_entrance_which_goes_and_comes_alone(adopting: DevCluster, stage: Stage) -> None:
-    create(stage, ADOPTIONS["entrance-of-an-exposed-service"])
-    first = stage.until_ingress("exposed-service", "the Ingress that the Service asks for", lambda _: True)
-    options = ("--settings", str(SETTINGS))
-    printed = run(adopting.control_plane, "adopt", f"{stage.namespace}/exposed-service-admin", *options)
-    assert follow(adopting, printed.stdout).returncode == 0, printed.stderr
-    assert stage.ingress("exposed-service-admin") is None
-    made = stage.ingress("exposed-service.admin")
-    assert made is not None
-    for command, *more in (("release",), ("adopt", *options)):
-        ended = run(adopting.control_plane, command, f"{stage.namespace}/exposed-service.admin", "--apply", *more)
-        assert ended.returncode == 0, ended.stderr
-        settle(stage)
-        now = stage.ingress("exposed-service.admin")
-        assert now is not None
-        assert (now["metadata"]["uid"], now["spec"]) == (made["metadata"]["uid"], made["spec"])
-        assert is_ours(now) is (command == "adopt")
-        assert stage.ingress("exposed-service") == first
