@@ -4,8 +4,6 @@ from typing import Any
 
 from devcluster import deployments
 from devcluster.api import INGRESSES, NAMESPACES, Api, Object, Resource
-from devcluster.cluster import CRD_FILE
-from devcluster.control_plane import ControlPlane
 
 _ADMISSION, _GATEWAYS, _RBAC = (
     "admissionregistration.k8s.io/v1",
@@ -59,12 +57,6 @@ def namespace(api: Api, name: str) -> None:
     """Make a namespace, unless it is there."""
     if api.get(NAMESPACES, name) is None:
         create(api, NAMESPACES, name)
-
-
-def forget_installation(plane: ControlPlane) -> None:
-    """Delete what tests before may have left of an installation: the hook's Deployment, and what names it."""
-    plane.kubectl("delete", "--filename", str(CRD_FILE), "--ignore-not-found")
-    plane.kubectl("delete", "deployment/ingress-manager", "--namespace=ingress-manager", "--ignore-not-found")
 
 
 def backend(service: str, port: int | str) -> Object:

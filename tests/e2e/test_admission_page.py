@@ -4,8 +4,6 @@ tests/e2e/test_pages.py runs those of the cluster that `make cluster` starts.
 """
 
 import base64
-import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,27 +97,3 @@ def test_a_denial_is_told_as_the_page_shows_it(denying: DevCluster) -> None:
     for each in shown:
         printed = sh(denying.control_plane, f"{each.command} 2>&1", check=False).stdout
         assert printed == each.shown
-
-
-def test_kubectl_edit_says_in_the_editor_why_a_change_is_denied(denying: DevCluster, tmp_path: Path) -> None:
-    expose(denying.api, "edited", {"ingress/http": "true"})
-    editor = tmp_path / "editor"
-    # The second time it changes nothing, which ends the command.
-    change = r"s|    ingress/http: .*|&\n    ingress/hots: x|"
-    editor.write_text(f'#!/bin/sh\ncp "$1" {tmp_path}/seen\ngrep -q hots "$1" || sed -i "{change}" "$1"\n')
-    editor.chmod(0o755)
-    ended = sh(denying.control_plane, "kubectl edit service edited", environment={"EDITOR": str(editor)}, check=False)
-    assert ended.returncode == 1
-    assert "# * metadata.annotations: ingress/hots is not an annotation" in (tmp_path / "seen").read_text()
-    denying.api.delete(SERVICES, "edited", "default")
-
-
-def test_its_log_has_the_service_and_not_who_changed_it(denying: DevCluster) -> None:
-    [user] = re.findall(r"Username +(.+)", denying.kubectl("auth", "whoami"))
-    command = "kubectl create service clusterip watched --tcp=80 && kubectl annotate service watched ingress/http=yes"
-    assert sh(denying.control_plane, command, check=False).returncode == 1
-    assert denying.admission is not None
-    log = denying.admission.process.log_path.read_text()
-    [line] = [line for line in map(json.loads, log.splitlines()) if line.get("service") == "watched"]
-    assert (line["event"], line["reasons"]) == ("denied", ["invalid-value"])
-    assert user.strip() not in log

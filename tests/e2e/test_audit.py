@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,10 +139,6 @@ def refused_annotation(scene: Scene) -> None:
     scene.stage.until_event("shop", "did you mean ingress/host?")
 
 
-def refused_value(scene: Scene) -> None:
-    scene.service("shop", "Shop.example.com", ingress=False)
-
-
 def refused_copied(scene: Scene) -> None:
     scene.service("shop", "", {"ingress/tls": "false", "ingress/tls-secret": "shop-tls"}, ingress=False)
 
@@ -197,12 +192,6 @@ def drifted(scene: Scene) -> None:
     scene.api.patch(INGRESSES, "shop", {"spec": {"ingressClassName": "other"}}, scene.namespace)
 
 
-def drifted_label(scene: Scene) -> None:
-    scene.service("shop")
-    scene.engine(runs=False)
-    scene.patch(INGRESSES, "shop", labels=None, annotations={"example.com/of-somebody-else": "x"})
-
-
 def drifted_record(scene: Scene) -> None:
     scene.service("shop")
     scene.patch(INGRESSES, "shop", annotations={LAST_APPLIED: "{"}, labels=None)
@@ -212,11 +201,6 @@ def unwanted(scene: Scene) -> None:
     scene.service("shop")
     scene.engine(runs=False)
     scene.stage.annotate("shop", "false")
-
-
-def detached_as_rendered(scene: Scene) -> None:
-    scene.ingress("shop", labels=LABEL)
-    scene.service("shop", ingress=False)
 
 
 def detached_without_mark(scene: Scene) -> None:
@@ -258,12 +242,6 @@ def held_ingress(scene: Scene) -> None:
     scene.api.delete(INGRESSES, "shop", scene.namespace)
 
 
-def held_in_the_way(scene: Scene) -> None:
-    scene.ingress("shop", finalizers=["example.com/hold"])
-    scene.api.delete(INGRESSES, "shop", scene.namespace)
-    scene.service("shop", ingress=False)
-
-
 def claimed_twice(scene: Scene) -> None:
     scene.service("a", "twice.example.com", {"ingress/path": "/x"})
     scene.service("b", "twice.example.com", {"ingress/path": "/x/"})  # b is after a, even if both are of one second
@@ -276,11 +254,6 @@ def claimed_across_namespaces(scene: Scene) -> None:
     time.sleep(1.1)  # the API server counts the age of objects in seconds
     other.stage.create_service("b", {**ON, "ingress/routes": "[{host: twice.example.com}]"})
     other.stage.until_ingress("b", "the Ingress", lambda _: True)
-
-
-def claimed_by_a_stranger(scene: Scene) -> None:
-    scene.ingress("a", "twice.example.com")
-    scene.service("b", "twice.example.com")
 
 
 def upstream_collision(scene: Scene) -> None:
@@ -308,7 +281,6 @@ def placeholder(scene: Scene) -> None:
 EVERYWHERE = ("--all-namespaces",)
 FINDINGS = [
     Finding(FindingKind.REFUSED, "an annotation that is like one", refused_annotation),
-    Finding(FindingKind.REFUSED, "a value", refused_value, {"VALUE": "shop.example.com"}),
     Finding(FindingKind.REFUSED, "a contradiction", refused_copied),
     Finding(FindingKind.REFUSED, "an ExternalName", refused_port),
     Finding(FindingKind.NAME_TAKEN, "an Ingress that leads nowhere", name_taken_by_nothing),
@@ -319,10 +291,8 @@ FINDINGS = [
     ),
     Finding(FindingKind.MISSING, "while Metacontroller doesn't run", missing),
     Finding(FindingKind.DRIFTED, "edited by hand", drifted, keeps="shop"),
-    Finding(FindingKind.DRIFTED, "without our label", drifted_label, keeps="shop"),
     Finding(FindingKind.DRIFTED, "without a record that can be read", drifted_record, keeps="shop"),
     Finding(FindingKind.UNWANTED, "while Metacontroller doesn't run", unwanted),
-    Finding(FindingKind.DETACHED, "as render prints it", detached_as_rendered, keeps="shop"),
     Finding(FindingKind.DETACHED, "without Metacontroller's annotation", detached_without_mark, keeps="shop"),
     Finding(FindingKind.DETACHED, "without an owner", detached_without_owner, keeps="shop"),
     Finding(FindingKind.DETACHED, "its Service is gone", detached_from_nothing),
@@ -330,10 +300,8 @@ FINDINGS = [
     Finding(FindingKind.DETACHED, "it belongs to something else", detached_of_another_owner, keeps="shop"),
     Finding(FindingKind.HELD, "a Service", held_service),
     Finding(FindingKind.HELD, "an Ingress", held_ingress),
-    Finding(FindingKind.HELD, "an Ingress in the way", held_in_the_way),
     Finding(FindingKind.CLAIMED_TWICE, "a prefix and its other spelling", claimed_twice, {"HOST": "b.example.com"}),
     Finding(FindingKind.CLAIMED_TWICE, "in two namespaces", claimed_across_namespaces, options=EVERYWHERE),
-    Finding(FindingKind.CLAIMED_TWICE, "by a stranger's Ingress", claimed_by_a_stranger, {"HOST": "a.example.com"}),
     Finding(FindingKind.UPSTREAM_COLLISION, "of two namespaces", upstream_collision, options=EVERYWHERE),
     Finding(FindingKind.NOT_COPIED, "two annotations", not_copied),
     Finding(FindingKind.PLACEHOLDER_HOST, "a Service that states none", placeholder, {"HOST": "shop.example.org"}),
@@ -363,54 +331,6 @@ def test_a_finding_appears_and_goes_when_its_command_is_run(scene: Scene, findin
     scene.mend(command, finding.words)
     scene.until_found(sorted(finding.beside), finding.options)
     assert scene.uid(finding.keeps) == uid
-
-
-def test_what_other_settings_would_do_is_what_they_do(scene: Scene, tmp_path: Path) -> None:
-    for name in ("changed", "removed", "refused"):
-        scene.service(name)
-    namespace = scene.namespace
-    scene.stage.api.patch(SERVICES, "refused", {"metadata": {"annotations": {"ingress/hots": "x"}}}, namespace)
-    scene.service("created", f"created.{namespace}.example.net", {"ingress/path-type": "Exact"}, ingress=False)
-    before = {"namespaces": {namespace: {"limits": {"hosts": [f"*.{namespace}.example.com"]}}}}
-    hosts = [f"{name}.{namespace}.example.com" for name in ("changed", "refused")]
-    limits = {"hosts": [*hosts, f"created.{namespace}.example.net"]}
-    after = {"defaults": {"class": "other"}, "namespaces": {namespace: {"limits": limits}}}
-    scene.exits.callback(scene.cluster.restart_hook, yaml.safe_load(scene.cluster.settings_file.read_text()))
-    scene.cluster.restart_hook({**before, "defaults": {"class": scene.stage.ingress_class}})
-    scene.api.delete(INGRESSES, "created", namespace)
-    scene.stage.until_event("created", "may not be claimed")
-    new = tmp_path / "new.yaml"
-    new.write_text(yaml.safe_dump(after))
-
-    def changes() -> set[tuple[str, str]]:
-        ended = run(scene.cluster.control_plane, "audit", "-n", namespace, "--settings", new, "-o", "json")
-        found = [(each["change"], each["object"]["name"]) for each in json.loads(ended.stdout)["changes"]]
-        assert (ended.returncode, ended.stderr) == (1 if "removed" in dict(found) else 0, "")
-        return set(found)
-
-    assert changes() == {
-        *(("changed", "changed"), ("removed", "removed"), ("refused", "removed")),
-        *(("refused", "refused"), ("created", "created")),
-    }
-    refused_before = scene.stage.ingress("refused")
-    scene.cluster.restart_hook(after)
-    scene.engine(runs=True)
-    scene.stage.until_ingress("changed", "the other class", lambda made: made["spec"]["ingressClassName"] == "other")
-    scene.stage.until_ingress("created", "the new Ingress", lambda _: True)
-    scene.stage.until("no Ingress removed", lambda: scene.stage.ingress("removed") is None)
-    assert scene.stage.ingress("refused") == refused_before
-    assert changes() == {("refused", "removed"), ("refused", "refused")}
-
-
-def test_what_is_adopted_needs_nobody_and_neither_does_what_is_released(scene: Scene) -> None:
-    scene.stage.create_service("shop", {})
-    scene.ingress("shop", "shop.example.org")
-    assert scene.audit() == []
-    name, settings = f"{scene.namespace}/shop", f"--settings={scene.cluster.settings_file}"
-    for command in (("adopt", name, settings, "--apply"), ("release", name, "--apply")):
-        moved = run(scene.cluster.control_plane, *command)
-        assert moved.returncode == 0, moved.stderr
-        scene.until_found([])
 
 
 # HTTPRoutes.

@@ -1,21 +1,17 @@
 """The commands on a real cluster: what `render` prints is taken by the API server, and reading needs few rights."""
 
-import os
 from pathlib import Path
 
 import pytest
 import yaml
 
 from devcluster.api import INGRESSES, SERVICES
-from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage
 from devcluster.sync_requests import service
 from tests.core.test_cases import CASES
-from tests.e2e.objects import forget_installation
 from tests.e2e.objects import namespace as make_namespace
-from tests.e2e.people import kubeconfig_of, tenant_of
 from tests.e2e.shell import run
 
 
@@ -46,46 +42,3 @@ def test_render_shows_what_the_cluster_has(cluster: DevCluster, stage: Stage) ->
     stands = stage.api.get(INGRESSES, "shop", stage.namespace)
     assert stands is not None
     assert yaml.safe_load(rendered.stdout)["spec"] == stands["spec"]
-
-
-def test_whoever_may_read_services_needs_no_other_right(empty_cluster: ControlPlane, tmp_path: Path) -> None:
-    namespace = "of-a-tenant"
-    make_namespace(empty_cluster.api, namespace)
-    tenant = tenant_of(empty_cluster, namespace)
-    made = service({"ingress/http": "true"})
-    del made["metadata"]["uid"]
-    tenant.create(SERVICES, {**made, "metadata": {**made["metadata"], "namespace": namespace}})
-    kubeconfig = kubeconfig_of(empty_cluster, namespace, "tenant", tmp_path)
-    rendered = run(empty_cluster, "render", "-n", namespace, "-o", "name", kubeconfig=kubeconfig)
-    assert (rendered.returncode, rendered.stdout) == (0, "ingress.networking.k8s.io/shop\n")
-    assert "With the default settings, because those of the cluster can't be read: Error from server (Forbidden)" in (
-        rendered.stderr
-    )
-    denied = run(empty_cluster, "render", "-A", kubeconfig=kubeconfig)
-    assert (denied.returncode, denied.stdout) == (2, "")
-    assert denied.stderr.startswith("Error: Error from server (Forbidden): services is forbidden")
-    assert len(denied.stderr.splitlines()) == 1
-
-
-def test_the_settings_are_those_that_the_deployment_mounts(empty_cluster: ControlPlane, tmp_path: Path) -> None:
-    overlay = tmp_path / "overlay"
-    overlay.mkdir()
-    (overlay / "settings.yaml").write_text("defaults: {class: from-the-cluster}\n")
-    kustomization = {
-        "resources": [os.path.relpath(REPOSITORY / "manifests", overlay.resolve())],
-        "namespace": "ingress-manager",
-        "configMapGenerator": [{"name": "ingress-manager-settings", "behavior": "replace", "files": ["settings.yaml"]}],
-    }
-    (overlay / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-    forget_installation(empty_cluster)
-    empty_cluster.kubectl("apply", "--kustomize", str(overlay))
-    make_namespace(empty_cluster.api, "looked-at")
-    made = service({"ingress/http": "true"})
-    del made["metadata"]["uid"]
-    made["metadata"]["namespace"] = "looked-at"
-    empty_cluster.api.create(SERVICES, made)
-    rendered = run(empty_cluster, "render", "-n", "looked-at")
-    by_name, settings = rendered.stderr.splitlines()
-    assert "because the cluster knows no DecoratorControllers; " in by_name
-    assert settings.startswith("With the settings of the ConfigMap ingress-manager/ingress-manager-settings-")
-    assert yaml.safe_load(rendered.stdout)["spec"]["ingressClassName"] == "from-the-cluster"

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from devcluster.api import INGRESSES, SERVICES, Object, wait_for
+from devcluster.api import SERVICES, Object, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.gateway import answers
 from devcluster.story import Stage
-from tests.e2e.audit import writes
-from tests.e2e.objects import INGRESS_CLASSES, by_hand, create
+from tests.e2e.objects import INGRESS_CLASSES, create
 from tests.e2e.test_traffic import only
 from tests.e2e.traffic import ON, PATIENCE, Place
 
@@ -91,28 +90,3 @@ def test_a_mistake_in_one_entrance_changes_neither_and_the_other_can_still_opt_o
     assert entrances.ingress("shop.internal") == before["shop.internal"]
     annotate(entrances, {"internal.ingress/http": None})
     entrances.until("no Ingress at all", lambda: entrances.ingress("shop.internal") is None)
-
-
-def test_the_ingress_of_an_entrance_comes_back_when_it_is_deleted_and_goes_with_its_service(entrances: Stage) -> None:
-    made, first = entrances.ingress("shop.internal"), entrances.ingress("shop")
-    assert made is not None
-    entrances.api.delete(INGRESSES, "shop.internal", entrances.namespace)
-    old = made["metadata"]["uid"]
-    again = entrances.until_ingress("shop.internal", "another", lambda each: bool(each["metadata"]["uid"] != old))
-    assert again["spec"] == made["spec"]
-    assert entrances.ingress("shop") == first
-    entrances.api.delete(SERVICES, "shop", entrances.namespace)
-    entrances.until("no Ingress", lambda: not entrances.api.list(INGRESSES, entrances.namespace))
-
-
-def test_a_strangers_ingress_of_an_entrances_name_is_left_alone_and_the_other_entrance_is_made(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    stranger = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop.internal", "blog.example.com", "blog"))
-    stage.create_service("shop", ON | INTERNAL | {"internal.ingress/host": "inner.example.com"})
-    stage.until_event("shop", f"Ingress {stage.namespace}/shop.internal is in the way")
-    stage.until_ingress("shop", "the other entrance", lambda _: True)
-    assert stage.ingress("shop.internal") == stranger
-    stage.api.delete(INGRESSES, "shop.internal", stage.namespace)
-    stage.until_ingress("shop.internal", "the Service's own", lambda each: "ownerReferences" in each["metadata"])
-    assert sorted(writes(cluster, stage, "ingresses")) == [("create", "shop"), ("create", "shop.internal")]

@@ -124,19 +124,6 @@ def test_its_names_follow_the_annotations_of_a_service(names: Names, place: Plac
 
 
 @pytest.mark.parametrize("place", ["ingress"], indirect=True)
-def test_the_hosts_of_certificates_have_names_unless_an_option_says_no(
-    names: Names, kubeconfig: Path, place: Place
-) -> None:
-    domain = place.host("certified")
-    certificates = f"[{{hosts: ['*.{domain}'], secret: wildcard}}]"
-    served = {**ON, "ingress/host": f"a.{domain}", "ingress/certificates": certificates}
-    with place.service("certified", served), started(kubeconfig, "--ignore-ingress-tls-spec") as without:
-        both = {f"a.{domain}", f"*.{domain}"}
-        wait_for(lambda: names.below(domain).keys() == both, PATIENCE, what="both names", interval=0.2)
-        wait_for(lambda: without.below(domain).keys() == {f"a.{domain}"}, PATIENCE, what="one name", interval=0.2)
-
-
-@pytest.mark.parametrize("place", ["ingress"], indirect=True)
 def test_an_annotation_of_the_administrator_names_another_target(names: Names, place: Place) -> None:
     host = place.host("elsewhere.dns")
     with place.service("elsewhere", {**ON, "ingress/host": host, "ingress/profile": "elsewhere"}):

@@ -1,7 +1,6 @@
 """The gateway as it is shipped: what it serves, what it answers where nothing is, and what it may do on the cluster."""
 
 import itertools
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -12,7 +11,7 @@ from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.gateway import Answer, Gateway, lacking
+from devcluster.gateway import Gateway, lacking
 from devcluster.story import Stage, served_by
 from tests.e2e.objects import by_hand, create
 from tests.e2e.people import said, tenant_of
@@ -43,10 +42,6 @@ def shop(stage: Stage, gateway: Gateway, host: str) -> Iterator[str]:
     with Backend(service):
         stage.until("an answer of the Service", lambda: served_by(stage, "shop", gateway.ask(host)))
         yield "shop"
-
-
-def is_page(answer: Answer) -> bool:
-    return answer.is_the_404_page
 
 
 @pytest.fixture
@@ -119,23 +114,6 @@ def test_somebody_who_may_write_ingresses_takes_none_of_anothers_requests_either
         change = {"metadata": annotated if spec is not by_class else {}, "spec": spec}
         refused = said(lambda change=change: tenant.patch(INGRESSES, "other-class", change, stage.namespace))  # type: ignore[misc]
         assert refused is not None
-
-
-def test_of_two_namespaces_whose_names_differ_in_repeated_hyphens_the_older_one_has_the_names(
-    cluster: DevCluster, stage: Stage, host: str
-) -> None:
-    time.sleep(1.1)  # their age counts in seconds
-    younger = Stage(stage.api, stage.namespace.replace("-", "--"))
-    create(stage.api, NAMESPACES, younger.namespace)
-    annotations = {"ingress/http": "true", "ingress/host": host}
-    tenant = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, younger.namespace)))
-    Stage(tenant, younger.namespace).create_service("x", annotations, PORT)
-    told = younger.until_event("x", "could not tell a Service")
-    assert f"from one of namespace {stage.namespace}: it takes repeated - for one, and {stage.namespace} is the" in told
-    assert younger.ingress("x") is None
-    stage.create_service("x", annotations, PORT)
-    stage.until_ingress("x", "the Ingress in the older namespace", lambda _: True)
-    stage.api.delete(NAMESPACES, younger.namespace)
 
 
 def test_an_ingress_from_before_the_namespace_can_lose_its_finalizers_and_ask_for_nothing_new(

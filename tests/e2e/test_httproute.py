@@ -86,14 +86,6 @@ def test_a_service_is_given_an_httproute_that_is_restored_repaired_changed_and_r
     routes.until("no HTTPRoute", lambda: routes.route("shop") is None)
 
 
-def test_both_are_made_and_both_go_with_their_service(both: Routes) -> None:
-    both.create_service("shop", ON)
-    both.until_ingress("shop", "the Ingress", lambda _: True)
-    both.until_route("shop", "the HTTPRoute", lambda _: True)
-    both.api.delete(SERVICES, "shop", both.namespace)
-    both.until("neither", lambda: both.ingress("shop") is None and both.route("shop") is None)
-
-
 def test_hosts_with_other_paths_have_an_httproute_that_comes_and_goes_without_touching_the_first(
     routes: Routes,
 ) -> None:

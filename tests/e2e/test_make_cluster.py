@@ -1,6 +1,5 @@
 """`make cluster`, as a person uses it: what it prints is typed as it stands, and its Deployments act as elsewhere."""
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -8,17 +7,15 @@ import psutil
 import pytest
 
 from devcluster import gateway
-from devcluster.api import SERVICES, wait_for
+from devcluster.api import wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
-from tests.e2e.objects import new
 from tools import pages
 
 PATIENCE = 30
 HOOK, ENGINE = r"hooks\.app", r"/metacontroller --|devcluster\.standin"
 """What the commands of these two hold."""
 
-DENIED = "The .* is invalid: "
 
 ROLLOUT = "kubectl rollout status --timeout=60s"
 
@@ -132,88 +129,6 @@ def test_with_wrong_settings_the_hook_serves_on_with_the_old_ones_and_the_status
     assert class_of_a_new_ingress(shell, "unharmed") == "good"
     edit_settings(shell, "mended")
     assert "successfully rolled out" in run(shell, status)
-
-
-def test_a_deployment_that_nothing_here_can_follow_ends_neither_the_cluster_nor_what_has_run(
-    shell: pages.Shell,
-) -> None:
-    named = "deployment/not-found --namespace ingress-manager-gateway"
-    command = run(shell, f"kubectl get {named} --output=jsonpath={{.spec.template.spec.containers[0].command}}")
-    path = "/spec/template/spec/containers/0/command"
-    for operation, status in (('"op": "remove"', 1), (f'"op": "add", "value": {command}', 0)):
-        run(shell, f"""kubectl patch {named} --type=json --patch='[{{{operation}, "path": "{path}"}}]'""")
-        run(shell, f"{ROLLOUT} {named}", status=status)
-        assert "404: There is no page here" in run(shell, "curl --silent $GATEWAY/")
-
-
-@pytest.mark.parametrize(
-    ("namespace", "deployment", "program"),
-    [
-        ("metacontroller", "metacontroller", ENGINE),
-        ("ingress-manager-gateway", "ingress-manager-gateway", r"traefik --configFile"),
-        ("ingress-manager-gateway", "not-found", r"not_found\.app"),
-    ],
-)
-def test_each_other_deployment_can_be_restarted_and_stopped(
-    shell: pages.Shell, namespace: str, deployment: str, program: str
-) -> None:
-    named = f"deployment/{deployment} --namespace {namespace}"
-    before = running(shell, program)
-    run(shell, f"kubectl rollout restart {named}")
-    assert "successfully rolled out" in run(shell, f"{ROLLOUT} {named}")
-    restarted = running(shell, program)
-    assert restarted
-    assert not restarted & before
-    run(shell, f"kubectl scale --replicas=0 {named}")
-    wait_for(lambda: not running(shell, program), PATIENCE, what="its end")
-    run(shell, f"kubectl scale --replicas=2 {named}")
-    assert "successfully rolled out" in run(shell, f"{ROLLOUT} {named}")
-    assert running(shell, program)
-
-
-def test_what_people_are_told_follows_the_settings_and_the_deployment(shell: pages.Shell) -> None:
-    named = "deployment/ingress-manager-admission --namespace ingress-manager"
-    mistaken = new(
-        SERVICES, "mistaken", metadata={"annotations": {"ingress/http": "yes"}}, spec={"ports": [{"port": 80}]}
-    )
-    try_it = f"echo '{json.dumps(mistaken)}' | kubectl create --dry-run=server --filename=-"
-    edit, restart, status = (
-        told(shell, f"kubectl {each}")[0] for each in ("edit", "rollout restart", "rollout status")
-    )
-    for deny, said in (("true", DENIED), ("false", "Warning")):
-        run(shell, f"KUBE_EDITOR=\"sed -i -E 's/^( +deny:) [^ ]+$/\\1 {deny}/'\" {edit}")
-        run(shell, restart)
-        assert "successfully rolled out" in run(shell, status)
-        until_said(shell, try_it, said)
-    for replicas, said in ((0, "service/mistaken created"), (2, "Warning")):
-        run(shell, f"kubectl scale --replicas={replicas} {named}")
-        until_said(shell, try_it, said)
-
-
-def until_said(shell: pages.Shell, command: str, said: str) -> None:
-    """Return once a command prints this first, a regular expression.
-
-    For a moment after a rollout, the API server asks the old process on a connection that it has.
-    """
-    wait_for(lambda: re.match(said, shell.run(command)), PATIENCE, what=said)
-
-
-def test_what_ends_by_itself_is_started_again(shell: pages.Shell) -> None:
-    # Of the hook's processes, the one that has started the others.
-    hook = min(running(shell, HOOK), key=psutil.Process.create_time)
-    hook.kill()
-    wait_for(lambda: "0/2" in shell.run("kubectl get deploy --namespace ingress-manager"), PATIENCE, interval=0.1)
-    run(shell, f"{ROLLOUT} deployment/ingress-manager --namespace ingress-manager")
-    assert class_of_a_new_ingress(shell, "again")
-
-
-def test_the_roles_of_kubernetes_for_people_hold_what_they_do_elsewhere(shell: pages.Shell) -> None:
-    for role in ("view", "edit"):
-        run(shell, f"kubectl create clusterrolebinding {role}ers --clusterrole={role} --user={role}er")
-    for role, may in (("view", "no"), ("edit", "yes")):
-        assert run(shell, f"kubectl auth can-i list services --as={role}er") == "yes\n"
-        answer = run(shell, f"kubectl auth can-i update services --as={role}er", status=int(may == "no"))
-        assert answer == f"{may}\n"
 
 
 def test_make_uninstall_leaves_the_cluster_and_make_install_brings_all_of_it_back(shell: pages.Shell) -> None:

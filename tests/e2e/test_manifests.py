@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster.api import INGRESSES, SERVICES, wait_for
+from devcluster.api import wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
@@ -150,17 +150,6 @@ def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: Control
             sh(installed, command.replace("dist/install.yaml", str(file)))
             ran.append(command.split()[1])
     assert ran == ["apply", "rollout", "apply", "apply", "rollout", "get", "apply", "apply"]
-
-
-def test_the_objects_to_reckon_with_are_counted(installed: ControlPlane) -> None:
-    counts = [command for command in commands_of("docs/sizing.md") if command.startswith("kubectl get ")]
-    counted = [int(sh(installed, command).stdout) for command in counts]
-    assert counted == [len(installed.api.list(kind)) for kind in (SERVICES, INGRESSES)]
-
-
-def test_a_metacontroller_that_is_there_is_found(installed: ControlPlane) -> None:
-    [command] = [line for line in commands_of("metacontroller/README.md") if line.startswith("kubectl get deployments")]
-    assert "deployment.apps/metacontroller" in sh(installed, command).stdout
 
 
 def test_the_expressions_of_the_policies_fit_the_types_of_what_they_judge(installed: ControlPlane) -> None:

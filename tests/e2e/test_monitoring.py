@@ -156,14 +156,6 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
             yield Watched(cluster, stage, url)
 
 
-def test_what_the_podmonitors_name_is_up(watched: Watched) -> None:
-    def up() -> set[str]:
-        return {sample["metric"]["job"] for sample in watched.query("up == 1")}
-
-    jobs = {API_SERVER, *(each.job for each in scraped())}
-    wait_for(lambda: up() == jobs, PATIENCE, what="all that is scraped to be up")
-
-
 @pytest.mark.parametrize(
     ("part", "name"), [("hook", "IngressManagerDown"), ("engine", "IngressManagerMetacontrollerDown")]
 )

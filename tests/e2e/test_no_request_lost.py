@@ -16,7 +16,6 @@ listener, Linux resets the connections that wait there, and while one starts, it
 
 import contextlib
 import itertools
-import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -318,35 +317,6 @@ def test_while_one_of_two_traefiks_ends_and_starts_again(shops: Shops) -> None:
         load.connect_to(ADDRESSES)
 
     shops.expect_no_loss(disturb)
-
-
-def test_a_connection_that_was_silent_until_its_traefik_accepts_no_more_is_closed_unanswered(shops: Shops) -> None:
-    """Of Traefik's own making: docs/operating.md tells of it. If this test fails, Traefik has become better there.
-
-    Traefik looks at the first bytes of a connection before it hands it to its HTTP server. Once that accepts no more,
-    the connection waits until all is closed.
-    """
-    leaving = shops.replicas[0]
-    address = (leaving.address, leaving.http_port)
-    with socket.create_connection(address) as silent:
-        silent.settimeout(60)
-        leaving.process.terminate()
-        wait_for(lambda: refuses(address), PATIENCE, what="a closed listener")
-        silent.sendall(f"GET / HTTP/1.1\r\nHost: {host_of('s0')}\r\n\r\n".encode())
-        with contextlib.suppress(ConnectionResetError):
-            assert silent.recv(1) == b"", "not a byte of an answer, so that a client may send it again"
-    wait_for(lambda: not leaving.process.running, PATIENCE, what="the end of a Traefik")
-    leaving.process.start()
-    shops.until_served(host_of)
-
-
-def refuses(address: tuple[str, int]) -> bool:
-    """Return whether nothing listens there."""
-    try:
-        socket.create_connection(address).close()
-    except ConnectionRefusedError:
-        return True
-    return False
 
 
 SWITCH = (("ingress", "httproute"), ("httproute",), ("ingress", "httproute"), ("ingress",))

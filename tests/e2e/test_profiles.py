@@ -15,7 +15,7 @@ from tests.e2e.conftest import fresh_stage
 from tests.e2e.objects import GATEWAYS, INGRESS_CLASSES, by_hand, create
 from tests.e2e.shell import run
 from tests.e2e.test_traffic import only
-from tests.e2e.traffic import ON, PATIENCE, Place
+from tests.e2e.traffic import ON, Place
 
 
 def test_the_filters_of_a_profile_hold_for_what_visitors_send_and_get(serving: DevCluster) -> None:
@@ -39,22 +39,6 @@ def two_gateways(serving: DevCluster) -> Iterator[Place]:
     create(place.api, GATEWAYS, "internal", gateway.NAME, spec=first["spec"])
     yield place
     place.api.delete(GATEWAYS, "internal", gateway.NAME)
-
-
-def test_each_of_two_gateways_accepts_and_serves_the_services_whose_profile_names_it(two_gateways: Place) -> None:
-    place = two_gateways
-    with (
-        place.service("outside") as outside,
-        place.service("inside", {**ON, "ingress/profile": "internal"}) as inside,
-        Backend(outside),
-        Backend(inside),
-    ):
-        for name, wanted in (("outside", overlay.CLASS), ("inside", "internal")):
-            place.until_served(place.host(name))
-            wait_for(lambda: accepted_by(place, name) == [wanted], PATIENCE, what=f"{name} on {wanted} alone")  # noqa: B023
-        place.api.delete(GATEWAYS, "internal", gateway.NAME)
-        place.until_404_page(place.host("inside"))
-        place.until_served(place.host("outside"))
 
 
 def test_each_of_two_gateways_serves_its_entrance_of_a_service_and_one_goes_without_the_other(

@@ -2,7 +2,6 @@
 
 import http.client
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from devcluster.gateway import LOOPBACK
 from devcluster.ports import ReservedPort
 from devcluster.processes import Processes
 from devcluster.programs import find_traefik
-from tests.docs.test_profiles import EXAMPLES, GATEWAY_API, LEDGER, REPORTS, SSO, made
+from tests.docs.test_profiles import EXAMPLES, LEDGER, SSO, made
 from tests.e2e import certificates
 from tests.e2e.certificates import trusting_all
 from tests.e2e.objects import GATEWAY_CLASSES, GATEWAYS, SECRETS, create, namespace
@@ -197,32 +196,3 @@ def test_nobody_gets_past_the_login_nor_past_a_middleware_that_is_not_there(plan
             web.api.delete(MIDDLEWARES, middleware["metadata"]["name"], middleware["metadata"]["namespace"])
             web.until((404, None), LEDGERS_HOST, cookie="in=1")
         web.remove(ledger)
-
-
-def test_a_gateway_that_reads_no_middlewares_lets_nobody_past_one(plane: ControlPlane) -> None:
-    with site(plane, {}) as web:
-        ledger = web.expose(SSO, LEDGER)
-        with Backend(ledger):
-            web.until((500, None), LEDGERS_HOST)
-        web.remove(ledger)
-
-
-class Slow(BaseHTTPRequestHandler):
-    """It answers after two seconds."""
-
-    def do_GET(self) -> None:
-        time.sleep(2)
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as its base calls it
-        pass
-
-
-def test_traefik_ignores_the_timeouts_of_a_profile(plane: ControlPlane) -> None:
-    with site(plane, {}) as web:
-        reports = web.expose(GATEWAY_API.replace("request: 1h", "request: 1s"), REPORTS)
-        with listening(reports["spec"]["clusterIP"], 80, Slow):
-            web.until((200, None), "example.com", tls=False)
-        web.remove(reports)

@@ -3,11 +3,9 @@
 import re
 import subprocess
 
-from devcluster.api import INGRESSES, SERVICES
 from devcluster.build import REPOSITORY
-from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
-from devcluster.story import PATIENCE, STORY, routes
+from devcluster.story import PATIENCE, STORY
 from tests.docs.test_readme import RUN_BY, blocks
 from tests.e2e.shell import sh
 from tools import picture
@@ -48,14 +46,3 @@ def test_the_commands_of_kubectl_install_what_they_are_for(empty_cluster: Contro
         ("deployment", "ingress-manager-gateway", "not-found"),
     ):
         assert name in empty_cluster.kubectl("get", kind, "--namespace", namespace, name)
-
-
-def test_the_sample_gets_its_ingress(cluster: DevCluster) -> None:
-    cluster.kubectl("apply", "-k", str(REPOSITORY / "manifests/sample"))
-    (service,) = cluster.api.list(SERVICES, "sample")
-    cluster.kubectl("wait", "--for=create", "ingress", service["metadata"]["name"], "-n", "sample")
-    ingress = cluster.api.get(INGRESSES, service["metadata"]["name"], "sample")
-    assert ingress is not None
-    assert routes(ingress)[0][0] == "example.com"
-    # The namespace takes seconds to go, and nobody waits for it.
-    cluster.kubectl("delete", "--wait=false", "-k", str(REPOSITORY / "manifests/sample"))

@@ -1,6 +1,5 @@
 """TLS at the gateway: each name gets its certificate, and what happens where there is none."""
 
-import ssl
 from collections.abc import Iterator
 
 import pytest
@@ -14,13 +13,10 @@ from tests.e2e.certificates import (
     ask_by_tls,
     secret_of,
     trusting,
-    trusting_all,
     until_certificate,
 )
 from tests.e2e.objects import SECRETS
 from tests.e2e.traffic import ON, Place, backend
-
-TRAEFIKS_OWN = "TRAEFIK DEFAULT CERT"
 
 by_ingress = pytest.mark.parametrize("place", ["ingress"], indirect=True)
 by_httproute = pytest.mark.parametrize("place", ["httproute"], indirect=True)
@@ -56,14 +52,6 @@ def host(place: Place, certificate: Certificate, ca: trustme.CA) -> str:
 def test_a_host_with_tls_is_served_with_its_certificate(place: Place, host: str, ca: trustme.CA) -> None:
     _, answer = ask_by_tls(place, host, trusting(ca))
     assert backend(answer) == (f"{place.namespace}/tls", 80)
-
-
-def test_another_name_gets_traefiks_own_certificate_and_the_404_page(place: Place, host: str, ca: trustme.CA) -> None:
-    other = f"other.{host}"
-    with pytest.raises(ssl.SSLCertVerificationError):
-        ask_by_tls(place, other, trusting(ca))
-    name, answer = ask_by_tls(place, other, trusting_all())
-    assert (name, answer.is_the_404_page) == (TRAEFIKS_OWN, True)
 
 
 @by_httproute

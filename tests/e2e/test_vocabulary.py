@@ -9,7 +9,7 @@ import yaml
 
 from devcluster.api import SERVICES, Object
 from devcluster.cluster import DevCluster
-from devcluster.story import Stage, routes
+from devcluster.story import Stage
 from hooks.settings_file import load
 from tests.core.test_properties import desired_for
 from tests.e2e.conftest import fresh_stage
@@ -68,20 +68,6 @@ def test_the_ingress_follows_every_change_of_an_annotation(cluster: DevCluster, 
     for changes in CHANGES:
         [desired] = desired_for(annotate(stage, changes), policy)
         stage.until_ingress("shop", f"{desired}", lambda found, desired=desired: stated(found) == stated(desired))  # type: ignore[misc]
-
-
-def test_the_ingress_follows_a_ports_number_and_name(stage: Stage) -> None:
-    published(stage)
-    annotate(stage, {"ingress/port": "metrics"})
-    stage.until_ingress("shop", "the named port", lambda found: routes(found)[0][4] == 9090)
-    set_ports(stage, TWO_PORTS[0], {"name": "metrics", "port": 9091})
-    stage.until_ingress("shop", "its new number", lambda found: routes(found)[0][4] == 9091)
-    set_ports(stage, TWO_PORTS[0], {"name": "stats", "port": 9091})
-    stage.until_event(
-        "shop", 'ingress/port: "metrics" is not a TCP port of this Service; it has http (80), stats (9091)'
-    )
-    annotate(stage, {"ingress/port": "stats"})
-    stage.until_ingress("shop", "its new name", lambda found: routes(found)[0][4] == 9091)
 
 
 @pytest.mark.gate
