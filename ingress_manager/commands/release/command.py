@@ -24,8 +24,9 @@ def release(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Print the commands after which the Ingresses of Services stay as they are, unmanaged; or run them.
 
-    The Ingress, and the HTTPRoutes, are served all the time. Then the Service's ingress/… annotations are taken off.
-    SERVICE stands for all its entrances, and SERVICE.ENTRANCE for one: what the others have stays ingress-manager's.
+    The Ingress, and the HTTPRoutes, are served all the time. Then the Service's ingress/… annotations are taken off,
+    and with the last entrance what was copied. SERVICE stands for all its entrances, and SERVICE.ENTRANCE for one: what
+    the others have stays ingress-manager's.
 
     Exit status: 0 when all is well, 1 when a Service can't be released or a part of a file can't be read, 2 for wrong
     use or when kubectl has failed.
