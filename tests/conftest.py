@@ -6,6 +6,7 @@ import pkgutil
 import sys
 from collections import Counter
 from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ COVERING = {Path(__file__).with_name(name) for name in ("core", "hooks", "not_fo
 """The tests that cover all of the core and of what the image runs."""
 
 MEASURED = ("ingress_manager", "hooks", "not_found")
-"""The packages whose coverage is measured."""
+"""The packages whose coverage is measured, as in setup.cfg."""
 
 MOST_FLAKY = 5
 """So many tests on a cluster may pass only when they are tried again."""
@@ -64,28 +65,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Import what is measured, which counts, before the tests are collected, which would take twice as long so."""
-    tracer = sys.gettrace()
-    if tracer is None:
+    if sys.gettrace():
+        for package in map(importlib.import_module, MEASURED):
+            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                importlib.import_module(module.name)
+    with untraced():
         return (yield)
-    for package in map(importlib.import_module, MEASURED):
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
-    sys.settrace(None)
-    try:
-        return (yield)
-    finally:
-        sys.settrace(tracer)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Let nothing be measured where nothing is to be: in xdist's processes, pytest-cov leaves a second tracer there."""
-    tracer = sys.gettrace()
-    if tracer is None or not item.get_closest_marker("no_cover"):
+    with untraced() if item.get_closest_marker("no_cover") else nullcontext():
         return (yield)
+
+
+@contextmanager
+def untraced() -> Generator[None]:
+    """Measure nothing while in the context."""
+    tracer = sys.gettrace()
+    if tracer is None:
+        yield
+        return
     sys.settrace(None)
     try:
-        return (yield)
+        yield
     finally:
         sys.settrace(tracer)
 

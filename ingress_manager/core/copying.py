@@ -261,12 +261,15 @@ def is_for_ingresses_alone(key: str) -> bool:
     return key.lower().startswith(INGRESS_PREFIXES)
 
 
+def is_for_controllers(key: str) -> bool:
+    """Return whether the annotation is one that a controller reads."""
+    # In lower case, because Traefik reads its keys so.
+    return key.lower().startswith(CONTROLLER_PREFIXES)
+
+
 def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
     """Return the keys meant for a controller that `ours`, the annotations of what we make, lack or overrule; sorted."""
-    # In lower case, because Traefik reads its keys so.
-    left = [
-        key for key in annotations if key.lower().startswith(CONTROLLER_PREFIXES) and ours.get(key) != annotations[key]
-    ]
+    left = [key for key in annotations if is_for_controllers(key) and ours.get(key) != annotations[key]]
     return sorted(left) if left else left
 
 

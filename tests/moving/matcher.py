@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from devcluster.sync_requests import Object
-from ingress_manager.core.copying import CONTROLLER_PREFIXES, OLD_CLASS
+from ingress_manager.core.copying import OLD_CLASS, is_for_controllers
 
 
 class Probe(NamedTuple):
@@ -136,7 +136,7 @@ def claims_of(each: Object, services: dict[tuple[str, str], Object]) -> Iterator
         terms = frozenset(
             (key, value)
             for key, value in annotations_of(each).items()
-            if key.lower().startswith(CONTROLLER_PREFIXES) and key not in {OLD_CLASS, *RENEWERS}
+            if is_for_controllers(key) and key not in {OLD_CLASS, *RENEWERS}
         )
 
         def answer(backend: Object) -> Answer | None:

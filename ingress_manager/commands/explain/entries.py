@@ -13,10 +13,10 @@ from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.core.annotations import PROFILE, TABLE
 from ingress_manager.core.copying import (
     ADDED,
-    CONTROLLER_PREFIXES,
     COPIED_LABELS,
     KNOWN,
     NOT_COPIED,
+    is_for_controllers,
     is_for_ingresses_alone,
 )
 from ingress_manager.core.decide import decide, refusal_of
@@ -136,7 +136,7 @@ def _copied() -> Iterator[Entry]:
 
 def _controllers_keys(text: str) -> list[str]:
     """Return the keys of controllers' annotations that a text is, or is the name of."""
-    if text.lower().startswith(CONTROLLER_PREFIXES):
+    if is_for_controllers(text):
         return [text]
     return [key for key in EFFECTS if key.partition("/")[2] == text]
 

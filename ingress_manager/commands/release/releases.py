@@ -18,7 +18,7 @@ from ingress_manager.commands.view.entrances import annotations_of, entrances_in
 from ingress_manager.commands.view.events import EVENTS, Report, reports
 from ingress_manager.commands.view.managed import is_made_for, patch_to_disown
 from ingress_manager.core.annotations import is_on
-from ingress_manager.core.copying import CONTROLLER_PREFIXES
+from ingress_manager.core.copying import is_for_controllers
 from ingress_manager.core.entrances import entrance_of, ingress_of
 from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.text import one_line
@@ -116,6 +116,7 @@ def taken_off(service: Item, entrances: Collection[str], kept: Iterable[Item]) -
     off: dict[str, str | None] = dict.fromkeys(key for each in entrances for key in keys_of(each, stated))
     if off and {*entrances_in(stated)} <= {*entrances}:
         copied = {key for item in kept for key, value in item.annotations.items() if stated.get(key) == value}
-        controllers = (key for key in sorted(copied) if key.lower().startswith(CONTROLLER_PREFIXES))
-        off |= dict.fromkeys(key for key in controllers if not is_read_from_services(key))
+        off |= dict.fromkeys(
+            key for key in sorted(copied) if is_for_controllers(key) and not is_read_from_services(key)
+        )
     return {**off, MOVING: None} if off else {}
