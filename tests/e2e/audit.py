@@ -20,7 +20,8 @@ def done_by_the_engine(cluster: DevCluster, resource: str) -> Iterator[dict[str,
 def write_requests(cluster: DevCluster, stage: Stage, resource: str) -> list[tuple[str, str, int]]:
     """Return (verb, name, HTTP status) of each request of the engine to write in the test's namespace."""
     return [
-        (event["verb"], event["objectRef"]["name"], event["responseStatus"]["code"])
+        # A create that was cut off before its body was read, because the engine was killed, has no name.
+        (event["verb"], event["objectRef"].get("name", ""), event["responseStatus"]["code"])
         for event in done_by_the_engine(cluster, resource)
         if event["verb"] not in READS and event["objectRef"].get("namespace") == stage.namespace
     ]
