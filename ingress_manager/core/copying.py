@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import PREFIX
-from ingress_manager.core.effects import protects
+from ingress_manager.core.effects import CHANGES, effect_of, protects
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.syntax import check_annotation_key, check_label_key, check_label_value
@@ -285,11 +285,11 @@ def protection_lost(left: Sequence[str], accepted: Container[str], *, of_httprou
     ]
 
 
-def check_protecting_key(key: str) -> str:
-    """Return `key`, which may be an annotation that protects. Raises Problem when it may not."""
+def check_loss(key: str) -> str:
+    """Return `key`, which may be an annotation for whose loss a Service is refused. Raises Problem when it may not."""
     check_own_key(key)
-    if not protects(key):
-        raise Problem("protects nothing that we know of, so no Service is refused for it; take it out")
+    if not (protects(key) or (effect_of(key) is CHANGES and is_for_ingresses_alone(key))):
+        raise Problem("is no annotation for whose loss a Service is refused: take it out")
     return key
 
 

@@ -28,6 +28,7 @@ from ingress_manager.core.policy import Gateway, NamespacePolicy
 from ingress_manager.core.ports import by_target, choose_ports, tcp_ports
 from ingress_manager.core.syntax import EVERY_HOST, check_host, check_path_of_type
 from ingress_manager.core.text import listed, quoted
+from ingress_manager.core.translation import asked_redirect, unsaid
 
 MOST_PATHS = 1000
 """Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
@@ -144,7 +145,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
     routing, left_of_httproutes = None, NOTHING_LEFT
     if policy.makes_httproutes:
         on_routes, left_of_httproutes = with_added(for_httproutes(from_service), policy.annotations, present, records)
-        routing = choose_routing(service, stated, policy, tls, on_routes, problems)
+        routing = choose_routing(service, stated, policy, tls, from_service, on_routes, problems)
     elif stated.tls_redirect is not None:
         problems.add(refusals.redirect_of_ingress(policy.namespace))
     check_protection(left, left_of_httproutes, policy, problems)
@@ -280,10 +281,14 @@ def choose_routing(  # noqa: PLR0913, PLR0917 - each has a say in it
     stated: Stated,
     policy: NamespacePolicy,
     tls: bool,
+    from_service: Mapping[str, str],
     annotations: dict[str, str],
     problems: Problems,
 ) -> Routing | None:
-    """Return what HTTPRoutes say. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say."""
+    """Return what HTTPRoutes say. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say.
+
+    `from_service` are the annotations that an Ingress copies, `annotations` those of the HTTPRoutes.
+    """
     gateway = policy.gateway
     if gateway is None:
         return None
@@ -296,13 +301,14 @@ def choose_routing(  # noqa: PLR0913, PLR0917 - each has a say in it
         ):
             if stated_there is not None:
                 problems.add(refusals.secret_of_httproutes(annotation, str(gateway), tls=gateway.https is not None))
+    problems.extend([*unsaid(from_service, policy.accepted_losses, tls=tls)])
     section = gateway.https if tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(tls, str(gateway)))
         return None
     return Routing(
         parent=Parent(name=gateway.name, namespace=gateway.namespace, section=section),
-        redirect=choose_redirect(stated, policy, gateway, tls, problems),
+        redirect=choose_redirect(stated, policy, gateway, tls, asked_redirect(from_service), problems),
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
@@ -320,13 +326,16 @@ def choose_main_host(service: Service, stated: Stated, policy: NamespacePolicy) 
     return policy.default_host(service.metadata.name)
 
 
-def choose_redirect(
-    stated: Stated, policy: NamespacePolicy, gateway: Gateway, tls: bool, problems: Problems
+def choose_redirect(  # noqa: PLR0913, PLR0917 - each has a say in it
+    stated: Stated, policy: NamespacePolicy, gateway: Gateway, tls: bool, asked: bool | None, problems: Problems
 ) -> Redirect | None:
-    """Return what answers on http with a redirect to https; None: nothing. Adds a problem where that can't be done."""
+    """Return what answers on http with a redirect to https; None: nothing. Adds a problem where that can't be done.
+
+    `asked` is what a controller's annotation says of it.
+    """
     if stated.tls_redirect and not tls:
         problems.add(refusals.redirect_without_tls())
-    wanted = policy.redirect if stated.tls_redirect is None else stated.tls_redirect
+    wanted = next(each for each in (stated.tls_redirect, asked, policy.redirect) if each is not None)
     if not (wanted and tls):
         return None
     if gateway.http in {None, gateway.https}:

@@ -180,8 +180,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accepted_losses: Annotated[
         tuple[str, ...] | UnsetType,
         Meta(
-            description="Annotations, by their full keys, that protect a Service and may be lost; with any other that "
-            "wouldn't reach all that is made for it, a Service is refused.",
+            description="Annotations, by their full keys, that may be lost: with any other that protects a Service and "
+            "wouldn't reach all that is made for it, or changes the answer and can't be said in its HTTPRoute, it is "
+            "refused.",
         ),
     ] = msgspec.field(name="acceptedLosses", default=UNSET)
 

@@ -319,6 +319,17 @@ def protection_of_httproutes(key: str) -> Problem:
     return _protection_lost(key, "can't be said in an HTTPRoute", "makes none (outputs), or ")
 
 
+def annotation_of_httproutes(key: str, value: str, *, by_tls: bool) -> Problem:
+    """An HTTPRoute is made that would answer otherwise than the annotation says. With TLS it wouldn't: `by_tls`."""
+    why, remedy = (" without TLS", 'state ingress/tls: "true", or ') if by_tls else ("", "")
+    return Problem(
+        f"{key}: {quoted(value)} changes the answer, and can't be said in an HTTPRoute{why}: {remedy}take it off if it "
+        "may be lost, or the administrator makes none (outputs), or accepts the loss (limits.acceptedLosses)",
+        Reason.NOT_IN_HTTPROUTE,
+        key,
+    )
+
+
 def _protection_lost(key: str, why: str, remedy: str = "") -> Problem:
     return Problem(
         f"{key} protects this Service, and {why}: take it off if it may be lost, or the administrator {remedy}accepts "

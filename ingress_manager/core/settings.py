@@ -14,9 +14,9 @@ from ingress_manager.core.copying import (
     OLD_CLASS,
     Limit,
     check_key,
+    check_loss,
     check_own_key,
     check_own_label_key,
-    check_protecting_key,
     check_value,
 )
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of
@@ -375,9 +375,9 @@ def _check_limit(path: FieldPath, limit: Limit | UnsetType, check: Callable[[str
 
 
 def _check_losses(path: FieldPath, keys: Sequence[str] | UnsetType) -> Found:
-    """Yield what is wrong with a list of annotations that protect."""
+    """Yield what is wrong with a list of annotations that may be lost."""
     for number, key in enumerate(keys or ()):
-        yield from _check((*path, number), key, check_protecting_key)
+        yield from _check((*path, number), key, check_loss)
 
 
 def _check_outputs(path: FieldPath, outputs: Sequence[str]) -> Found:

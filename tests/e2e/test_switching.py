@@ -262,7 +262,7 @@ def before(operator: Operator) -> None:
         ["team-b", "blog", "nginx", "<none>"],
         ["team-b", "pay", "<none>", "<none>"],
     ]
-    operator.sh("kubectl get events")
+    operator.sh("ingress-manager audit")
     operator.sh("mkdir -p switching")
     operator.sh("kubectl annotate service blog --namespace team-b ingress/class-")
     operator.sh("kubectl apply -k gateway/")

@@ -25,7 +25,8 @@ from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.read_from_services import is_read_from_services
-from ingress_manager.core.text import listed
+from ingress_manager.core.text import listed, quoted
+from ingress_manager.core.translation import SAID
 
 ANNOTATION = "annotation of a Service"
 OURS = "annotation that ingress-manager gives an Ingress"
@@ -154,9 +155,13 @@ def _of_controller(key: str) -> Entry:
         facts.append(("read", "from the Service itself, where its controller serves the Ingress"))
     if not is_read_from_services(key, of_httproutes=True):
         if is_for_ingresses_alone(key):
-            facts.append(("HTTPRoute", "can't say it"))
+            said = [quoted(value) for each, value in SAID if each == key]
+            facts.append(("HTTPRoute", f"says the same for {' and '.join(said)}" if said else "can't say it"))
+        refused = "the Service is refused, unless the setting limits.acceptedLosses names the key"
         if effect is Effect.PROTECTS:
-            facts.append(("if lost", "the Service is refused, unless the setting limits.acceptedLosses names the key"))
+            facts.append(("if lost", refused))
+        elif effect is Effect.CHANGES and is_for_ingresses_alone(key):
+            facts.append(("if copied, and lost there", refused))
     return Entry(key, COPIED, meaning, tuple(facts))
 
 

@@ -1,0 +1,57 @@
+"""Translation: what HTTPRoutes say in the place of annotations that are read from an Ingress alone.
+
+An HTTPRoute that answers otherwise than the Ingress would is no translation: what changes the answer is said exactly,
+or refused. Sources: ingress-nginx's, HAProxy's and Traefik's pages on annotations; Gateway API reference, HTTPRoute v1.
+"""
+
+from collections.abc import Container, Iterator, Mapping
+
+from ingress_manager.core import refusals
+from ingress_manager.core.copying import is_for_ingresses_alone
+from ingress_manager.core.effects import CHANGES, NGINX, effect_of
+from ingress_manager.core.errors import Problem
+
+SSL_REDIRECT = f"{NGINX}ssl-redirect"
+FORCING = (f"{NGINX}force-ssl-redirect", "haproxy.org/ssl-redirect")
+"""What redirects to https even where the Ingress has no TLS."""
+
+ALWAYS, WITH_TLS, WITHOUT_TLS, NEVER = map(frozenset[bool], ([True, False], [True], [False], []))
+
+SAID: dict[tuple[str, str], frozenset[bool]] = {
+    **{(key, "true"): WITH_TLS for key in FORCING},
+    **{(key, "false"): ALWAYS for key in FORCING},
+    (SSL_REDIRECT, "true"): ALWAYS,
+    (SSL_REDIRECT, "false"): ALWAYS,
+    ("traefik.ingress.kubernetes.io/router.tls", "true"): WITH_TLS,
+    ("traefik.ingress.kubernetes.io/router.tls", "false"): WITHOUT_TLS,
+    (f"{NGINX}backend-protocol", "HTTP"): ALWAYS,
+    **{
+        (f"{NGINX}{name}", "false"): ALWAYS
+        for name in ("canary", "enable-cors", "from-to-www-redirect", "ssl-passthrough", "use-regex")
+    },
+}
+"""The annotations and their values that HTTPRoutes say, or that ask for what HTTPRoutes do anyway: for which of a
+Service's with and without TLS."""
+
+
+def asked_redirect(copied: Mapping[str, str]) -> bool | None:
+    """Return whether the annotations that are copied ask for a redirect of http to https; None: they say nothing.
+
+    They ask for it in vain where there is no TLS.
+    """
+    if any(copied.get(key) == "true" for key in FORCING):
+        return True
+    stated = [copied[key] for key in (SSL_REDIRECT, "haproxy.org/ssl-redirect") if key in copied]
+    return stated[0] == "true" if stated else None
+
+
+def unsaid(copied: Mapping[str, str], accepted: Container[str], *, tls: bool) -> Iterator[Problem]:
+    """Yield a problem for what is copied, changes the answer, and can't be said by HTTPRoutes with, or without, TLS.
+
+    Those `accepted` may be lost.
+    """
+    for key, value in copied.items():
+        if is_for_ingresses_alone(key) and effect_of(key) is CHANGES and key not in accepted:
+            said = SAID.get((key, value), NEVER)
+            if tls not in said:
+                yield refusals.annotation_of_httproutes(key, value, by_tls=said is WITH_TLS)
