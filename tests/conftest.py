@@ -28,6 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--requests", type=int, default=5000, help="With --thorough: how many no disturbance of the gateway may lose."
     )
+    parser.addoption("--clusters", type=int, default=100, help="With --thorough: how many random clusters are moved.")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,6 @@
 """Random clusters are moved in and out on a real cluster, with visitors: no request is lost.
 
-Two hundred of the clusters of tests/moving stand side by side, each in namespaces and under hosts of its own, behind
+One for five of the clusters of tests/moving stand side by side, each in namespaces and under hosts of its own, behind
 Traefik. All are moved in by one command, half of them is released, they are moved in again, and all is uninstalled,
 while visitors ask for all that answered at the beginning, again and again: the same Service has to answer each, on the
 same port.
@@ -37,7 +37,6 @@ from tests.moving.a_cluster import OnACluster
 from tests.moving.clusters import ALL_ALLOWED, Cluster, draw
 from tests.moving.matcher import Probe, named, probes_of
 
-CLUSTERS = 200
 VISITORS = 2
 """Threads that ask one question after the other."""
 
@@ -232,16 +231,21 @@ def raised(ingress: Object) -> Object:
 
 
 def test_no_request_is_lost_while_random_clusters_move_in_and_out(
-    own: DevCluster, tmp_path: Path, record_property: Callable[[str, object], None], monkeypatch: pytest.MonkeyPatch
+    own: DevCluster,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
 ) -> None:
     assert own.gateway
+    clusters = pytestconfig.getoption("--clusters") // 5
     kubectl = OnACluster(own.api)
     monkeypatch.setattr(Kubectl, "run", lambda _, *words, stdin="": kubectl.run(*words, stdin=stdin))
     monkeypatch.setattr(carrying_out, "BETWEEN_LOOKS", 0.02)
     # Where nothing can be seen, a plan gives a controller ten seconds. Traefik, on this machine, needs a tenth of one.
     monkeypatch.setattr(carrying_out, "sleep", lambda seconds: time.sleep(min(seconds, 1)))
     monkeypatch.setenv(FILE_VARIABLE, str(own.settings_file))
-    seeds = islice((seed for seed in count() if can_stand(draw(seed))), CLUSTERS)
+    seeds = islice((seed for seed in count() if can_stand(draw(seed))), clusters)
     backends = Backends()
     try:
         objects = [live(seed) for seed in seeds]
@@ -252,10 +256,10 @@ def test_no_request_is_lost_while_random_clusters_move_in_and_out(
         visitor = Visitor(own.gateway.http_port)
         answers = {probe: answer for probe in dict.fromkeys(probes) if (answer := visitor.ask(probe))}
         visitor.close()
-        assert len(answers) > CLUSTERS
+        assert len(answers) > clusters
         with Visits(own.gateway.http_port, answers) as visits:
-            move(own, tmp_path, record_property)
-        record_property("requests", f"{visits.asked} for {len(answers)} addresses of {CLUSTERS} clusters")
+            move(own, clusters, tmp_path, record_property)
+        record_property("requests", f"{visits.asked} for {len(answers)} addresses of {clusters} clusters")
         assert not visits.lost, "\n".join(visits.lost[:50])
         assert visits.asked > 2 * len(answers)
     finally:
@@ -277,7 +281,7 @@ def settle(own: DevCluster) -> None:
     own.api.delete(NAMESPACES, "last")
 
 
-def move(own: DevCluster, folder: Path, record_property: Callable[[str, object], None]) -> None:
+def move(own: DevCluster, clusters: int, folder: Path, record_property: Callable[[str, object], None]) -> None:
     """Move all in and out again and in, and uninstall."""
     began = time.monotonic()
 
@@ -294,7 +298,7 @@ def move(own: DevCluster, folder: Path, record_property: Callable[[str, object],
         for each in own.api.list(INGRESSES)
         for owner in references(each)
     }
-    assert len(managed) > CLUSTERS / 2
+    assert len(managed) > clusters / 2
     ran("release", "--apply", "--", *sorted(managed)[::2])
     ran("adopt", "--all", "--all-namespaces", "--apply", statuses={0, 1})
     script = folder / "uninstall.sh"

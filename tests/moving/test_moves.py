@@ -20,17 +20,16 @@ from tests.moving.moves import Disturb, Player, playing
 from tests.moving.sayable import sayable
 from tools.golden import Case
 
-SEEDS = 1000
 GROUPS = 20
-"""Tests, into which the seeds are parted."""
+"""Tests, into which the clusters are parted."""
 
 FEWEST_MOVED = 0.9
 
 
 @pytest.fixture(params=range(GROUPS))
 def seeds(request: pytest.FixtureRequest) -> range:
-    """Return the seeds of one test."""
-    return range(request.param, SEEDS, GROUPS)
+    """Return the seeds of the clusters of one test."""
+    return range(request.param, request.config.getoption("--clusters"), GROUPS)
 
 
 def ours(player: Player) -> set[str]:
@@ -86,9 +85,9 @@ def test_a_plan_does_as_a_script_what_apply_does(case: Case, tmp_path: Path) -> 
 
 @pytest.mark.thorough
 @pytest.mark.no_cover
-def test_nine_in_ten_are_moved_of_those_that_can_be_said() -> None:
+def test_nine_in_ten_are_moved_of_those_that_can_be_said(pytestconfig: pytest.Config) -> None:
     found = moved = 0
-    for seed in range(SEEDS):
+    for seed in range(pytestconfig.getoption("--clusters")):
         with playing(draw(seed)) as player:
             places = [
                 (INGRESSES.plural, each["metadata"]["namespace"], each["metadata"]["name"])
