@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     thorough = config.getoption("--thorough")
     settings.register_profile(
         "here",
-        max_examples=250 if thorough else 25,
+        max_examples=250 if thorough else 10,
         derandomize=not thorough,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],

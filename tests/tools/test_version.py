@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from devcluster.build import REPOSITORY
 from ingress_manager import __version__
 
@@ -19,6 +21,7 @@ def lines_with(text: str, number: str) -> list[int]:
     return [count for count, line in enumerate(text.splitlines()) if re.search(pattern, line)]
 
 
+@pytest.mark.thorough
 def test_no_place_is_left_out(tmp_path: Path) -> None:
     """A version that nothing else has gets everywhere where the present one is."""
     for name in (*SHIPPED, "CHANGELOG.md", "pyproject.toml"):
