@@ -191,21 +191,21 @@ def test_any_text_in_either_field_has_an_answer(server: Loopback, typed: str, se
 def test_the_page_is_its_files_and_what_it_starts_with(server: Loopback) -> None:
     types = {"": "text/html", "page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
     for path, content_type in {**types, "icon.svg": "image/svg+xml", "start.json": "application/json"}.items():
-        answered = requests.get(f"{server.url}{path}?a=b", timeout=10)
+        answered = requests.get(f"{server.url}{path}?a=b", timeout=60)
         assert (answered.status_code, answered.headers["Content-Type"].partition(";")[0]) == (200, content_type)
         assert HEADERS.items() <= answered.headers.items()
         assert answered.headers["Server"] == "ingress-manager", "without a version"
-        head = requests.head(f"{server.url}{path}", timeout=10)
+        head = requests.head(f"{server.url}{path}", timeout=60)
         assert (head.status_code, head.content) == (200, b"")
         assert head.headers["Content-Length"] == str(len(answered.content))
-    start = requests.get(f"{server.url}start.json", timeout=10).json()
+    start = requests.get(f"{server.url}start.json", timeout=60).json()
     assert start["settings"] == "defaults: {class: internal}\n"
     assert start["examples"] == json.loads(examples.text())
     assert [entry["key"] for entry in start["help"]] == [entry.key for entry in entries()]
 
 
 def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(server: Loopback) -> None:
-    policy = requests.get(server.url, timeout=10).headers["Content-Security-Policy"]
+    policy = requests.get(server.url, timeout=60).headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert set(re.findall(r"'[^']*'|[a-z]+:", policy)) == {"'none'", "'self'", "'script'"}
 
@@ -222,7 +222,7 @@ def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(server: Loo
 )
 def test_only_its_own_names_lead_to_it(server: Loopback, reason: str, host: str, status: int) -> None:
     host = host.replace("PORT", str(server.port))
-    got = requests.get(server.url, headers={"Host": host}, timeout=10)
+    got = requests.get(server.url, headers={"Host": host}, timeout=60)
     asked = posted(server, '{"service": "", "settings": ""}', Host=host, Origin=f"http://{host}")
     assert (got.status_code, asked.status_code) == (status, status), reason
     if status == 403:
@@ -256,7 +256,7 @@ def test_what_the_page_does_not_ask_is_refused(
 
 def answers(server: Loopback, sent: str) -> str:
     """Return all that comes back for what is sent."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(sent.replace("HOST", f"127.0.0.1:{server.port}").encode())
         connection.shutdown(socket.SHUT_WR)
         received = b""
@@ -375,7 +375,7 @@ def test_ctrl_c_ends_it_without_a_word() -> None:
             url = process.stdout.readline().strip()
             assert requests.get(url, timeout=30).status_code == 200
             # A browser keeps connections open on which it asks nothing.
-            with socket.create_connection(("127.0.0.1", int(url.strip("/").rpartition(":")[2])), timeout=10):
+            with socket.create_connection(("127.0.0.1", int(url.strip("/").rpartition(":")[2])), timeout=60):
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate(timeout=30)
         finally:

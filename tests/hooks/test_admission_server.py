@@ -115,7 +115,7 @@ def until_ready(webhook: Webhook) -> None:
     """Return when it answers; raises AssertionError when it ends, or after 30 s."""
     for _ in range(300):
         with contextlib.suppress(requests.ConnectionError), webhook.session() as client:
-            client.get(f"{webhook.url}/readyz", timeout=5).raise_for_status()
+            client.get(f"{webhook.url}/readyz", timeout=60).raise_for_status()
             return
         assert webhook.server.process.poll() is None, (webhook.server.home / "log").read_text()
         time.sleep(0.1)
@@ -138,10 +138,10 @@ def own_webhook(tmp_path: Path) -> Iterator[Webhook]:
 
 def test_it_answers_the_api_server_and_not_metacontroller(webhook: Webhook) -> None:
     with webhook.session() as client:
-        answered = client.post(f"{webhook.url}/admit?timeout=1s", data=REVIEW, timeout=10)
+        answered = client.post(f"{webhook.url}/admit?timeout=1s", data=REVIEW, timeout=60)
         assert answered.json()["response"]["warnings"] == SENTENCES
-        assert client.post(f"{webhook.url}/sync", data=body(sync_request(WRONG)), timeout=10).status_code == 404
-        assert client.get(f"{webhook.url}/healthz", timeout=10).text == "ok\n"
+        assert client.post(f"{webhook.url}/sync", data=body(sync_request(WRONG)), timeout=60).status_code == 404
+        assert client.get(f"{webhook.url}/healthz", timeout=60).text == "ok\n"
         assert 'ingress_manager_admissions_total{answer="warned"}' in client.get(f"{webhook.url}/metrics").text
 
 
@@ -155,7 +155,7 @@ def test_it_answers_nothing_without_tls(webhook: Webhook) -> None:
 def test_another_certificate_is_served_from_the_next_handshake_on_and_a_connection_that_is_kept_goes_on(
     webhook: Webhook,
 ) -> None:
-    kept = http.client.HTTPSConnection("127.0.0.1", webhook.server.port, context=webhook.trust(), timeout=10)
+    kept = http.client.HTTPSConnection("127.0.0.1", webhook.server.port, context=webhook.trust(), timeout=60)
     kept.connect()
     opened = kept.sock
     for _ in range(3):
@@ -189,7 +189,7 @@ def test_no_answer_is_lost_while_the_certificate_is_replaced_again_and_again(web
         while not ended.is_set():
             try:
                 with webhook.session() as client:  # which makes a handshake
-                    answers.append(client.post(f"{webhook.url}/admit", data=REVIEW, timeout=10).status_code)
+                    answers.append(client.post(f"{webhook.url}/admit", data=REVIEW, timeout=60).status_code)
             except requests.RequestException as error:
                 failures.append(error)
 

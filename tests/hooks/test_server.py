@@ -39,7 +39,7 @@ class Server:
 
     def connect(self) -> socket.socket:
         """Return a new connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def answer_to(self, sent: bytes) -> bytes:
         """Return what comes back for the raw bytes `sent`, until the server closes."""
@@ -92,7 +92,7 @@ def started(command: list[str], home: Path, port: int) -> Iterator[Server]:
 def until_ready(server: Server, probe: str = "") -> None:
     for _ in range(300):
         try:
-            requests.get(probe or f"{server.url}/readyz", timeout=5).raise_for_status()
+            requests.get(probe or f"{server.url}/readyz", timeout=60).raise_for_status()
         except requests.ConnectionError:
             assert server.process.poll() is None, (server.home / "log").read_text()
             time.sleep(0.1)
@@ -126,7 +126,7 @@ def own_server(tmp_path: Path) -> Iterator[Server]:
 
 def test_a_connection_serves_many_requests(server: Server) -> None:
     """Metacontroller's Go client keeps connections open."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.connect()
     opened = connection.sock
     for _ in range(3):
@@ -218,7 +218,7 @@ def test_a_thousand_connections_that_hang_hold_up_nobody_else(server: Server) ->
             connection = exits.enter_context(server.connect())
             connection.sendall(hang[2 if number > 980 else number % 2])
         for _ in range(20):
-            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=60).status_code == 200
 
 
 BUSY = {
@@ -261,7 +261,7 @@ def test_a_client_that_never_stops_sending_holds_up_nobody_else(server: Server, 
     try:
         time.sleep(1)
         for _ in range(20):
-            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=60).status_code == 200
         assert client.poll() is None, "it was still sending"
     finally:
         client.kill()
@@ -294,7 +294,7 @@ def test_a_request_under_way_is_answered_before_the_hook_stops(own_server: Serve
 def test_an_idle_connection_does_not_hold_up_the_stop(own_server: Server) -> None:
     """Metacontroller keeps connections open. With gunicorn's own worker, each stop would take 25 s."""
     with requests.Session() as session:
-        assert session.post(own_server.url + "/sync", data=OPTED_IN, timeout=10).status_code == 200
+        assert session.post(own_server.url + "/sync", data=OPTED_IN, timeout=60).status_code == 200
         own_server.process.send_signal(signal.SIGTERM)
         assert own_server.process.wait(10) == 0
     assert [line["event"] for line in own_server.log_lines() if line["level"] != "info"] == ["unlimited hosts"]
@@ -302,7 +302,7 @@ def test_an_idle_connection_does_not_hold_up_the_stop(own_server: Server) -> Non
 
 def test_every_line_that_it_prints_is_a_json_object(own_server: Server) -> None:
     own_server.answer_to(b"nonsense\r\n\r\n")
-    requests.post(own_server.url + "/sync", data=b"{}", timeout=10)
+    requests.post(own_server.url + "/sync", data=b"{}", timeout=60)
     own_server.process.send_signal(signal.SIGTERM)
     assert own_server.process.wait(20) == 0
     lines = own_server.log_lines()
@@ -318,7 +318,7 @@ def test_it_leaves_no_socket_in_home(server: Server) -> None:
 def test_on_the_address_that_it_binds_it_serves_ipv6_and_ipv4(tmp_path: Path) -> None:
     with serving(tmp_path, host="[::]") as server:
         for address in ("127.0.0.1", "[::1]"):
-            assert requests.get(f"http://{address}:{server.port}/healthz", timeout=10).text == "ok\n"
+            assert requests.get(f"http://{address}:{server.port}/healthz", timeout=60).text == "ok\n"
 
 
 def test_with_wrong_settings_it_does_not_start_and_says_why_without_a_traceback(tmp_path: Path) -> None:

@@ -74,11 +74,11 @@ def test_when_it_stops_it_ends_every_wait_for_another_request(worker: Worker) ->
         assert not any(each.ready() for each in connections), "nothing ends while it serves"
         worker.alive = False
         connections.append(gevent.spawn(connection))  # one that comes late
-        gevent.joinall(connections, timeout=5, raise_error=True)
+        gevent.joinall(connections, timeout=30, raise_error=True)
         assert all(each.ready() for each in connections)
         closer.kill()
 
-    gevent.spawn(serve).get(timeout=10)
+    gevent.spawn(serve).get(timeout=50)
 
 
 def test_the_wait_for_another_request_is_known_while_it_lasts(worker: Worker) -> None:

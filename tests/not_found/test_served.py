@@ -51,13 +51,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 
 def resident(pages: Pages) -> float:
     """Return how many MiB the process takes."""
-    metrics = requests.get(f"{pages.probes}/metrics", timeout=10).text
+    metrics = requests.get(f"{pages.probes}/metrics", timeout=60).text
     return float(re.findall(r"^process_resident_memory_bytes (\S+)$", metrics, re.MULTILINE)[0]) / 1024**2
 
 
 def test_a_page_is_served_as_it_is_made(pages: Pages) -> None:
     headers = {"Host": "shop.example.com", "Accept": "text/html"}
-    answered = requests.get(f"{pages.url}/cart?a=b", headers=headers, timeout=10)
+    answered = requests.get(f"{pages.url}/cart?a=b", headers=headers, timeout=60)
     made = page("shop.example.com", "/cart", "text/html")
     assert (answered.status_code, answered.content) == (404, made.body)
     of_gunicorn = {"Server", "Date", "Connection"}
@@ -84,12 +84,12 @@ def test_visitors_that_hang_do_not_hold_up_the_probes(pages: Pages) -> None:
     with contextlib.ExitStack() as exits:
         for _ in range(500):
             exits.enter_context(pages.connect()).sendall(b"GET / HTTP/1.1\r\nHo")
-        assert requests.get(f"{pages.probes}/healthz", timeout=10).text == "ok\n"
+        assert requests.get(f"{pages.probes}/healthz", timeout=60).text == "ok\n"
 
 
 def test_nothing_is_logged_for_a_visitor_and_it_stops_at_once(tmp_path: Path) -> None:
     with serving_pages(tmp_path) as pages, requests.Session() as session:
-        assert session.get(f"{pages.url}/cart", timeout=10).status_code == 404
+        assert session.get(f"{pages.url}/cart", timeout=60).status_code == 404
         pages.process.send_signal(signal.SIGTERM)
         assert pages.process.wait(10) == 0
         lines = pages.log_lines()
