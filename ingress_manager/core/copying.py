@@ -261,6 +261,11 @@ def is_for_ingresses_alone(key: str) -> bool:
     return key.lower().startswith(INGRESS_PREFIXES)
 
 
+def changes_ingresses_alone(key: str) -> bool:
+    """Return whether the annotation changes the answer, and no controller reads it from an HTTPRoute."""
+    return is_for_ingresses_alone(key) and effect_of(key) is CHANGES
+
+
 def is_for_controllers(key: str) -> bool:
     """Return whether the annotation is one that a controller reads."""
     # In lower case, because Traefik reads its keys so.
@@ -288,7 +293,7 @@ def protection_lost(left: Sequence[str], accepted: Container[str], *, of_httprou
 def check_loss(key: str) -> str:
     """Return `key`, which may be an annotation for whose loss a Service is refused. Raises Problem when it may not."""
     check_own_key(key)
-    if not (protects(key) or (effect_of(key) is CHANGES and is_for_ingresses_alone(key))):
+    if not (protects(key) or changes_ingresses_alone(key)):
         raise Problem("is no annotation for whose loss a Service is refused: take it out")
     return key
 

@@ -28,7 +28,7 @@ from ingress_manager.core.policy import Gateway, NamespacePolicy
 from ingress_manager.core.ports import by_target, choose_ports, tcp_ports
 from ingress_manager.core.syntax import EVERY_HOST, check_host, check_path_of_type
 from ingress_manager.core.text import listed, quoted
-from ingress_manager.core.translation import asked_redirect, unsaid
+from ingress_manager.core.translation import asks_redirect, unsaid
 
 MOST_PATHS = 1000
 """Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
@@ -301,14 +301,16 @@ def choose_routing(  # noqa: PLR0913, PLR0917 - each has a say in it
         ):
             if stated_there is not None:
                 problems.add(refusals.secret_of_httproutes(annotation, str(gateway), tls=gateway.https is not None))
-    problems.extend([*unsaid(from_service, policy.accepted_losses, tls=tls)])
+    problems.extend(unsaid(from_service, policy.accepted_losses, tls=tls))
     section = gateway.https if tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(tls, str(gateway)))
         return None
     return Routing(
         parent=Parent(name=gateway.name, namespace=gateway.namespace, section=section),
-        redirect=choose_redirect(stated, policy, gateway, tls, asked_redirect(from_service), problems),
+        redirect=choose_redirect(
+            stated, policy, gateway, tls, asks_redirect(from_service, otherwise=policy.redirect), problems
+        ),
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
@@ -327,15 +329,15 @@ def choose_main_host(service: Service, stated: Stated, policy: NamespacePolicy) 
 
 
 def choose_redirect(  # noqa: PLR0913, PLR0917 - each has a say in it
-    stated: Stated, policy: NamespacePolicy, gateway: Gateway, tls: bool, asked: bool | None, problems: Problems
+    stated: Stated, policy: NamespacePolicy, gateway: Gateway, tls: bool, asked: bool, problems: Problems
 ) -> Redirect | None:
     """Return what answers on http with a redirect to https; None: nothing. Adds a problem where that can't be done.
 
-    `asked` is what a controller's annotation says of it.
+    `asked` is whether it is wanted where ingress/tls-redirect doesn't say.
     """
     if stated.tls_redirect and not tls:
         problems.add(refusals.redirect_without_tls())
-    wanted = next(each for each in (stated.tls_redirect, asked, policy.redirect) if each is not None)
+    wanted = asked if stated.tls_redirect is None else stated.tls_redirect
     if not (wanted and tls):
         return None
     if gateway.http in {None, gateway.https}:

@@ -7,12 +7,13 @@ or refused. Sources: ingress-nginx's, HAProxy's and Traefik's pages on annotatio
 from collections.abc import Container, Iterator, Mapping
 
 from ingress_manager.core import refusals
-from ingress_manager.core.copying import is_for_ingresses_alone
-from ingress_manager.core.effects import CHANGES, NGINX, effect_of
+from ingress_manager.core.copying import changes_ingresses_alone
+from ingress_manager.core.effects import NGINX
 from ingress_manager.core.errors import Problem
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
-FORCING = (f"{NGINX}force-ssl-redirect", "haproxy.org/ssl-redirect")
+OF_HAPROXY = "haproxy.org/ssl-redirect"
+FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
 """What redirects to https even where the Ingress has no TLS."""
 
 ALWAYS, WITH_TLS, WITHOUT_TLS, NEVER = map(frozenset[bool], ([True, False], [True], [False], []))
@@ -34,15 +35,15 @@ SAID: dict[tuple[str, str], frozenset[bool]] = {
 Service's with and without TLS."""
 
 
-def asked_redirect(copied: Mapping[str, str]) -> bool | None:
-    """Return whether the annotations that are copied ask for a redirect of http to https; None: they say nothing.
+def asks_redirect(copied: Mapping[str, str], *, otherwise: bool) -> bool:
+    """Return whether the annotations that are copied ask for a redirect to https; `otherwise`: they say nothing.
 
     They ask for it in vain where there is no TLS.
     """
     if any(copied.get(key) == "true" for key in FORCING):
         return True
-    stated = [copied[key] for key in (SSL_REDIRECT, "haproxy.org/ssl-redirect") if key in copied]
-    return stated[0] == "true" if stated else None
+    stated = [copied[key] for key in (SSL_REDIRECT, OF_HAPROXY) if key in copied]
+    return stated[0] == "true" if stated else otherwise
 
 
 def unsaid(copied: Mapping[str, str], accepted: Container[str], *, tls: bool) -> Iterator[Problem]:
@@ -51,7 +52,7 @@ def unsaid(copied: Mapping[str, str], accepted: Container[str], *, tls: bool) ->
     Those `accepted` may be lost.
     """
     for key, value in copied.items():
-        if is_for_ingresses_alone(key) and effect_of(key) is CHANGES and key not in accepted:
+        if changes_ingresses_alone(key) and key not in accepted:
             said = SAID.get((key, value), NEVER)
             if tls not in said:
                 yield refusals.annotation_of_httproutes(key, value, by_tls=said is WITH_TLS)

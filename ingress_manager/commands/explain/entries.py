@@ -16,6 +16,7 @@ from ingress_manager.core.copying import (
     COPIED_LABELS,
     KNOWN,
     NOT_COPIED,
+    changes_ingresses_alone,
     is_for_controllers,
     is_for_ingresses_alone,
 )
@@ -160,7 +161,7 @@ def _of_controller(key: str) -> Entry:
         refused = "the Service is refused, unless the setting limits.acceptedLosses names the key"
         if effect is Effect.PROTECTS:
             facts.append(("if lost", refused))
-        elif effect is Effect.CHANGES and is_for_ingresses_alone(key):
+        elif changes_ingresses_alone(key):
             facts.append(("if copied, and lost there", refused))
     return Entry(key, COPIED, meaning, tuple(facts))
 
