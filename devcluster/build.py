@@ -148,8 +148,9 @@ def build(names: Sequence[str], progress: Progress) -> None:
 
 def build_one(go: str, name: str, progress: Progress) -> None:
     """Build one program into its folder; raises BuildFailed."""
-    # -mod: what is built is what go.mod says.
-    options = ("-mod=readonly", "-tags", TAGS.get(name, ""))
+    # -mod: what is built is what go.mod says. The compiler puts no function inside another (-l), and nothing for a
+    # debugger (-dwarf): who clones the project waits a third less for it, and the programs are some tenth slower.
+    options = ("-mod=readonly", "-tags", TAGS.get(name, ""), "-gcflags=all=-dwarf=false -l")
     compile_package(go, PACKAGES[name], module_of(name), folder(name) / name, progress, *options)
 
 
