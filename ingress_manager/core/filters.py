@@ -245,6 +245,25 @@ FIELD_OF = {
 }
 """The field that belongs to a type."""
 
+FEATURES = {
+    "responseHeaderModifier": "HTTPRouteResponseHeaderModification",
+    "requestMirror": "HTTPRouteRequestMirror",
+    "requestMirror.percent": "HTTPRouteRequestPercentageMirror",
+    "requestMirror.fraction": "HTTPRouteRequestPercentageMirror",
+    "urlRewrite.hostname": "HTTPRouteHostRewrite",
+    "urlRewrite.path": "HTTPRoutePathRewrite",
+    "cors": "HTTPRouteCORS",
+    "request": "HTTPRouteRequestTimeout",
+    "backendRequest": "HTTPRouteBackendTimeout",
+}
+"""The feature of the Gateway API that a field of a filter, or of timeouts, needs: those that not every Gateway has.
+
+Source: the Gateway API's package features, HTTPRouteExtendedFeatures (1.6.3)."""
+
+MULTIPLE_MIRRORS = "HTTPRouteRequestMultipleMirrors"
+SCHEME_REDIRECT = "HTTPRouteSchemeRedirect"
+"""The features that two mirrors, and redirects to https, need."""
+
 MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 
 
@@ -291,6 +310,26 @@ def find_timeout_problems(at: FieldPath, timeouts: Timeouts) -> Found:
     if request and of_backend and 0 < _milliseconds(request) < _milliseconds(of_backend):
         end = f": {quoted(of_backend)} must not be longer than the request's {quoted(request)}"
         yield (*at, "backendRequest"), end
+
+
+def features_of_filters(at: FieldPath, filters: Sequence[Filter]) -> Iterator[tuple[FieldPath, str]]:
+    """Yield each field that needs a feature which not every Gateway has, and the name of that feature."""
+    for number, each in enumerate(filters):
+        for name, stated in _stated(each):
+            here = (*at, number, name)
+            if name in FEATURES:
+                yield here, FEATURES[name]
+            if isinstance(stated, RequestMirror | UrlRewrite):
+                within = ((inner, FEATURES.get(f"{name}.{inner}")) for inner, _ in _stated(stated))
+                yield from (((*here, inner), feature) for inner, feature in within if feature)
+    mirrors = [number for number, each in enumerate(filters) if each.request_mirror]
+    if len(mirrors) > 1:
+        yield (*at, mirrors[1]), MULTIPLE_MIRRORS
+
+
+def features_of_timeouts(at: FieldPath, timeouts: Timeouts) -> Iterator[tuple[FieldPath, str]]:
+    """Yield the same of timeouts."""
+    yield from (((*at, name), FEATURES[name]) for name, _ in _stated(timeouts))
 
 
 def _milliseconds(duration: str) -> int:

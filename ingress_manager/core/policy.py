@@ -69,6 +69,17 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str | None,
         Meta(description="Its listener for hosts with TLS; null: it has none, and such a Service is refused."),
     ] = "https"
+    supports: Annotated[
+        tuple[str, ...] | None,
+        Meta(
+            description="The features that it has, by the Gateway API's names (`status.supportedFeatures` of its "
+            "GatewayClass): what needs another one is a mistake in the settings; null: not known."
+        ),
+    ] = None
+
+    def lacks(self, feature: str) -> bool:
+        """Return whether it is known not to have a feature of the Gateway API."""
+        return self.supports is not None and feature not in self.supports
 
     def __str__(self) -> str:
         """Return what to call it to a person."""

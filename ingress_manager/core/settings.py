@@ -21,13 +21,21 @@ from ingress_manager.core.copying import (
 )
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of
 from ingress_manager.core.errors import Mistake, Problem, SettingsError
-from ingress_manager.core.filters import Timeouts, find_filter_problems, find_timeout_problems
+from ingress_manager.core.filters import (
+    SCHEME_REDIRECT,
+    Timeouts,
+    features_of_filters,
+    features_of_timeouts,
+    find_filter_problems,
+    find_timeout_problems,
+)
 from ingress_manager.core.policy import (
     HTTPROUTE,
     INGRESS,
     OUTPUT_NAMES,
     TEMPLATE_FIELDS,
     Defaults,
+    Gateway,
     Limits,
     Policy,
     Profile,
@@ -185,7 +193,10 @@ def find_contradictions(policy: Policy) -> Found:
                 yield (*at, *path), end
         yield from _find_unknown_profiles(at, defaults, entry.limits or Limits(), policy)
     for name, profile in policy.profiles.items():
-        yield from _find_contradictions_of_profile(("profiles", name), profile, policy.defaults)
+        at = ("profiles", name)
+        yield from _find_contradictions_of_profile(at, profile, policy.defaults)
+        if gateway := profile.gateway or policy.defaults.gateway:
+            yield from _find_unsupported(at, profile, gateway)
 
 
 def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) -> Found:
@@ -243,6 +254,15 @@ def _find_contradictions_of_profile(at: FieldPath, profile: Profile, general: De
         yield from _find_contradictions_of_outputs(at, overlay(profile, general))
 
 
+def _find_unsupported(at: FieldPath, profile: Profile, gateway: Gateway) -> Found:
+    """Yield what a profile asks of a Gateway that lacks it."""
+    needed = chain(
+        features_of_filters((*at, "filters"), profile.filters or ()),
+        features_of_timeouts((*at, "timeouts"), profile.timeouts or Timeouts()),
+    )
+    yield from ((path, _unsupported(feature, gateway)) for path, feature in needed if gateway.lacks(feature))
+
+
 def _find_contradictions_of_outputs(at: FieldPath, defaults: Defaults) -> Found:
     """Yield what these defaults, which are whole, say that their outputs, or their Gateway, can't do."""
     redirect = defaults.tls and defaults.tls.redirect
@@ -262,6 +282,12 @@ def _find_contradictions_of_outputs(at: FieldPath, defaults: Defaults) -> Found:
             (*at, "gateway", "http"),
             ": must name a listener of its own where tls.redirect is true: it answers with the redirect",
         )
+    elif redirect and defaults.gateway.lacks(SCHEME_REDIRECT):
+        yield (*at, "tls", "redirect"), _unsupported(SCHEME_REDIRECT, defaults.gateway)
+
+
+def _unsupported(feature: str, gateway: Gateway) -> str:
+    return f": needs the feature {feature}, which the {gateway} lacks (gateway.supports)"
 
 
 def _two_classes(ingress_class: str, annotations: Mapping[str, str]) -> str:

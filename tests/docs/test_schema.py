@@ -31,7 +31,7 @@ EVERYTHING = yaml.safe_load(
       annotations: {example.com/a: b}
       labels: {team: a}
       outputs: [ingress, httproute]
-      gateway: {name: web, namespace: infrastructure, http: http, https: https}
+      gateway: {name: web, namespace: infrastructure, http: http, https: https, supports: null}
       profile: all
     limits:
       hosts: ["*.{namespace}.example.com"]

@@ -1,6 +1,7 @@
 """What the page on profiles says of Traefik, with the page's own settings, Services and Middleware."""
 
 import http.client
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -14,12 +15,14 @@ import yaml
 from devcluster import gateway
 from devcluster.api import CRDS, HTTPROUTES, SERVICES, Api, Object, Resource, wait_for
 from devcluster.backend import Backend
+from devcluster.build import REPOSITORY
 from devcluster.cluster import install_crds
 from devcluster.control_plane import ControlPlane
 from devcluster.gateway import LOOPBACK
 from devcluster.ports import ReservedPort
 from devcluster.processes import Processes
 from devcluster.programs import find_traefik
+from ingress_manager.core.filters import FEATURES, MULTIPLE_MIRRORS, SCHEME_REDIRECT
 from tests.docs.test_profiles import EXAMPLES, LEDGER, SSO, made
 from tests.e2e import certificates
 from tests.e2e.certificates import trusting_all
@@ -177,6 +180,17 @@ def plane(empty_cluster: ControlPlane) -> Iterator[ControlPlane]:
     api.delete(GATEWAY_CLASSES, WEB)
     for each in crds:
         api.delete(CRDS, each["metadata"]["name"])
+
+
+def test_the_settings_of_the_gateway_list_all_that_it_can_do_and_settings_may_ask_for(plane: ControlPlane) -> None:
+    page = (REPOSITORY / "gateway" / "README.md").read_text(encoding="utf-8")
+    [listed] = re.findall(r"^    supports: (\[.*\])$", page, re.MULTILINE)
+    with site(plane, {}):
+        status = wait_for(
+            lambda: (plane.api.get(GATEWAY_CLASSES, WEB) or {}).get("status"), PATIENCE, what="its status"
+        )
+    able = {feature["name"] for feature in status["supportedFeatures"]}
+    assert yaml.safe_load(listed) == sorted(able & {*FEATURES.values(), MULTIPLE_MIRRORS, SCHEME_REDIRECT})
 
 
 LEDGERS_HOST = "ledger.finance.apps.example.com"

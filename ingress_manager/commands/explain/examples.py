@@ -86,6 +86,12 @@ SETTINGS: dict[str, Any] = {
         "defaults": {"tls": {"annotations": {"cert-manager.io/cluster-issuer": "letsencrypt"}}}
     },
     **{f"defaults.gateway.{field}": HTTPROUTES for field in WEB},
+    "defaults.gateway.supports": {
+        "defaults": {
+            "outputs": ["httproute"],
+            "gateway": WEB | {"supports": ["HTTPRouteCORS", "HTTPRouteSchemeRedirect"]},
+        }
+    },
     "defaults.profile": {"defaults": {"profile": "internal"}, **PROFILES},
     "limits": {"limits": LIMITS["hosts"] | LIMITS["classes"]},
     **{f"limits.{field}": {"limits": stated} for field, stated in LIMITS.items()},
