@@ -28,7 +28,7 @@ from ingress_manager.core.policy import Gateway, NamespacePolicy
 from ingress_manager.core.ports import by_target, choose_ports, tcp_ports
 from ingress_manager.core.syntax import EVERY_HOST, check_host, check_path_of_type
 from ingress_manager.core.text import listed, quoted
-from ingress_manager.core.translation import asks_redirect, unsaid
+from ingress_manager.core.translation import asking_redirect, asks_redirect, unsaid
 
 MOST_PATHS = 1000
 """Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
@@ -308,9 +308,7 @@ def choose_routing(  # noqa: PLR0913, PLR0917 - each has a say in it
         return None
     return Routing(
         parent=Parent(name=gateway.name, namespace=gateway.namespace, section=section),
-        redirect=choose_redirect(
-            stated, policy, gateway, tls, asks_redirect(from_service, otherwise=policy.redirect), problems
-        ),
+        redirect=choose_redirect(stated, policy, gateway, tls, from_service, problems),
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
@@ -329,19 +327,31 @@ def choose_main_host(service: Service, stated: Stated, policy: NamespacePolicy) 
 
 
 def choose_redirect(  # noqa: PLR0913, PLR0917 - each has a say in it
-    stated: Stated, policy: NamespacePolicy, gateway: Gateway, tls: bool, asked: bool, problems: Problems
+    stated: Stated,
+    policy: NamespacePolicy,
+    gateway: Gateway,
+    tls: bool,
+    from_service: Mapping[str, str],
+    problems: Problems,
 ) -> Redirect | None:
     """Return what answers on http with a redirect to https; None: nothing. Adds a problem where that can't be done.
 
-    `asked` is whether it is wanted where ingress/tls-redirect doesn't say.
+    `from_service` are the annotations that an Ingress copies: they ask for it where ingress/tls-redirect is silent.
     """
-    if stated.tls_redirect and not tls:
+    wanted = stated.tls_redirect
+    if wanted and not tls:
         problems.add(refusals.redirect_without_tls())
-    wanted = asked if stated.tls_redirect is None else stated.tls_redirect
+    if wanted is None:
+        wanted = asks_redirect(from_service, otherwise=policy.redirect)
     if not (wanted and tls):
         return None
     if gateway.http in {None, gateway.https}:
-        problems.add(refusals.no_redirect(str(gateway)))
+        if stated.tls_redirect or policy.redirect:
+            problems.add(refusals.no_redirect(str(gateway)))
+            return None
+        for key in asking_redirect(from_service):
+            if key not in policy.accepted_losses:
+                problems.add(refusals.no_redirect_of_annotation(key, str(gateway)))
         return None
     parent = Parent(name=gateway.name, namespace=gateway.namespace, section=gateway.http)
     return Redirect(parent, policy.redirect_status_code)

@@ -238,6 +238,17 @@ def no_redirect(gateway: str) -> Problem:
     )
 
 
+def no_redirect_of_annotation(key: str, gateway: str) -> Problem:
+    """The same; and it is a controller's annotation, copied to an Ingress, that asks for the redirect."""
+    return Problem(
+        f'{key}: "true" asks for a redirect, and {gateway} has no listener for http alone, say the settings '
+        '(gateway.http): state ingress/tls-redirect: "false", or the administrator accepts the loss '
+        "(limits.acceptedLosses)",
+        Reason.NOT_IN_HTTPROUTE,
+        key,
+    )
+
+
 def too_many_rules(host: str, count: int, paths: int, most: int) -> Problem:
     """Each port needs a rule of its own, and an HTTPRoute can't have many. `paths` are those that a rule may have."""
     each = "one for each path" if paths == 1 else f"one for each port, or for {paths} paths of a port"

@@ -35,15 +35,15 @@ SAID: dict[tuple[str, str], frozenset[bool]] = {
 Service's with and without TLS."""
 
 
-def asks_redirect(copied: Mapping[str, str], *, otherwise: bool) -> bool:
-    """Return whether the annotations that are copied ask for a redirect to https; `otherwise`: they say nothing.
+def asking_redirect(copied: Mapping[str, str]) -> list[str]:
+    """Return the keys of the annotations that ask for a redirect to https: in vain where there is no TLS."""
+    return [key for key in (SSL_REDIRECT, *FORCING) if copied.get(key) == "true"]
 
-    They ask for it in vain where there is no TLS.
-    """
-    if any(copied.get(key) == "true" for key in FORCING):
-        return True
-    stated = [copied[key] for key in (SSL_REDIRECT, OF_HAPROXY) if key in copied]
-    return stated[0] == "true" if stated else otherwise
+
+def asks_redirect(copied: Mapping[str, str], *, otherwise: bool) -> bool:
+    """Return whether the annotations that are copied ask for a redirect to https; `otherwise`: they say nothing."""
+    says = any(key in copied for key in (SSL_REDIRECT, OF_HAPROXY))
+    return bool(asking_redirect(copied)) or (otherwise and not says)
 
 
 def unsaid(copied: Mapping[str, str], accepted: Container[str], *, tls: bool) -> Iterator[Problem]:
