@@ -4,7 +4,8 @@ Start reading at `decide`: it holds the whole flow on one page. Data moves one w
 
     decide          calls the four steps below
       annotations   annotations of the Service → what its owner asks for; `entrances`: for each way to reach it
-      exposure      that, the ports and the policy → exposure: hosts, paths, class and TLS
+      exposure      that, the ports and the policy → exposure: class, TLS, and what is copied; by `rules`, hosts and
+                    paths; by `routing`, what HTTPRoutes say. Each decides by one `basis`
       outputs       exposure → Ingress, HTTPRoutes
       observed      whether the policy allows what was made earlier to stay
 
@@ -14,6 +15,7 @@ They stand on
     policy          the types of the settings, and what of them holds in one namespace
     filters         the filters and timeouts that a profile may give to the rules of HTTPRoutes
     ports, copying  which port serves HTTP; which annotations are copied
+    translation     what HTTPRoutes say in the place of annotations of controllers; `effects`: what these do
     errors          what a problem and a refusal are, and every reason of one; `refusals` has the longer sentences
     syntax, text    what a host, a path or a name may be; how a text is shown to people
 

@@ -189,7 +189,7 @@ CONTROLLER_PREFIXES = (
 """How all keys begin that controllers read. The last three are read from an HTTPRoute as well."""
 
 
-def copied(
+def copy(
     present: Mapping[str, str],
     limits: Mapping[str, Limit],
     added: Container[str],

@@ -30,11 +30,12 @@ from ingress_manager.core.annotations import Stated
 from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_of, of_entrance, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
-from ingress_manager.core.exposure import Exposure, Routing, expose
+from ingress_manager.core.exposure import Exposure, expose
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.observed import as_it_stands, check_observed, has_record, is_recorded_as
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.routing import Routing
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""

@@ -7,8 +7,8 @@ from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.view.managed import is_made_for
 from ingress_manager.commands.view.typed import as_type
-from ingress_manager.core.exposure import location
 from ingress_manager.core.kubernetes import HTTPRoute, Object
+from ingress_manager.core.rules import location
 
 
 class At(NamedTuple):

@@ -38,11 +38,11 @@ from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import entrance_for
 from ingress_manager.core.effects import protects
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.exposure import states_no_rule
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import NOTHING_STATED, Policy, in_namespace
 from ingress_manager.core.read_from_services import is_read_from_services
+from ingress_manager.core.rules import states_no_rule
 from ingress_manager.core.text import listed
 
 RESTS_ON_ABSENCE = (FindingKind.MISSING, FindingKind.DETACHED, FindingKind.UPSTREAM_COLLISION)

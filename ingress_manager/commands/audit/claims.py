@@ -15,8 +15,8 @@ from typing import NamedTuple
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
 from ingress_manager.commands.view.ingresses import class_of, places_of
 from ingress_manager.commands.view.look import ObjectView
-from ingress_manager.core.exposure import as_prefix
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, RouteMatch, RouteRule
+from ingress_manager.core.rules import as_prefix
 
 NGINX, TRAEFIK = "ingress-nginx", "Traefik"
 SECRET = "Secret"  # noqa: S105 - a kind

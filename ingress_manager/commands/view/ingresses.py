@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.annotations import Certificate, Route
 from ingress_manager.core.copying import OLD_CLASS
-from ingress_manager.core.exposure import location
 from ingress_manager.core.kubernetes import Backend, IngressSpec
+from ingress_manager.core.rules import location
 from ingress_manager.core.syntax import EVERY_HOST
 
 Place = tuple[str, str, bool]

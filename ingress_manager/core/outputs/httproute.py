@@ -12,10 +12,12 @@ from typing import TypeVar
 
 from ingress_manager.core import refusals
 from ingress_manager.core.errors import Refused
-from ingress_manager.core.exposure import Exposure, Parent, Path, Redirect, Routing, Rule
+from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.filters import as_object, as_objects, rewrites_prefix
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
+from ingress_manager.core.routing import Parent, Redirect, Routing
+from ingress_manager.core.rules import Path, Rule
 from ingress_manager.core.syntax import EVERY_HOST
 
 MOST_HOSTNAMES = 16

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ingress_manager.core.annotations import Certificate
-from ingress_manager.core.exposure import Exposure, Rule
+from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
+from ingress_manager.core.rules import Rule
 from ingress_manager.core.syntax import EVERY_HOST
 
 

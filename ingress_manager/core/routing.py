@@ -1,0 +1,119 @@
+"""The routing: what only HTTPRoutes say, and what they say in the place of an Ingress."""
+
+from collections.abc import Container, Iterator, Mapping
+
+import msgspec
+
+from ingress_manager.core import refusals
+from ingress_manager.core.annotations import Stated
+from ingress_manager.core.basis import Basis
+from ingress_manager.core.errors import Problem
+from ingress_manager.core.filters import Filters, Timeouts
+from ingress_manager.core.policy import Gateway
+from ingress_manager.core.rules import states_no_rule
+from ingress_manager.core.syntax import EVERY_HOST
+from ingress_manager.core.text import quoted
+from ingress_manager.core.translation import asking_redirect, asks_redirect, unsaid
+
+
+class Parent(msgspec.Struct, frozen=True, gc=False):
+    """The listener of a Gateway that HTTPRoutes attach to, by its section name."""
+
+    name: str
+    namespace: str
+    section: str
+
+
+class Redirect(msgspec.Struct, frozen=True, gc=False):
+    """A redirect to https: the listener that answers with it, and the status."""
+
+    parent: Parent
+    status_code: int
+
+
+class Routing(msgspec.Struct, frozen=True, gc=False):
+    """What only HTTPRoutes say."""
+
+    parent: Parent
+    redirect: Redirect | None
+    """What answers on http; None: nothing does, or the same as on https."""
+
+    annotations: dict[str, str]
+    filters: Filters
+    timeouts: Timeouts | None
+    profile: str | None
+    """Whose filters and timeouts these are."""
+
+    main_host: str
+    """The first host of ingress/host, or the default host; no host need be this. They are named by it."""
+
+    standing: Container[str] = ()
+    """The HTTPRoutes that were made for the Service and are there now, as namespace/name."""
+
+
+def choose_routing(basis: Basis, copied: Mapping[str, str], annotations: dict[str, str]) -> Routing | None:
+    """Return what HTTPRoutes say. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say.
+
+    `copied` are the Service's annotations that an Ingress has, `annotations` those of the HTTPRoutes.
+    """
+    policy, problems, gateway = basis.policy, basis.problems, basis.policy.gateway
+    if gateway is None:
+        return None
+    if not policy.makes_ingresses:
+        problems.extend(of_ingresses_alone(basis.stated, policy.namespace, gateway))
+    problems.extend(unsaid(copied, policy.accepted_losses, tls=basis.tls))
+    section = gateway.https if basis.tls else gateway.http
+    if section is None:
+        problems.add(refusals.no_listener(basis.tls, str(gateway)))
+        return None
+    return Routing(
+        parent=Parent(gateway.name, gateway.namespace, section),
+        redirect=choose_redirect(basis, gateway, copied),
+        annotations=annotations,
+        filters=policy.filters,
+        timeouts=policy.timeouts,
+        profile=policy.profile,
+        main_host=choose_main_host(basis),
+    )
+
+
+def of_ingresses_alone(stated: Stated, namespace: str, gateway: Gateway) -> Iterator[Problem]:
+    """Yield a problem for each of our annotations that says something of an Ingress, where none is made."""
+    if stated.ingress_class is not None:
+        yield refusals.class_of_httproutes(stated.ingress_class, namespace, str(gateway))
+    serves_tls = gateway.https is not None
+    if stated.tls_secret is not None:
+        annotation = f"ingress/tls-secret: {quoted(stated.tls_secret)}"
+        yield refusals.secret_of_httproutes(annotation, str(gateway), tls=serves_tls)
+    if stated.certificates is not None:
+        yield refusals.secret_of_httproutes("ingress/certificates", str(gateway), tls=serves_tls)
+
+
+def choose_main_host(basis: Basis) -> str:
+    """Return the host by which HTTPRoutes are named; no rule need have it."""
+    if basis.stated.hosts:
+        return basis.stated.hosts[0]
+    if basis.stated.default_backend and states_no_rule(basis.stated):
+        return EVERY_HOST
+    return basis.policy.default_host(basis.service.metadata.name)
+
+
+def choose_redirect(basis: Basis, gateway: Gateway, copied: Mapping[str, str]) -> Redirect | None:
+    """Return what answers on http with a redirect to https; None: nothing. Adds a problem where that can't be done.
+
+    The annotations that are `copied` ask for it where ingress/tls-redirect is silent, and the settings where both are.
+    """
+    policy, problems, stated = basis.policy, basis.problems, basis.stated.tls_redirect
+    if stated and not basis.tls:
+        problems.add(refusals.redirect_without_tls())
+    wanted = asks_redirect(copied, otherwise=policy.redirect) if stated is None else stated
+    if not (wanted and basis.tls):
+        return None
+    if gateway.http is not None and gateway.http != gateway.https:
+        return Redirect(Parent(gateway.name, gateway.namespace, gateway.http), policy.redirect_status_code)
+    if stated or policy.redirect:
+        problems.add(refusals.no_redirect(str(gateway)))
+    else:
+        lost = [key for key in asking_redirect(copied) if key not in policy.accepted_losses]
+        problems.extend([refusals.no_redirect_of_annotation(key, str(gateway)) for key in lost])
+    return None
