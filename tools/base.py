@@ -1,4 +1,4 @@
-"""The base of the image where no registry has it: `python -m tools.base` makes one of Debian's packages.
+"""The base of the image where no registry has it, made of Debian's packages: tools/buildah.py builds on it.
 
 It is good for tests. Its Python is Debian's: of the version that the Dockerfile names, but for its last number.
 """
@@ -9,14 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import click
-
 from devcluster import archive, build
 from devcluster.build import REPOSITORY
-from devcluster.console import Command, progress
 from devcluster.errors import DevClusterError
 from tools import debian
-from tools.containers import docker
 
 CONFIG = {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"], "Cmd": ["python"]}
 
@@ -93,32 +89,3 @@ def bootstrap(python: str, pip: Path) -> list[str]:
         f'--customize-hook=chroot "$1" python {wheel}/pip --isolated install --root-user-action=ignore {wheel}',
         f'--customize-hook=rm "$1{wheel}"',
     ]
-
-
-def usable(report: build.Progress) -> str:
-    """Return a base that docker or podman has: the Dockerfile's, pulled if need be; else one that is made here.
-
-    Raises MissingProgram, NoBaseError and CommandFailed.
-    """
-    base = stated()
-    instead = made_name(base)
-    for name in (base, instead):
-        if docker("image", "inspect", name, check=False).returncode == 0:
-            return name
-    report(f"asking the registry for {base}")
-    if docker("pull", base, check=False, timeout=600).returncode == 0:
-        return base
-    docker("load", f"--input={made(base, report)}")
-    return instead
-
-
-@click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
-    """Print a base for the image that docker or podman has: the Dockerfile's, else one that is made here, as root."""
-    with progress() as report:
-        name = usable(report)
-    click.echo(name)
-
-
-if __name__ == "__main__":
-    main(prog_name="python -m tools.base")

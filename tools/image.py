@@ -12,8 +12,6 @@ from devcluster.console import Command, Commands
 from devcluster.errors import CommandFailed, DevClusterError, MissingProgram
 
 BUILDERS = ("docker", "podman", "buildah")
-RUNNERS = ("docker", "podman")
-"""The builders that also run an image."""
 
 PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"
 """The image that the manifests name, without a tag."""

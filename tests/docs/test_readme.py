@@ -20,7 +20,7 @@ RUN_BY = {
     "make test": ".ci/run",
     "make test-all": ".github/workflows/nightly.yaml",
     "make lint": ".ci/run",
-    "make image IMAGE=registry.example.com/ingress-manager:0.1.0": "tests/tools/test_image.py",
+    "make image IMAGE=registry.example.com/ingress-manager:0.1.0": "tools/buildah.py",
     "make install IMAGE=registry.example.com/ingress-manager:0.1.0": "tests/e2e/test_install.py",
     "kubectl apply -k gateway/": END_TO_END,
     "kubectl apply -k manifests/sample/": END_TO_END,

@@ -18,11 +18,9 @@ from tests.e2e.objects import DEPLOYMENTS
 from tests.e2e.shell import fences, sh
 
 ELSEWHERE = {
-    "make image": "tests/tools/test_image.py, with a base that is there",
-    "make test": "are tests themselves",
+    "make image": "tools/buildah.py, for tests/node",
     "kubectl auth can-i": "not run: where it says no, it fails",
     "docker push": "not run: there is no registry",
-    "base=$(.venv/bin/python": "not run: it fetches a hundred packages",
     "kind": "not run: as in kind's own documentation",
     "minikube": "not run: as in minikube's own documentation",
     "k3d": "not run: as in k3d's own documentation",

@@ -34,7 +34,7 @@ def test_make_demo_tells_the_story(engine: str) -> None:
 
 
 def test_the_commands_of_kubectl_install_what_they_are_for(empty_cluster: ControlPlane) -> None:
-    """Those of make are run by tests/tools/test_image.py and tests/e2e/test_install.py."""
+    """Those of make are run by tools/buildah.py and tests/e2e/test_install.py."""
     commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("kubectl ")]
     assert len(commands) == 2
     assert set(commands) <= set(RUN_BY)

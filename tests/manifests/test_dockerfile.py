@@ -1,4 +1,4 @@
-"""The image, the package and the manifests fit each other. Built and run it is in tests/e2e/test_image.py."""
+"""The image, the package and the manifests fit each other. Built and run it is in tests/node."""
 
 import configparser
 import importlib

@@ -20,6 +20,7 @@ from ingress_manager.core.kubernetes import API_VERSIONS
 from ingress_manager.core.policy import BUILT_IN_DEFAULTS, Defaults, Limits, Policy, Tls, in_namespace
 from ingress_manager.core.settings import FILE_VARIABLE, parse
 from tests.manifests.objects import Build, Object, container, one, ports, selects, template, uncommented
+from tools import install
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 DEPLOYMENTS = [
@@ -316,7 +317,7 @@ def test_the_command_that_has_every_service_synced_names_metacontrollers_deploym
 def test_metacontrollers_version_is_the_same_on_every_page_that_names_its_crds() -> None:
     version = container("metacontroller")["image"].rpartition(":")[2]
     pages = [*(REPOSITORY / "docs").glob("*.md"), *REPOSITORY.glob("*.md"), REPOSITORY / "metacontroller/README.md"]
-    texts = [page.read_text(encoding="utf-8") for page in pages]
+    texts = [install.METACONTROLLER_CRDS, *(page.read_text(encoding="utf-8") for page in pages)]
     named = [found for text in texts for found in re.findall(r"metacontroller/metacontroller/([^/]+)/manifests", text)]
     assert len(named) >= 3
     assert set(named) == {version}

@@ -187,6 +187,22 @@ def test_each_probe_of_the_manifests_succeeds_and_the_kubelet_makes_no_other(sit
     wait_for(lambda: succeeded() == stated, 60, what=f"each probe to succeed: {stated}", interval=1)
 
 
+FOUND = """
+import re, shutil
+from importlib.metadata import distributions
+print(*[f"{re.sub('[-_.]+', '-', each.name).lower()}=={each.version}" for each in distributions()])
+print(*[name for name in ("pip", "gcc", "cc", "make") if shutil.which(name)])
+"""
+
+
+def test_the_hook_has_the_packages_that_are_pinned_and_nothing_that_installs_or_compiles(site: Site) -> None:
+    where = ("exec", "deployment/ingress-manager", "--namespace=ingress-manager", "--", "python", "-c", FOUND)
+    packages, programs = site.node.kubectl(*where).splitlines()
+    pinned = re.findall(r"^[\w.-]+==[\w.]+", (REPOSITORY / "requirements.txt").read_text(), re.MULTILINE)
+    assert sorted(packages.split()) == sorted(pinned)
+    assert programs == ""
+
+
 ASK = """
 import ssl, sys, urllib.error, urllib.request
 try:

@@ -12,11 +12,11 @@ import yaml
 from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import built, find, rendered
+from devcluster.manifests import built
 from tests.commands.commands import installed, listing
 from tests.docs.test_docs import blocks
 from tools import install
-from tools.image import EXAMPLE, PUBLISHED
+from tools.image import EXAMPLE
 
 
 class Machine:
@@ -134,10 +134,11 @@ def test_while_the_hook_does_not_answer_nothing_is_told_to_ask_it(machine: Machi
     assert said.endswith(f"Error: {install.HOOK_FAILED}\n")
 
 
-def on_a_cluster(machine: Machine, namespace: str, name: str, image: str, settings: str, **labels: str) -> None:
+def on_a_cluster(machine: Machine, place: str, image: str, settings: str, *, by: str = "") -> None:
     """Let the cluster have an installation."""
+    namespace, _, name = place.partition("/")
     controller, service, deployment = installed(namespace, name)
-    deployment["metadata"]["labels"] = labels
+    deployment["metadata"]["labels"] = {"app.kubernetes.io/managed-by": by}
     deployment["spec"]["template"]["spec"]["containers"] = [{"image": image}]
     data = {"settings.yaml": settings}
     about = {"name": f"{name}-settings", "namespace": namespace}
@@ -149,76 +150,35 @@ def on_a_cluster(machine: Machine, namespace: str, name: str, image: str, settin
 
 
 SETTINGS = install.SETTINGS.read_text(encoding="utf-8")
+PLACE = "ingress-manager/ingress-manager"
+
+
+def test_nothing_is_asked_where_nothing_differs(machine: Machine) -> None:
+    on_a_cluster(machine, PLACE, EXAMPLE, SETTINGS)
+    status, printed = machine.run("install", EXAMPLE)
+    assert (status, "installed already, and" in printed) == (0, False)
 
 
 @pytest.mark.parametrize(
     ("place", "image", "settings", "said"),
     [
-        ("ingress-manager/ingress-manager", "a:1", SETTINGS, f"The image is a:1, and would be {EXAMPLE}."),
-        ("ingress-manager/ingress-manager", EXAMPLE, "paused: true\n", "\n-paused: true\n"),
-        ("tools/hook", EXAMPLE, SETTINGS, "tools/hook is there, and would be left running: Metacontroller would ask"),
+        (PLACE, "a:1", SETTINGS, f"The image is a:1, and would be {EXAMPLE}."),
+        (PLACE, EXAMPLE, "paused: true\n", "\n-paused: true\n"),
+        (PLACE, EXAMPLE, SETTINGS, f"Helm keeps {PLACE}, as the release "),
+        ("tools/hook", EXAMPLE, SETTINGS, "tools/hook is there, and would be left running: Metacontroller"),
     ],
-    ids=["image", "settings", "place"],
+    ids=["image", "settings", "by Helm", "place"],
 )
 def test_what_would_change_of_an_installation_is_said_and_nothing_done_before_somebody_says_yes(
     machine: Machine, place: str, image: str, settings: str, said: str
 ) -> None:
-    namespace, _, name = place.partition("/")
-    on_a_cluster(machine, namespace, name, image, settings)
+    on_a_cluster(machine, place, image, settings, by=said.partition(" ")[0])
     status, printed = machine.run("install", EXAMPLE)
     assert (status, machine.writes) == (1, [])
     assert said in printed
     assert printed.endswith("Error: Nothing was done: there is no terminal on which to ask. YES=1 says yes.\n")
     status, printed = machine.run("install", "--yes", EXAMPLE)
     assert (status, said in printed, bool(machine.writes)) == (0, True, True)
-
-
-def test_a_release_of_helm_is_named(machine: Machine) -> None:
-    managed = {"app.kubernetes.io/managed-by": "Helm"}
-    on_a_cluster(machine, "ingress-manager", "ingress-manager", EXAMPLE, SETTINGS, **managed)
-    assert "Helm keeps ingress-manager/ingress-manager, as the release " in machine.run("install", EXAMPLE)[1]
-
-
-def test_nothing_is_asked_where_nothing_differs(machine: Machine) -> None:
-    on_a_cluster(machine, "ingress-manager", "ingress-manager", EXAMPLE, SETTINGS)
-    status, printed = machine.run("install", EXAMPLE)
-    assert (status, "installed already, and" in printed) == (0, False)
-
-
-def test_an_image_without_a_tag_is_refused_before_anything_is_asked(machine: Machine) -> None:
-    status, said = machine.run("install", "registry.example.com/ingress-manager")
-    assert (status, machine.writes) == (1, [])
-    assert f"such as IMAGE={EXAMPLE}" in said
-
-
-@pytest.mark.parametrize("image", [EXAMPLE, "localhost:5000/ours@sha256:" + "0" * 64, "a:1@sha256:" + "0" * 64])
-def test_only_the_image_differs_from_the_manifests(tmp_path: Path, image: str) -> None:
-    (tmp_path / "kustomization.yaml").write_text(install.kustomization(tmp_path, image))
-    original = yaml.safe_dump_all(rendered("manifests"))
-    [container] = find("manifests", "Deployment")["spec"]["template"]["spec"]["containers"]
-    assert original.count(container["image"]) == 1
-    assert container["image"].startswith(f"{PUBLISHED}:")
-    assert yaml.safe_dump_all(built(tmp_path)) == original.replace(container["image"], image)
-
-
-def test_the_objects_by_which_an_installation_is_known_are_in_the_manifests() -> None:
-    def of(folder: str) -> set[tuple[str, str]]:
-        return {(item["kind"].lower(), item["metadata"]["name"]) for item in built(REPOSITORY / folder)}
-
-    def named(known: str) -> tuple[str, str]:
-        kind, _, name = known.partition("/")
-        return kind.partition(".")[0], name
-
-    assert named(install.OURS) in of("metacontroller/install")
-    assert named(install.HTTPROUTES) in of("metacontroller/httproute") - of("metacontroller/controller")
-
-
-def test_the_crds_are_those_of_the_metacontroller_that_is_installed() -> None:
-    [container] = find("metacontroller", "Deployment", "metacontroller")["spec"]["template"]["spec"]["containers"]
-    _, _, tag = container["image"].rpartition(":")
-    assert f"/{tag}/" in install.METACONTROLLER_CRDS
-    readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
-    assert install.METACONTROLLER_CRDS in readme
 
 
 EMPTY = json.dumps({"apiVersion": "v1", "kind": "List", "items": []})
@@ -258,25 +218,6 @@ def test_nothing_is_removed_before_somebody_has_read_what_goes_and_says_yes(
     assert (ended, bool(machine.writes)) == (0 if removed else 1, removed)
     assert printed.startswith("Removing it from the cluster of the context here:\n  Stop ingress-manager.")
     assert printed.endswith(said)
-
-
-def test_a_command_that_names_very_many_objects_is_shown_in_part(machine: Machine) -> None:
-    items = [
-        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": f"shop-{n}", "namespace": f"team-{n}"}}
-        for n in range(50)
-    ]
-    for item in items:
-        item["metadata"]["annotations"] = {"ingress/http": "true"}  # type: ignore[index]
-    machine.answers[f"get {install.OURS}"] = (0, "")
-    machine.answers["get --output=json --all-namespaces -- services"] = (
-        0,
-        json.dumps({"apiVersion": "v1", "kind": "List", "items": items}),
-    )
-    machine.answers["get"] = (0, EMPTY)
-    machine.answers["annotate"] = (0, "x" * 1000)
-    status, said = machine.run("uninstall", "--yes")
-    assert (status, max(map(len, said.splitlines()))) == (0, 1000), "what kubectl says is shown as it is"
-    assert [len(line) for line in said.splitlines() if line.startswith("printf")] == [install.MOST + 2]
 
 
 def test_when_a_command_of_the_removal_fails_those_after_it_are_not_run(machine: Machine) -> None:

@@ -1,7 +1,6 @@
 """What `make install` says while Pods don't start, and when it gives up."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from devcluster.errors import CommandFailed
 from tools import install
-from tools.rollout import HASH, HOPELESS, REMEDIES, REVISION, troubles
+from tools.rollout import HASH, REVISION, troubles
 
 
 def named(kind: str, name: str, *, status: Any = None, generation: int = 1, **metadata: Any) -> dict[str, Any]:
@@ -59,33 +58,15 @@ def test_what_the_newest_pods_wait_for_is_told(items: list[Any], sentences: list
     assert [trouble.sentence for trouble in troubles(items, "ingress-manager")] == sentences
 
 
-def test_each_reason_to_give_up_says_what_to_do() -> None:
-    assert REMEDIES.keys() == HOPELESS.keys()
-
-
-Kubectl = Callable[[list[Any], str], None]
-
-
-@pytest.fixture
-def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubectl:
-    """Return what makes a kubectl that shows these objects, and does this for `rollout`."""
+def test_it_stops_early_when_nothing_can_come_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(install, "BETWEEN_LOOKS", 0.05)
-
-    def make(items: list[Any], rollout: str) -> None:
-        (tmp_path / "objects").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-        program = tmp_path / "kubectl"
-        program.write_text(
-            f'#!/bin/sh\ncase "$1" in\nget) cat {tmp_path}/objects;;\n'
-            f"logs) echo the last line;;\nrollout) {rollout};;\nesac\n"
-        )
-        program.chmod(0o755)
-
-    return make
-
-
-def test_it_stops_early_when_nothing_can_come_of_it(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
-    kubectl([deployment(), *SETS, pod("new", **waiting("InvalidImageName"))], "exec sleep 60")
+    items = [deployment(), *SETS, pod("new", **waiting("InvalidImageName"))]
+    (tmp_path / "objects").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    (tmp_path / "kubectl").write_text(f'#!/bin/sh\n[ "$1" = get ] && exec cat {tmp_path}/objects\nexec sleep 60\n')
+    (tmp_path / "kubectl").chmod(0o755)
     with pytest.raises(CommandFailed) as stopped:
         install.Shell("").rollout("Wait.", "ingress-manager", "It isn't ready.")
     assert str(stopped.value) == (
@@ -93,12 +74,3 @@ def test_it_stops_early_when_nothing_can_come_of_it(kubectl: Kubectl, capsys: py
         "IMAGE=… has to be the name of an image.\n\nIt isn't ready."
     )
     assert capsys.readouterr().out.endswith("\n  Pod hook-new: InvalidImageName\n")
-
-
-def test_it_waits_on_while_a_pod_may_recover_and_tells_each_trouble_once(
-    kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
-) -> None:
-    kubectl([deployment(), *SETS, pod("new", **waiting("CrashLoopBackOff"))], "sleep 1")
-    install.Shell("").rollout("Wait.", "ingress-manager", "It isn't ready.")
-    said = capsys.readouterr().out
-    assert said.count("  Pod hook-new: CrashLoopBackOff\n  its log ends: the last line\n") == 1
