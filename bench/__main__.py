@@ -4,18 +4,16 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 
-from bench.admission import admission_section
 from bench.cluster import cluster_sections
 from bench.commands import commands_section
 from bench.core import core_section
-from bench.figures import Section
+from bench.figures import Section, run
 from bench.hook import hook_section
-from bench.run import run
 from devcluster.build import Progress
 from devcluster.console import Command, end_on_signals, engine_option
 from devcluster.worst import worst_requests
 
-PARTS = ("core", "commands", "hook", "cluster", "admission")
+PARTS = ("core", "commands", "hook", "cluster")
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,11 +26,10 @@ PARTS = ("core", "commands", "hook", "cluster", "admission")
     help="How many Services the largest cluster has; the others have three tenths of that.",
 )
 @engine_option
-@click.option("--short", is_flag=True, help="Leave out the changes during resyncs, which take five minutes.")
-def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> None:
-    """Measure what users experience: the PARTS core, commands, hook, cluster and admission.
+def main(parts: tuple[str, ...], services: int, engine: str) -> None:
+    """Measure what users experience: the PARTS core, commands, hook and cluster.
 
-    Nothing else may run on the machine meanwhile. All parts take about ten minutes. A figure that doesn't reach its
+    Nothing else may run on the machine meanwhile. All parts take about five minutes. A figure that doesn't reach its
     aim is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is
     missing; else 1.
 
@@ -40,7 +37,7 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
     Examples:
       python -m bench
       python -m bench core hook
-      python -m bench cluster --services 300 --short --engine standin
+      python -m bench cluster --services 300 --engine standin
     """  # noqa: D301 - \b keeps click from joining lines
 
     def measure(report: Progress) -> Iterator[Section]:
@@ -48,8 +45,7 @@ def main(parts: tuple[str, ...], services: int, engine: str, *, short: bool) -> 
             "core": lambda: [core_section(report, worst_requests())],
             "commands": lambda: [commands_section(report)],
             "hook": lambda: [hook_section(report)],
-            "cluster": lambda: cluster_sections(engine, services, resyncs=not short, progress=report),
-            "admission": lambda: [admission_section(engine, report)],
+            "cluster": lambda: cluster_sections(engine, services, report),
         }
         for part in PARTS:
             if not parts or part in parts:

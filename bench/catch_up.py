@@ -3,15 +3,21 @@
 import time
 from dataclasses import dataclass
 
+import requests
+from prometheus_client.parser import text_string_to_metric_families
+
 from bench.figures import Figure, at_least, at_most
 from bench.load import Size, bare, create, how_many, slowly
-from bench.metrics import cpu_seconds, read_answers
 from devcluster.api import INGRESSES, path_of, wait_for
 from devcluster.build import Progress
 from devcluster.cluster import DevCluster
+from devcluster.errors import DevClusterError
 
 PATIENCE = 900.0
 """Seconds to wait for anything."""
+
+ANSWERS = "ingress_manager_answers_total"
+"""The hook's own count, which costs it nothing that a user's hook doesn't pay."""
 
 IDLE_CPU = 0.15
 """Seconds of CPU in two seconds, below which the engine counts as idle."""
@@ -73,6 +79,23 @@ def seconds_until_idle(cluster: DevCluster, caught: CatchUp, progress: Progress)
             return since - caught.ended
         report("waiting for the engine to be idle")
     return PATIENCE
+
+
+def cpu_seconds(cluster: DevCluster) -> dict[str, float]:
+    """Return the CPU seconds that each part has used so far."""
+    return {name: process.cpu_seconds() for name, process in cluster.parts.items()}
+
+
+def read_answers(cluster: DevCluster) -> int:
+    """Return how many sync calls the hook has answered so far, by whatever code.
+
+    Raises DevClusterError when the hook doesn't say: not even a count of zero.
+    """
+    families = text_string_to_metric_families(requests.get(f"{cluster.hook_url}/metrics", timeout=10).text)
+    counts = [sample.value for family in families for sample in family.samples if sample.name == ANSWERS]
+    if not counts:
+        raise DevClusterError(f"the hook's metrics hold no {ANSWERS}")
+    return int(sum(counts))
 
 
 def plain_creates(cluster: DevCluster, progress: Progress) -> float:

@@ -1,89 +1,77 @@
-"""The hook as it is served, without a cluster: the cost of a request, and an answer beside connections that hang."""
+"""The hook as it is served, without a cluster: the cost of a request."""
 
 import contextlib
+import selectors
+import socket
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import median
 
-from bench.client import TIMEOUT, ask, connect, keep_busy, post
 from bench.core import sync_request
 from bench.figures import Figure, Section, at_most
 from devcluster.build import REPOSITORY, Progress
 from devcluster.cluster import hook_command
 from devcluster.ports import ReservedPort
-from devcluster.processes import Process, Processes
-from hooks.gunicorn_conf import allow_open_files
+from devcluster.processes import Processes
 
 CONNECTIONS = 20
 """As many as Metacontroller has workers."""
 
 ROUNDS = 5
+TIMEOUT = 5.0
+"""Seconds after which an answer is given up, as Metacontroller does."""
+
+OK = b"HTTP/1.1 200 "
 
 
-@dataclass(frozen=True)
-class Served:
-    """A hook that is served, and the request that it is sent."""
-
-    process: Process
-    port: int
-    request: bytes
-
-
-def hook_section(progress: Progress, requests: int = 4000, hanging: int = 500, asked: int = 200) -> Section:
-    """Return the figures of the served hook: `requests` a round, then `asked` beside twice `hanging` connections."""
-    with Processes() as processes, contextlib.closing(ReservedPort()) as port:
-        process = processes.add("hook", hook_command(port.number), cwd=REPOSITORY)
-        process.start()
-        process.wait_ready(lambda: '"started"' in process.log_path.read_text())
-        hook = Served(process, port.number, post("/sync", sync_request()))
-        figures = busy(hook, requests, progress) + beside_hanging(hook, hanging, asked, progress)
-    return Section("The hook as it is served", figures)
-
-
-def busy(hook: Served, count: int, progress: Progress) -> list[Figure]:
-    """Return what a request costs over kept connections: the median of several rounds."""
+def hook_section(progress: Progress, count: int = 4000) -> Section:
+    """Return what a request costs over kept connections: the median of several rounds of so many requests."""
+    body = sync_request()
+    head = ("POST /sync HTTP/1.1", "Host: hook", "Content-Type: application/json", f"Content-Length: {len(body)}")
+    request = "\r\n".join([*head, "", ""]).encode() + body
     with contextlib.ExitStack() as exits:
-        connections = [exits.enter_context(connect(hook.port)) for _ in range(CONNECTIONS)]
-        keep_busy(connections, hook.request, count // 4)  # the first answers import modules and fill caches
+        processes, port = exits.enter_context(Processes()), exits.enter_context(contextlib.closing(ReservedPort()))
+        hook = processes.add("hook", hook_command(port.number), cwd=REPOSITORY)
+        hook.start()
+        hook.wait_ready(lambda: '"started"' in hook.log_path.read_text())
+        address = ("127.0.0.1", port.number)
+        connections = [exits.enter_context(socket.create_connection(address, TIMEOUT)) for _ in range(CONNECTIONS)]
+        keep_busy(connections, request, count // 4)  # the first answers import modules and fill caches
         seconds, cpu = [], []
         for number in range(1, ROUNDS + 1):
             progress(f"requests over {CONNECTIONS} connections: round {number} of {ROUNDS}")
-            before = hook.process.cpu_seconds()
-            seconds.append(keep_busy(connections, hook.request, count) / count)
-            cpu.append((hook.process.cpu_seconds() - before) / count)
-    return [
+            before = hook.cpu_seconds()
+            seconds.append(keep_busy(connections, request, count) / count)
+            cpu.append((hook.cpu_seconds() - before) / count)
+    figures = [
         Figure(f"requests a second over {CONNECTIONS} kept connections", f"{1 / median(seconds):,.0f}"),
         at_most("CPU of the hook for each", 1000 * median(cpu), 0.40, "{:.2f} ms"),
     ]
+    return Section("The hook as it is served", figures)
 
 
-def beside_hanging(hook: Served, hanging: int, asked: int, progress: Progress) -> list[Figure]:
-    """Return how long answers take while requests are half sent, and connections that were answered stay open."""
-    allow_open_files(2 * hanging + 100)
-    name = f"an answer beside {hanging} half-sent requests and {hanging} idle connections"
-    with contextlib.ExitStack() as exits:
-        progress(f"opening {2 * hanging} connections")
-        try:
-            for _ in range(hanging):
-                ask(exits.enter_context(connect(hook.port)), hook.request)
-            for _ in range(hanging):
-                exits.enter_context(connect(hook.port)).sendall(hook.request[: len(hook.request) // 2])
-            time.sleep(1)  # until the hook has taken up the last of them
-            progress("asking beside them")
-            waits = [milliseconds(hook) for _ in range(asked)]
-        except TimeoutError:
-            return [Figure(name, f"none within {TIMEOUT:g} s", "less than 100 ms", reached=False)]
-        memory = hook.process.pss_bytes()
-    return [
-        Figure(f"{name}: median", f"{median(waits):.1f} ms"),
-        Figure(f"worst of {asked}", f"{max(waits):.1f} ms", "less than 100 ms", max(waits) < 100),
-        Figure("memory of the hook beside them", f"{memory / 2**20:.0f} MiB"),
-    ]
+def keep_busy(connections: Sequence[socket.socket], request: bytes, count: int) -> float:
+    """Send `count` requests over the connections, one at a time on each; return the seconds until all are answered.
 
-
-def milliseconds(hook: Served) -> float:
-    """Return how long an answer takes over a new connection."""
-    started = time.perf_counter()
-    with connect(hook.port) as connection:
-        ask(connection, hook.request)
-    return 1000 * (time.perf_counter() - started)
+    Raises TimeoutError, and ValueError unless each answer is 200, in one piece.
+    """
+    started, left = time.perf_counter(), count
+    with selectors.DefaultSelector() as selector:
+        for connection in connections[:count]:
+            selector.register(connection, selectors.EVENT_READ, connection)
+            connection.sendall(request)
+            left -= 1
+        while selector.get_map():
+            ready = selector.select(TIMEOUT)
+            if not ready:
+                raise TimeoutError(f"no answer within {TIMEOUT:g} s")
+            for key, _ in ready:
+                # The worker writes the head and the body of an answer at once.
+                if not (answer := key.data.recv(65536)).startswith(OK) or not answer.endswith(b"}"):
+                    raise ValueError(f"the hook answered {answer.decode()}")
+                if left:
+                    key.data.sendall(request)
+                    left -= 1
+                else:
+                    selector.unregister(key.data)
+    return time.perf_counter() - started

@@ -95,11 +95,3 @@ def slowly(progress: Progress, every: float = 2) -> Progress:
             last = time.monotonic()
 
     return report
-
-
-def sleep_until(when: float, what: str, progress: Progress) -> None:
-    """Return at `when`, of time.monotonic; report `what` is waited for, and how long."""
-    report = slowly(progress, every=5)
-    while (left := when - time.monotonic()) > 0:
-        report(f"waiting for {what}: {left:.0f} s")
-        time.sleep(min(left, 0.5))

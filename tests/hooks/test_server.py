@@ -207,7 +207,6 @@ def test_a_client_that_is_still_sending_gets_its_answer(server: Server) -> None:
 
 @pytest.mark.thorough
 def test_a_thousand_connections_that_hang_hold_up_nobody_else(server: Server) -> None:
-    """`python -m bench` takes the time of the answer."""
     hang = (
         b"",
         HEAD + OPTED_IN[:10],
