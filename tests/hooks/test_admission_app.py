@@ -1,7 +1,6 @@
 """The shell of the answer at `kubectl apply`: routes, statuses, log, metrics, and the certificate."""
 
 import io
-import json
 import ssl
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import gevent
 import pytest
 from gunicorn import sock
-from prometheus_client.parser import text_string_to_metric_families
 from werkzeug.test import Client
 
 from devcluster.sync_requests import service
@@ -21,10 +19,9 @@ from hooks.admission_app import create_app
 from hooks.certificate import Certificate
 from hooks.settings_file import SettingsFile
 from hooks.wsgi import LARGEST_BODY
-from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import FILE_VARIABLE
 from tests.hooks.test_admission import DENYING, SENTENCES, WRONG, review
+from tests.hooks.test_app import log_lines, samples
 
 TOTAL = "ingress_manager_admissions_total"
 
@@ -32,21 +29,6 @@ TOTAL = "ingress_manager_admissions_total"
 def client_of(policy: Policy) -> Client:
     """Return a client of a webhook with these settings."""
     return Client(create_app(SettingsFile(policy, "0" * 64)))
-
-
-def log_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    """Return what was logged, without the times."""
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    return [{key: value for key, value in line.items() if key != "timestamp"} for line in lines]
-
-
-def samples(client: Client) -> dict[tuple[str, str], float]:
-    """Return the samples of GET /metrics, by their name and the value of their label, "" where there is none."""
-    return {
-        (sample.name, next(iter(sample.labels.values()), "")): sample.value
-        for family in text_string_to_metric_families(client.get("/metrics").text)
-        for sample in family.samples
-    }
 
 
 def test_each_answer_is_json_and_is_counted_with_its_time() -> None:
@@ -128,12 +110,6 @@ def test_a_bug_is_answered_500_without_details_so_that_the_api_server_writes(
     assert client.get("/metrics").status_code == 500
     monkeypatch.undo()
     assert samples(client)[TOTAL, "unread"] == 1, "it was no answer to the API server"
-
-
-def test_it_does_not_start_with_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FILE_VARIABLE, "/nowhere/settings.yaml")
-    with pytest.raises(SettingsError, match=r"/nowhere/settings\.yaml"):
-        create_app()
 
 
 def test_it_does_not_start_without_a_certificate_and_says_why(

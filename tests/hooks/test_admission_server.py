@@ -2,13 +2,10 @@
 
 import contextlib
 import http.client
-import os
 import select
 import signal
 import ssl
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +15,6 @@ import pytest
 import requests
 import trustme
 
-from devcluster.build import REPOSITORY
 from devcluster.sync_requests import body, sync_request
 from hooks.certificate import HANDSHAKE_SECONDS
 from tests.hooks.test_admission import SENTENCES, WRONG, review
@@ -129,13 +125,6 @@ def webhook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
         yield running
 
 
-@pytest.fixture
-def own_webhook(tmp_path: Path) -> Iterator[Webhook]:
-    """Yield a running webhook that a test may stop."""
-    with serving(tmp_path) as running:
-        yield running
-
-
 def test_it_answers_the_api_server_and_not_metacontroller(webhook: Webhook) -> None:
     with webhook.session() as client:
         answered = client.post(f"{webhook.url}/admit?timeout=1s", data=REVIEW, timeout=60)
@@ -143,13 +132,6 @@ def test_it_answers_the_api_server_and_not_metacontroller(webhook: Webhook) -> N
         assert client.post(f"{webhook.url}/sync", data=body(sync_request(WRONG)), timeout=60).status_code == 404
         assert client.get(f"{webhook.url}/healthz", timeout=60).text == "ok\n"
         assert 'ingress_manager_admissions_total{answer="warned"}' in client.get(f"{webhook.url}/metrics").text
-
-
-def test_it_answers_nothing_without_tls(webhook: Webhook) -> None:
-    received = b""
-    with contextlib.suppress(ConnectionResetError):
-        received = webhook.server.answer_to(b"GET /healthz HTTP/1.1\r\nHost: hook\r\n\r\n")
-    assert b"HTTP" not in received
 
 
 def test_another_certificate_is_served_from_the_next_handshake_on_and_a_connection_that_is_kept_goes_on(
@@ -168,45 +150,6 @@ def test_another_certificate_is_served_from_the_next_handshake_on_and_a_connecti
     kept.close()
 
 
-def test_the_last_certificate_stays_while_the_key_is_that_of_another_one(webhook: Webhook) -> None:
-    before, certificate = webhook.served(), new_certificate()
-    webhook.secret.store(certificate, key=new_certificate())
-    assert webhook.served() == before
-    assert webhook.served() == before
-    after = webhook.secret.store(certificate)
-    assert webhook.served() == after
-    told = [str(line["sentence"]) for line in webhook.server.log_lines() if line["event"] == "certificate"]
-    assert len([sentence for sentence in told if sentence.startswith("the last one stays: ")]) == 1
-
-
-@pytest.mark.thorough
-def test_no_answer_is_lost_while_the_certificate_is_replaced_again_and_again(webhook: Webhook) -> None:
-    answers: list[int] = []
-    failures: list[Exception] = []
-    ended = threading.Event()
-
-    def ask() -> None:
-        while not ended.is_set():
-            try:
-                with webhook.session() as client:  # which makes a handshake
-                    answers.append(client.post(f"{webhook.url}/admit", data=REVIEW, timeout=60).status_code)
-            except requests.RequestException as error:
-                failures.append(error)
-
-    askers = [threading.Thread(target=ask) for _ in range(4)]
-    for asker in askers:
-        asker.start()
-    for _ in range(20):
-        webhook.secret.store(new_certificate())
-        time.sleep(0.05)
-    ended.set()
-    for asker in askers:
-        asker.join()
-    assert failures == []
-    assert set(answers) == {200}
-    assert len(answers) > 20
-
-
 @pytest.mark.thorough
 def test_clients_that_never_end_their_handshake_hold_up_nobody_and_are_cut_off(webhook: Webhook) -> None:
     with contextlib.ExitStack() as exits:
@@ -221,33 +164,16 @@ def test_clients_that_never_end_their_handshake_hold_up_nobody_and_are_cut_off(w
 
 
 def test_a_request_under_way_is_answered_before_it_stops_and_an_idle_connection_does_not_hold_it_up(
-    own_webhook: Webhook,
+    tmp_path: Path,
 ) -> None:
-    with own_webhook.connect() as idle, own_webhook.connect() as connection:
+    with serving(tmp_path) as own, own.connect() as idle, own.connect() as connection:
         idle.sendall(HEAD + REVIEW)
         assert idle.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
         connection.sendall(EXPECTING + REVIEW[:10])
         assert connection.recv(65536) == CONTINUE, "the worker reads the body"
-        own_webhook.server.process.send_signal(signal.SIGTERM)
-        until_closed(own_webhook.server)
+        own.server.process.send_signal(signal.SIGTERM)
+        until_closed(own.server)
         connection.sendall(REVIEW[10:])
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
-        assert own_webhook.server.process.wait(10) == 0
-    assert [line["event"] for line in own_webhook.server.log_lines() if line["level"] == "error"] == []
-
-
-def test_without_a_certificate_it_does_not_start_and_says_why(tmp_path: Path) -> None:
-    (tmp_path / "tls.crt").write_text("nothing")
-    (tmp_path / "tls.key").write_text("nothing")
-    ended = subprocess.run(
-        [*GUNICORN, "--bind", "127.0.0.1:0", f"--certfile={tmp_path}/tls.crt", f"--keyfile={tmp_path}/tls.key"],
-        cwd=REPOSITORY,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 2
-    assert f'"sentence": "{tmp_path}/tls.crt, {tmp_path}/tls.key: ' in ended.stderr
-    assert "Traceback" not in ended.stderr
+        assert own.server.process.wait(10) == 0
+        assert [line["event"] for line in own.server.log_lines() if line["level"] == "error"] == []

@@ -186,9 +186,3 @@ def test_what_is_remembered_of_a_forged_service_takes_no_room_however_long_its_t
     finally:
         tracemalloc.stop()
     assert remembered < 100_000
-
-
-def test_a_person_who_asks_by_hand_is_told_each_time() -> None:
-    later = partial(Attempts().later, is_new=False)
-    by_hand = msgspec.convert(service({"ingress/http": "yes"}), Service)
-    assert [later(by_hand, 0) for _ in range(2 * ROOM)] == [None] * 2 * ROOM

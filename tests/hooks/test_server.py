@@ -1,16 +1,13 @@
 """The hook as it is served: gunicorn with the committed configuration, over real sockets."""
 
 import contextlib
-import http.client
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,63 +114,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[Server]:
-    """Yield a running hook that a test may stop."""
-    with serving(tmp_path) as running:
-        yield running
-
-
-def test_a_connection_serves_many_requests(server: Server) -> None:
-    """Metacontroller's Go client keeps connections open."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-    connection.connect()
-    opened = connection.sock
-    for _ in range(3):
-        connection.request("POST", "/sync", OPTED_IN)
-        with connection.getresponse() as response:
-            assert response.status == 200
-            assert json.loads(response.read())["attachments"]
-        assert connection.sock is opened
-    connection.close()
-
-
-@pytest.mark.parametrize(
-    ("reason", "sent"),
-    [
-        ("a chunk without a size", b"Transfer-Encoding: chunked\r\n\r\nZZ\r\nxx\r\n0\r\n\r\n"),
-        ("a chunk of negative size", b"Transfer-Encoding: chunked\r\n\r\n-5\r\nxx\r\n0\r\n\r\n"),
-        ("a length that is no number", b"Content-Length: x\r\n\r\n"),
-        ("a negative length", b"Content-Length: -1\r\n\r\n"),
-        ("a length with a sign", b"Content-Length: +5\r\n\r\nxxxxx"),
-        ("two lengths", b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx"),
-        ("both a length and chunks", b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        ("both chunks and a length", b"Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n"),
-        ("chunks twice", b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        ("an unknown encoding", b"Transfer-Encoding: nonsense\r\n\r\n"),
-        ("a header without a name", b": x\r\n\r\n"),
-        ("a header that goes on in the next line", b"X-A: b\r\n c\r\nContent-Length: 1\r\n\r\nx"),
-        ("lines that end in LF alone", b"X-A: b\nContent-Length: 1\n\nx"),
-        ("an unknown expectation", b"Expect: x\r\nContent-Length: 1\r\n\r\nx"),
-        ("no body at all", b"\r\n"),
-    ],
-)
-def test_bytes_that_are_no_request_are_answered_4xx_or_501(server: Server, reason: str, sent: bytes) -> None:
-    answer = server.answer_to(b"POST /sync HTTP/1.1\r\nHost: hook\r\nConnection: close\r\n" + sent)
-    status = int(answer.split(b" ", 2)[1])
-    assert 400 <= status < 500 or status == 501, (reason, answer)
-    until_ready(server)
-
-
 @pytest.mark.parametrize(
     ("reason", "sent", "status"),
     [
-        ("HTTP/2 without having agreed on it", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
-        (
-            "the line of a proxy",
-            b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET /healthz HTTP/1.1\r\nHost: hook\r\n\r\n",
-            400,
-        ),
         # By default gunicorn takes SCRIPT_NAME from clients on loopback, and answers 500 when the path is outside.
         (
             "a header that would change the path",
@@ -265,52 +208,6 @@ def test_a_client_that_never_stops_sending_holds_up_nobody_else(server: Server, 
     finally:
         client.kill()
         client.wait()
-
-
-def test_many_requests_at_once_are_all_answered_alike(server: Server) -> None:
-    def ask(number: int) -> tuple[int, int, str]:
-        parent = service({"ingress/http": "true", "ingress/host": f"h{number}.example.com"})
-        response = requests.post(server.url + "/sync", data=body(sync_request(parent)), timeout=30)
-        return number, response.status_code, response.json()["attachments"][0]["spec"]["rules"][0]["host"]
-
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(ask, range(200)))
-    assert answers == [(number, 200, f"h{number}.example.com") for number in range(200)]
-
-
-def test_a_request_under_way_is_answered_before_the_hook_stops(own_server: Server) -> None:
-    with own_server.connect() as connection:
-        connection.sendall(EXPECTING + OPTED_IN[:10])
-        assert connection.recv(65536) == CONTINUE, "the worker reads the body"
-        own_server.process.send_signal(signal.SIGTERM)
-        until_closed(own_server)
-        connection.sendall(OPTED_IN[10:])
-        assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
-    assert own_server.process.wait(20) == 0
-
-
-@pytest.mark.thorough
-def test_an_idle_connection_does_not_hold_up_the_stop(own_server: Server) -> None:
-    """Metacontroller keeps connections open. With gunicorn's own worker, each stop would take 25 s."""
-    with requests.Session() as session:
-        assert session.post(own_server.url + "/sync", data=OPTED_IN, timeout=60).status_code == 200
-        own_server.process.send_signal(signal.SIGTERM)
-        assert own_server.process.wait(10) == 0
-    assert [line["event"] for line in own_server.log_lines() if line["level"] != "info"] == ["unlimited hosts"]
-
-
-def test_every_line_that_it_prints_is_a_json_object(own_server: Server) -> None:
-    own_server.answer_to(b"nonsense\r\n\r\n")
-    requests.post(own_server.url + "/sync", data=b"{}", timeout=60)
-    own_server.process.send_signal(signal.SIGTERM)
-    assert own_server.process.wait(20) == 0
-    lines = own_server.log_lines()
-    assert {"started", "refused"} <= {line["event"] for line in lines}
-    assert all({"event", "level", "timestamp"} <= line.keys() for line in lines)
-
-
-def test_it_leaves_no_socket_in_home(server: Server) -> None:
-    assert [path.name for path in server.home.rglob("*")] == ["log"]
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="This machine has no IPv6, so [::] was not tested.")

@@ -1,7 +1,6 @@
 """The contract: whatever the body is, the answer is one of the contract's, and a wrong field is named."""
 
 import copy
-import gzip
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -95,23 +94,13 @@ def test_no_annotations_may_be_written_in_any_way(absent: dict[str, Any]) -> Non
 
 NOT_REQUESTS = {
     "nothing": b"",
-    "not JSON": b"apiVersion: v1",
     "half": body(FULL)[:-1],
     "two": body(FULL) * 2,
-    "null": b"null",
-    "a list": b"[]",
     "not UTF-8": body(FULL).replace(b"shop", b"sh\xffp"),
     "a lone surrogate": body(FULL).replace(b"shop", b"\\ud800"),
-    "a NUL byte": body(FULL) + b"\0",
-    "UTF-16": body(FULL).decode().encode("utf-16"),
     "a byte order mark": b"\xef\xbb\xbf" + body(FULL),
-    "gzip": gzip.compress(body(FULL)),
-    "deep lists where an object should be": b'{"object":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}",
-    "deep lists in a field that is skipped": b'{"x":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}",
-    "deep objects": b'{"x":' * 1_000_000 + b"1" + b"}" * 1_000_000,
-    "NaN": body(FULL).replace(b"80", b"NaN"),
+    "nested deeply": b'{"x":' * 1_000_000 + b"1" + b"}" * 1_000_000,
     "a number beyond all floats": body(FULL).replace(b"80", b"1e400"),
-    "a number too large for any port": body(FULL).replace(b"80", b"1" + b"0" * 5000),
 }
 
 
