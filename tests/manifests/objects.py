@@ -1,6 +1,5 @@
 """The objects of the manifests, and how to find one."""
 
-import copy
 import re
 from collections.abc import Callable
 from typing import Any
@@ -60,36 +59,6 @@ def ports(folder: str, name: str | None = None) -> dict[str, int]:
 def selects(selector: dict[str, str], labels: dict[str, str]) -> bool:
     """Return whether matchLabels that are not empty, which would select everything, select an object with `labels`."""
     return bool(selector) and selector.items() <= labels.items()
-
-
-def as_admission(hook: Object) -> Object:
-    """Return the Deployment that answers API servers, as it has to be beside that of the hook."""
-    made = copy.deepcopy(hook)
-    name = made["metadata"]["name"]
-    selector = made["spec"]["selector"]["matchLabels"]
-    named = selector | {"app.kubernetes.io/name": f"{selector['app.kubernetes.io/name']}-admission"}
-    pods = made["spec"]["template"]
-    made["metadata"]["name"] += "-admission"
-    for metadata in (made["metadata"], pods["metadata"]):
-        metadata["labels"] |= named | {"app.kubernetes.io/component": "admission"}
-    made["spec"]["selector"]["matchLabels"] = named
-    for constraint in pods["spec"]["topologySpreadConstraints"]:
-        if constraint["labelSelector"]["matchLabels"] == selector:
-            constraint["labelSelector"]["matchLabels"] = named
-    pods["spec"]["volumes"].append({"name": "tls", "secret": {"secretName": f"{name}-admission-tls"}})
-    [container] = pods["spec"]["containers"]
-    container["name"] = "admission"
-    container["command"] = [
-        "gunicorn",
-        "--config",
-        "python:hooks.admission_conf",
-        "hooks.admission_app:create_app()",
-    ]
-    container["ports"] = [{"name": "https", "containerPort": 8443}]
-    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-        container[probe]["httpGet"] |= {"port": "https", "scheme": "HTTPS"}
-    container["volumeMounts"].append({"name": "tls", "mountPath": "/etc/ingress-manager-tls", "readOnly": True})
-    return made
 
 
 def shown(page: str) -> list[Object]:

@@ -2,7 +2,6 @@
 
 import copy
 import re
-from base64 import b64decode
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ import pytest
 import yaml
 
 from devcluster import manifests
-from ingress_manager import __version__
 from ingress_manager.core.settings import parse
 from tests.docs.test_docs import blocks
-from tests.manifests.objects import Build, as_admission, one, selects
+from tests.manifests.objects import Build, one, selects
 from tools import chart, golang
-from tools.helm import CASES, RELEASE, by_default, cases, changes, helm, of_helm_test, rendered, template, values_of
+from tools.helm import CASES, RELEASE, cases, changes, helm, of_helm_test, rendered, template, values_of
 
 pytestmark = [
     pytest.mark.thorough,
@@ -29,11 +27,6 @@ INSTANCE = "app.kubernetes.io/instance"
 def test_helm_finds_nothing_to_say_about_the_chart() -> None:
     done = helm("lint", "--strict", chart.CHART)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_charts_version_is_that_of_the_program() -> None:
-    stated = yaml.safe_load((chart.CHART / "Chart.yaml").read_text(encoding="utf-8"))
-    assert (stated["version"], stated["appVersion"]) == (__version__,) * 2
 
 
 def comparable(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -108,27 +101,6 @@ def test_values_change_what_their_case_says_and_nothing_else(case: Path) -> None
     assert changes(case) == (case / "changes.diff").read_text(encoding="utf-8"), "`make cases` writes it"
 
 
-def states(values: Any, path: tuple[str, ...]) -> bool:
-    """Return whether values state the value at a path."""
-    return not path or (isinstance(values, dict) and path[0] in values and states(values[path[0]], path[1:]))
-
-
-@pytest.mark.parametrize("leaf", chart.leaves(), ids=lambda leaf: ".".join(leaf.path))
-def test_every_value_is_set_by_a_case_and_changes_what_is_rendered(leaf: chart.Value) -> None:
-    stating = [values_of(case) for case in cases() if states(values_of(case), leaf.path)]
-    assert any(template(values).stdout != template(without(values, leaf.path)).stdout for values in stating)
-
-
-def without(values: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """Return values without the one at a path."""
-    changed = copy.deepcopy(values)
-    section = changed
-    for key in path[:-1]:
-        section = section[key]
-    del section[path[-1]]
-    return changed
-
-
 def pods_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the template of the hook's pods."""
     [found] = [item["spec"]["template"] for item in objects if item["kind"] == "Deployment"]
@@ -157,30 +129,6 @@ def test_whatever_it_is_called_everything_finds_the_hook(case: Path) -> None:
     assert pods_of(objects)["spec"]["serviceAccountName"] == names["ServiceAccount"]
 
 
-CASE_OF_PODS = [CASES / name for name in ("pods", "labels", "spread", "image-by-digest", "settings")]
-
-
-@pytest.mark.parametrize("case", CASE_OF_PODS, ids=lambda case: case.name)
-def test_the_pods_that_answer_the_api_server_are_as_the_values_say_of_the_hooks(case: Path) -> None:
-    values = values_of(case) | ADMISSION
-    objects = rendered(values, "mine")
-    hook = one(objects, "Deployment", "mine-ingress-manager")
-    expected = as_admission(hook)
-    # These are values of their own.
-    expected["spec"]["replicas"] = 2
-    expected["spec"]["template"]["spec"]["containers"][0]["resources"] = chart.ANSWERING["resources"]
-    assert one(objects, "Deployment", "mine-ingress-manager-admission") == expected
-
-
-def test_what_keeps_the_hooks_pods_and_who_may_ask_them_holds_for_those_that_answer_the_api_server() -> None:
-    budget = {"podDisruptionBudget": {"maxUnavailable": "50%"}, **ADMISSION}
-    names = ("ingress-manager", "ingress-manager-admission")
-    budgets = [one(rendered(budget), "PodDisruptionBudget", name)["spec"]["maxUnavailable"] for name in names]
-    assert budgets == ["50%", "50%"]
-    off = {"podDisruptionBudget": {"enabled": False}, "networkPolicy": {"enabled": False}, **ADMISSION}
-    assert {"PodDisruptionBudget", "NetworkPolicy"}.isdisjoint(item["kind"] for item in rendered(off))
-
-
 OWN = values_of(CASES / "admission-with-a-certificate-of-ones-own")
 ELSEWHERE = {"fullnameOverride": "x" * 63, "nameOverride": "y" * 63, "metacontroller": {"namespace": "operators"}}
 
@@ -206,14 +154,6 @@ def test_whatever_it_is_called_the_api_server_finds_what_answers_it_by_a_name_of
     assert volume["secret"]["secretName"] == certificate["secretName"] == f"{name}-tls"
     authority = one(objects, "Issuer", certificate["issuerRef"]["name"])["spec"]["ca"]["secretName"]
     assert one(objects, "Certificate", f"{name}-ca")["spec"]["secretName"] == authority == f"{name}-ca"
-
-
-def test_a_certificate_of_ones_own_is_mounted_and_its_authority_is_the_one_that_the_api_server_trusts() -> None:
-    objects = rendered(OWN)
-    [webhook] = one(objects, "ValidatingWebhookConfiguration")["webhooks"]
-    assert b64decode(webhook["clientConfig"]["caBundle"]).decode() == OWN["admission"]["caBundle"]
-    [_, volume] = one(objects, "Deployment", "ingress-manager-admission")["spec"]["template"]["spec"]["volumes"]
-    assert volume["secret"] == {"secretName": "from-our-authority"}
 
 
 @pytest.mark.parametrize(
@@ -353,13 +293,6 @@ def test_a_label_that_helm_would_leave_out_is_refused() -> None:
     assert template(values).stderr.count("invalid propertyName") == len(labels) == 8
 
 
-@pytest.mark.parametrize("name", ["true", "null", "010"])
-def test_a_name_is_text_even_if_it_looks_like_something_else(name: str) -> None:
-    objects = rendered({"fullnameOverride": name, "nameOverride": name})
-    assert {item["metadata"]["labels"]["app.kubernetes.io/name"] for item in objects} == {name}
-    assert [item["metadata"]["name"] for item in objects].count(name) == 5
-
-
 HTTPROUTE = {"defaults": {"outputs": ["httproute"]}}
 
 
@@ -368,10 +301,6 @@ def test_settings_that_ask_for_httproutes_are_refused_while_metacontroller_makes
     done = template({"settings": settings})
     assert done.returncode != 0
     assert "the outputs have httproute, so httproute.enabled must be true" in done.stderr
-
-
-def test_a_chart_that_depends_on_this_one_may_have_global_values() -> None:
-    assert rendered({"global": {"anything": True}}) == by_default()
 
 
 def test_the_page_shows_values_that_the_chart_has(tmp_path: Path) -> None:
@@ -390,13 +319,6 @@ def notes(*options: str) -> str:
     return done.stdout.partition("NOTES:\n")[2]
 
 
-def test_the_notes_say_what_comes_next() -> None:
-    told = notes()
-    assert "This cluster has no Metacontroller, and this chart doesn't install it." in told
-    assert "\n  helm test ingress-manager --namespace ingress-manager\n" in told
-    assert told.index("ingress-manager check") < told.index("kubectl annotate service NAME ingress/http=true")
-
-
 UNLIMITED = "limits.hosts is any, so every namespace may claim every host"
 
 
@@ -405,10 +327,3 @@ UNLIMITED = "limits.hosts is any, so every namespace may claim every host"
 )
 def test_the_notes_warn_while_every_namespace_may_claim_every_host(hosts: list[str], said: int) -> None:
     assert notes(*(option for stated in hosts for option in ("--set", stated))).count(UNLIMITED) == said
-
-
-def test_the_notes_say_what_is_missing_and_that_nobody_asks_the_hook_yet() -> None:
-    told = notes("--set", "httproute.enabled=true,controller.create=false")
-    assert "no CRDs of the Gateway API" in told
-    assert "kubectl rollout status deployment ingress-manager --namespace ingress-manager" in told
-    assert "Then upgrade this release with controller.create=true." in told

@@ -6,12 +6,11 @@ import re
 import pytest
 import yaml
 
-from devcluster.build import REPOSITORY
 from devcluster.manifests import FOLDERS, find, rendered
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.core.policy import Policy
-from tests.manifests.objects import Build, Object, by_name, container, differing, kustomizations, one, shown
+from tests.manifests.objects import Build, Object, by_name, differing, kustomizations, one, shown
 
 # What holds for all of them.
 
@@ -110,11 +109,6 @@ def test_one_line_moves_the_hook_to_another_namespace_and_the_controller_calls_i
     assert webhook["service"]["namespace"] == "platform"
 
 
-def test_the_kustomization_for_openshift_is_one_that_was_built_above() -> None:
-    assert {folder.removeprefix("../") for folder in OPENSHIFT["resources"]} <= set(FOLDERS)
-    assert OPENSHIFT["components"] == ["../manifests/openshift"]
-
-
 # docs/gitops.md.
 
 
@@ -163,29 +157,6 @@ def test_what_argo_cd_and_flux_know_their_objects_by_doesnt_get_from_a_service_t
 # docs/sizing.md.
 
 SIZING = "docs/sizing.md"
-
-
-def bytes_of(quantity: str) -> int:
-    """Return the number of bytes that a quantity such as 512 Mi is."""
-    found = re.match(r"(\d+) ?(Mi|Gi)", quantity)
-    assert found, quantity
-    return int(found[1]) * {"Mi": 2**20, "Gi": 2**30}[found[2]]
-
-
-def test_the_sizes_are_those_of_the_rule_and_of_the_manifests() -> None:
-    text = (REPOSITORY / SIZING).read_text(encoding="utf-8")
-    [kib] = re.findall(r"\*\*(\d+) KiB for each Service", text)
-    rows = re.findall(r"^\| (?:up to )?([\d,]+) +\| (\d+ [MG]i)", text, re.MULTILINE)
-    assert len(rows) == 3
-    for count, limit in rows:
-        assert bytes_of(limit) == pytest.approx(int(count.replace(",", "")) * int(kib) * 1024, rel=0.05)
-    for folder, what in (("manifests", "the hook's memory"), ("metacontroller", "Metacontroller's memory")):
-        [row] = [line for line in text.splitlines() if line.startswith(f"| {what}")]
-        memory = container(folder)["resources"]["limits"]["memory"]
-        assert bytes_of(memory) == bytes_of(row.partition("limit ")[2])
-    assert f"{rows[0][1]}, the default" in text
-    assert {"--client-go-qps=500", "--client-go-burst=1000"} <= set(container("metacontroller")["args"])
-    assert "500 a second, 1,000 in a burst" in text
 
 
 def test_the_kustomizations_for_larger_clusters_change_what_they_say(build: Build) -> None:

@@ -10,15 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from devcluster.build import REPOSITORY
 from devcluster.manifests import rendered
-from hooks import gunicorn_conf
-from hooks.app import create_app
 from ingress_manager import __version__
-from ingress_manager.commands.play.command import CONTENT_TYPES, PAGE
+from ingress_manager.commands.play.command import PAGE
 from tests.manifests.objects import container, ports
 
 SETUP = configparser.ConfigParser(interpolation=None)
@@ -32,15 +31,8 @@ def test_the_version_is_the_same_wherever_it_is_stated() -> None:
     for folder, name in (("gateway", "not-found"), ("manifests/admission", "ingress-manager-admission")):
         assert container(folder, name)["image"] == container("manifests")["image"]
     assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {__version__}
-
-
-def test_the_pod_runs_the_images_command_which_serves_the_hook_with_its_configuration() -> None:
-    assert not {"command", "args"} & container("manifests").keys()
-    program, flag, configuration, application = ENTRYPOINT
-    assert (program, flag) == ("gunicorn", "--config")
-    assert importlib.import_module(configuration.removeprefix("python:")) is gunicorn_conf
-    module, _, factory = application.removesuffix("()").partition(":")
-    assert getattr(importlib.import_module(module), factory) is create_app
+    chart = yaml.safe_load((REPOSITORY / "charts/ingress-manager/Chart.yaml").read_text(encoding="utf-8"))
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
 
 
 def test_the_image_states_its_port_and_a_user_that_the_kubelet_can_tell_from_root() -> None:
@@ -48,18 +40,6 @@ def test_the_image_states_its_port_and_a_user_that_the_kubelet_can_tell_from_roo
         str(port) for port in ports("manifests").values()
     ]
     assert re.findall(r"^USER (\d+):\d+$", DOCKERFILE, re.MULTILINE) == ["65532"]
-
-
-def test_the_build_gets_the_files_it_copies_and_no_others() -> None:
-    copied = {
-        source
-        for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE)
-        for source in line.split()[:-1]
-    }
-    ignore = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    assert "*" in ignore
-    assert {line.removeprefix("!") for line in ignore if line.startswith("!")} == copied
-    assert all((REPOSITORY / source).exists() for source in copied)
 
 
 def test_the_image_holds_what_setup_cfg_asks_for_and_only_what_has_a_hash() -> None:
@@ -126,4 +106,3 @@ def test_the_package_has_every_file_of_the_page_that_play_serves() -> None:
     patterns = SETUP["options.package_data"]["ingress_manager.commands.play"].split()
     files = {path.relative_to(REPOSITORY / "ingress_manager/commands/play") for path in PAGE.iterdir()}
     assert {file for file in files if any(file.match(pattern) for pattern in patterns)} == files
-    assert {file.suffix for file in files} == {*CONTENT_TYPES, ".json"}

@@ -2,18 +2,14 @@
 
 import importlib.metadata
 import json
-from pathlib import Path
 
 import pytest
 import yaml
 
-from devcluster import gateway
 from devcluster.build import REPOSITORY
-from devcluster.manifests import find, rendered
-from hooks import gunicorn_conf
+from devcluster.manifests import find
 from ingress_manager.core.settings import parse
-from not_found.app import PROBES_PORT
-from tests.manifests.objects import Build, Object, container, differing, kustomizations, one, ports, shown, template
+from tests.manifests.objects import Build, Object, container, kustomizations, one, ports, shown, template
 
 FOLDER = REPOSITORY / "gateway"
 STATIC = yaml.safe_load((FOLDER / "traefik.yaml").read_text(encoding="utf-8"))
@@ -43,14 +39,7 @@ def test_visitors_are_treated_alike_by_http_and_by_https_and_no_header_is_taken_
     assert websecure == web | {"address": ":8443", "http": web["http"] | {"tls": {}}}
     for point in STATIC["entryPoints"].values():
         assert point["http"]["aliasHeadersStrategy"] == "delete"
-
-
-def test_each_entry_point_has_its_port_of_the_container_and_the_service_leads_to_those_of_visitors() -> None:
-    addresses = {name: int(point["address"].removeprefix(":")) for name, point in STATIC["entryPoints"].items()}
-    own = ports("gateway", NAME)
-    assert addresses == {"web": own["web"], "websecure": own["websecure"], "traefik": own["internal"]}
-    service = find("gateway", "Service", NAME)["spec"]["ports"]
-    assert {(port["port"], port["targetPort"]) for port in service} == {(80, "web"), (443, "websecure")}
+    assert "api" not in STATIC, "it shows every route"
 
 
 def test_a_pod_has_time_to_serve_on_longer_than_a_connection_lasts_and_to_finish_what_is_under_way() -> None:
@@ -61,16 +50,6 @@ def test_a_pod_has_time_to_serve_on_longer_than_a_connection_lasts_and_to_finish
         assert spec["terminationGracePeriodSeconds"] > serves_on + seconds(cycle["graceTimeOut"])
     assert seconds(STATIC["entryPoints"]["web"]["transport"]["keepAliveMaxTime"]) < serves_on
     assert "lifecycle" not in spec["containers"][0]
-
-
-def test_traefik_serves_the_gateways_class_alone_publishes_its_service_and_has_no_api() -> None:
-    provider = STATIC["providers"]["kubernetesIngress"]
-    ingress_class = find("gateway", "IngressClass")
-    assert ingress_class["spec"] == {"controller": "traefik.io/ingress-controller"}
-    assert provider["ingressClass"] == ingress_class["metadata"]["name"]
-    metadata = find("gateway", "Service", NAME)["metadata"]
-    assert provider["ingressEndpoint"]["publishedService"] == f"{metadata['namespace']}/{metadata['name']}"
-    assert "api" not in STATIC
 
 
 def test_what_traefik_lists_for_httproutes_can_not_be_nested_so_deeply_that_it_can_not_be_listed(build: Build) -> None:
@@ -98,28 +77,6 @@ def test_what_traefik_lists_for_httproutes_can_not_be_nested_so_deeply_that_it_c
 # The 404 page.
 
 
-def test_what_nothing_serves_goes_to_the_pages_of_the_404_page_alone() -> None:
-    router = OWN["http"]["routers"]["not-found"]
-    # An Ingress's route has the length of its rule as its priority, a default backend that of Go's smallest int32.
-    assert (router["rule"], router["priority"]) == ("PathPrefix(`/`)", -(2**31) - 1)
-    assert set(router["entryPoints"]) == {"web", "websecure"}
-    service = find("gateway", "Service", "not-found")
-    [port] = service["spec"]["ports"]
-    metadata = service["metadata"]
-    [server] = OWN["http"]["services"][router["service"]]["loadBalancer"]["servers"]
-    assert server["url"] == f"http://{metadata['name']}.{metadata['namespace']}.svc:{port['port']}"
-    assert ports("gateway", "not-found")[port["targetPort"]] == gunicorn_conf.PORT
-
-
-def test_the_404_page_is_run_as_its_docs_say_and_probed_on_the_port_that_no_visitor_reaches() -> None:
-    own = container("gateway", "not-found")
-    *words, application = own["command"]
-    assert f"\n{' '.join(words)} '{application}'\n" in (REPOSITORY / "docs/404.md").read_text(encoding="utf-8")
-    assert ports("gateway", "not-found")["probes"] == PROBES_PORT
-    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-        assert own[probe]["httpGet"] == {"path": "/healthz", "port": "probes"}
-
-
 def test_the_404_page_has_no_rights_and_calls_nobody() -> None:
     assert template("gateway", "not-found")["spec"]["automountServiceAccountToken"] is False
     spec = find("gateway", "NetworkPolicy", "not-found")["spec"]
@@ -140,41 +97,6 @@ def test_anybody_may_send_requests_to_traefik_and_only_prometheus_reads_its_metr
 
 # The components.
 
-CHANGED = {
-    # The Deployment, because the name of its ConfigMap ends in a hash of the content.
-    "gateway-api": {
-        ("ConfigMap", NAME),
-        ("Deployment", NAME),
-        ("GatewayClass", "ingress-manager"),
-        ("Gateway", "ingress-manager"),
-        ("ClusterRole", "ingress-manager-gateway-api"),
-        ("ClusterRoleBinding", "ingress-manager-gateway-api"),
-        ("ValidatingAdmissionPolicy", "ingress-manager-gateway-depth"),
-        ("ValidatingAdmissionPolicyBinding", "ingress-manager-gateway-depth"),
-    },
-    "host-port": {("Namespace", NAME), ("Deployment", NAME), ("Service", NAME)},
-    "https-redirect": {("ConfigMap", f"{NAME}-own"), ("Deployment", NAME)},
-    "node-port": {("Service", NAME)},
-}
-
-
-def test_each_component_changes_what_it_is_for_and_nothing_else(build: Build) -> None:
-    kinds = {path.parent.name: yaml.safe_load(path.read_text())["kind"] for path in FOLDER.glob("*/kustomization.yaml")}
-    components = [name for name, kind in kinds.items() if kind == "Component"]
-    changed = {name: differing(rendered("gateway"), with_components(build, name)).keys() for name in components}
-    assert changed == CHANGED
-
-
-def test_all_components_but_the_two_for_the_same_thing_can_be_used_together(build: Build) -> None:
-    objects = with_components(build, "gateway-api", "https-redirect", "node-port")
-    assert one(objects, "Service", NAME)["spec"]["type"] == "NodePort"
-    assert set(one(objects, "ConfigMap", f"{NAME}-own")["data"]) == {"own.yaml", "https-redirect.yaml"}
-    static = yaml.safe_load(one(objects, "ConfigMap", NAME)["data"]["traefik.yaml"])
-    assert "kubernetesGateway" in static["providers"]
-    # Traefik finds the entry point of a listener by its port.
-    [listener] = one(objects, "Gateway")["spec"]["listeners"]
-    assert (listener["name"], listener["port"]) == ("http", ports("gateway", NAME)["web"])
-
 
 def test_the_configuration_with_httproutes_is_the_same_but_for_their_provider() -> None:
     static = yaml.safe_load((FOLDER / "gateway-api/traefik.yaml").read_text(encoding="utf-8"))
@@ -185,13 +107,6 @@ def test_the_configuration_with_httproutes_is_the_same_but_for_their_provider() 
         assert provider[option] == ingress[option]
     address = provider["statusAddress"]["service"]
     assert f"{address['namespace']}/{address['name']}" == ingress["ingressEndpoint"]["publishedService"]
-
-
-def test_with_ports_of_the_host_two_replicas_never_meet_on_a_node(build: Build) -> None:
-    spec = one(with_components(build, "host-port"), "Deployment", NAME)["spec"]
-    assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
-    host_ports = {port["name"]: port.get("hostPort") for port in spec["template"]["spec"]["containers"][0]["ports"]}
-    assert host_ports == {"web": 80, "websecure": 443, "internal": None}
 
 
 # README.md.
@@ -227,45 +142,11 @@ def test_the_settings_in_the_readme_are_settings_that_name_what_is_installed(bui
     assert gateway.https is None
 
 
-def test_the_readme_names_the_ports_of_the_nodes(build: Build) -> None:
-    kind = one([item for item in shown("gateway/README.md") if "kind" in item], "Cluster")
-    mapped = {entry["containerPort"]: entry["hostPort"] for entry in kind["nodes"][0]["extraPortMappings"]}
-    service = one(with_components(build, "node-port"), "Service", NAME)["spec"]
-    assert mapped == {port["nodePort"]: port["port"] for port in service["ports"]}
-
-
-def test_the_readme_lists_the_limits_and_timeouts_that_are_set() -> None:
-    web, forwarding = STATIC["entryPoints"]["web"], STATIC["serversTransport"]["forwardingTimeouts"]
-    transport, cycle = web["transport"], web["transport"]["lifeCycle"]
-    assert web["http"]["maxHeaderBytes"] == 64 * 1024
-    assert transport["respondingTimeouts"] == {"readTimeout": "1h", "writeTimeout": "0s", "idleTimeout": "180s"}
-    assert forwarding == {"dialTimeout": "5s", "responseHeaderTimeout": "0s"}
-    text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    rows = {row.rpartition("`")[0].rpartition("`")[2]: row for row in text.splitlines() if row.startswith("| ")}
-    for option, said in {
-        "maxHeaderBytes": "64 KiB",
-        "readTimeout": "1 hour",
-        "idleTimeout": "180 seconds",
-        "maxConcurrentStreams": f" {web['http2']['maxConcurrentStreams']} ",
-        "keepAliveMaxTime": f"{seconds(transport['keepAliveMaxTime'])} seconds",
-        "dialTimeout": "5 seconds, then 502",
-        "providersThrottleDuration": f"{STATIC['providers']['providersThrottleDuration'].removesuffix('ms')} ms later",
-        "lifeCycle": f"{seconds(cycle['requestAcceptGraceTimeout'])} seconds",
-    }.items():
-        assert said in rows[option], option
-    assert f"in {seconds(cycle['graceTimeOut'])} " in rows["lifeCycle"]
-
-
 # How the development cluster runs it.
 
 
-def test_the_development_cluster_changes_nothing_but_addresses_and_one_folder(tmp_path: Path) -> None:
-    addresses = {"web": "127.0.0.1:1", "websecure": "127.0.0.1:2", "traefik": "127.0.0.1:3"}
-    adapted = gateway.adapted(STATIC, addresses, tmp_path)
-    for name, point in adapted["entryPoints"].items():
-        assert point.pop("reusePort") is True
-        assert point["address"] == addresses[name]
-        point["address"] = STATIC["entryPoints"][name]["address"]
-    assert adapted["providers"]["file"] == {"directory": str(tmp_path)}
-    adapted["providers"]["file"] = STATIC["providers"]["file"]
-    assert adapted == STATIC
+def test_with_ports_of_the_host_two_replicas_never_meet_on_a_node(build: Build) -> None:
+    spec = one(with_components(build, "host-port"), "Deployment", NAME)["spec"]
+    assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+    host_ports = {port["name"]: port.get("hostPort") for port in spec["template"]["spec"]["containers"][0]["ports"]}
+    assert host_ports == {"web": 80, "websecure": 443, "internal": None}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ingress_manager.core.settings import FILE_VARIABLE
-from tests.hooks.test_server import free_port, serving
+from tests.hooks.test_server import serving
 from tests.manifests.objects import Object, one, selects
 from tools import golang
 from tools.helm import CASES, of_helm_test, rendered, values_of
@@ -44,22 +44,6 @@ def test_nothing_of_the_hook_selects_the_tests_pod_and_only_the_tests_policy_let
     assert peer.keys() == {"podSelector"}, "only pods of its own namespace"
     assert selects(peer["podSelector"]["matchLabels"], test)
     assert not selects(peer["podSelector"]["matchLabels"], hook["metadata"]["labels"])
-
-
-def test_helm_makes_the_policy_before_the_pod_and_deletes_both() -> None:
-    made = [item for item in rendered({}) if of_helm_test(item)]
-    weights = {item["kind"]: int(item["metadata"]["annotations"].get("helm.sh/hook-weight", 0)) for item in made}
-    assert weights == {"NetworkPolicy": -1, "Pod": 0}
-    for item in made:
-        policies = item["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
-        assert policies == "before-hook-creation,hook-succeeded"
-
-
-def test_it_asks_the_hooks_service() -> None:
-    objects = rendered({"fullnameOverride": "other"})
-    service = one(objects, "Service")
-    metadata, [port] = service["metadata"], service["spec"]["ports"]
-    assert stated(one(objects, "Pod"))["HOOK"] == f"{metadata['name']}.{metadata['namespace']}:{port['port']}"
 
 
 def stated(pod: Object) -> dict[str, str]:
@@ -104,14 +88,6 @@ def test_it_passes_and_says_so_where_the_settings_refuse_the_service(
     assert (done.returncode, done.stderr) == (0, "")
     assert "POST /sync: 429 ingress-manager is paused by its settings [paused]\n" in done.stdout
     assert done.stdout.endswith("the line above says why.\n")
-
-
-def test_it_fails_with_a_sentence_where_nothing_listens() -> None:
-    port = free_port()
-    done = run_against(port)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"The hook doesn't answer at 127.0.0.1:{port}: ConnectionRefusedError(")
-    assert done.stderr.endswith("See whether its pods are ready.\n")
 
 
 @contextmanager

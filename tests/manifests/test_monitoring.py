@@ -14,13 +14,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from devcluster.build import REPOSITORY
 from devcluster.manifests import built, find, rendered
-from hooks import logs
 from hooks.app import create_app
 from hooks.metrics import AdmissionMetrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
 from tests.docs.test_docs import blocks, rows
-from tests.manifests.monitoring import ALERTS, DASHBOARD, FOLDER, RULES, Scraped, scraped
+from tests.manifests.monitoring import ALERTS, FOLDER, RULES, Scraped, scraped
 from tools import golang
 
 CASES = REPOSITORY / "tests/alerts.yaml"
@@ -70,10 +69,6 @@ def test_the_alerts_fire_when_their_cases_say_so(tmp_path: Path) -> None:
     promtool("test", "rules", tmp_path / "cases.yaml")
 
 
-def test_the_object_has_the_alerts_of_the_file() -> None:
-    assert find("monitoring", "PrometheusRule")["spec"] == ALERTS
-
-
 # What is scraped, and the NetworkPolicy.
 
 
@@ -84,11 +79,6 @@ def test_prometheus_scrapes_the_hook_the_webhook_metacontroller_and_traefik() ->
         Scraped("ingress-manager-gateway", "ingress-manager-gateway", "internal", 8080, "/metrics"),
         Scraped("metacontroller", "metacontroller", "metrics", 9999, "/metrics"),
     ]
-
-
-def test_everything_is_in_the_hooks_namespace_and_goes_with_it() -> None:
-    [namespace] = {item["metadata"]["namespace"] for item in rendered("monitoring")}
-    assert namespace == find("manifests", "Namespace")["metadata"]["name"]
 
 
 def test_prometheus_alone_is_let_in_to_the_hooks_port() -> None:
@@ -125,34 +115,6 @@ def test_what_the_page_changes_for_another_installation_is_changed_and_nothing_e
 # The dashboard.
 
 
-def test_grafanas_sidecar_finds_the_dashboard() -> None:
-    config = find("monitoring", "ConfigMap")
-    assert config["metadata"]["labels"]["grafana_dashboard"] == "1"
-    [(name, text)] = config["data"].items()
-    assert name.endswith(".json")
-    assert json.loads(text) == DASHBOARD
-
-
-def test_every_panel_has_a_place_of_its_own_and_says_what_it_shows() -> None:
-    panels = DASHBOARD["panels"]
-    places = [
-        (x, y)
-        for at in (panel["gridPos"] for panel in panels)
-        for x in range(at["x"], at["x"] + at["w"])
-        for y in range(at["y"], at["y"] + at["h"])
-    ]
-    assert len(set(places)) == len(places)
-    assert max(x for x, _ in places) < 24
-    assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
-    assert [variable["type"] for variable in DASHBOARD["templating"]["list"]] == ["datasource"]
-    for panel in panels:
-        assert panel["title"]
-        assert panel["description"].endswith(".")
-        assert panel["fieldConfig"]["defaults"]["unit"]
-        for part in (panel, *panel["targets"]):
-            assert part["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
-
-
 # What the hook and the webhook show.
 
 
@@ -178,9 +140,3 @@ def test_the_page_on_operating_lists_the_metrics_with_their_labels() -> None:
         if name.startswith("ingress_manager_")
     }
     assert listed == own
-
-
-def test_the_command_of_the_page_finds_a_bug_in_the_log(capsys: pytest.CaptureFixture[str]) -> None:
-    [pattern] = re.findall(r"\| grep '(.*)'$", PAGE, re.MULTILINE)
-    logs.make_logger().error("bug", status=500)
-    assert pattern in capsys.readouterr().err

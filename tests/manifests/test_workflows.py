@@ -1,6 +1,5 @@
 """The GitHub workflows: actionlint finds nothing, every action is pinned, and no job may do more than it needs."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,7 +11,6 @@ import yaml
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_own
 from tools import golang
-from tools.image import PUBLISHED
 
 WORKFLOWS = sorted((REPOSITORY / ".github/workflows").glob("*.y*ml"))
 
@@ -20,12 +18,6 @@ WORKFLOWS = sorted((REPOSITORY / ".github/workflows").glob("*.y*ml"))
 def read(path: Path) -> dict[str, Any]:
     """Return a workflow."""
     found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return found
-
-
-def named(name: str) -> dict[str, Any]:
-    """Return the workflow of that name."""
-    [found] = [read(path) for path in WORKFLOWS if path.stem == name]
     return found
 
 
@@ -74,55 +66,3 @@ def test_no_job_leaves_its_token_in_the_checkout_or_puts_an_expression_into_a_co
         for step in job.get("steps", []):
             if step.get("uses", "").startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
-
-
-def test_a_pull_request_has_to_pass_what_ci_runs_elsewhere_too() -> None:
-    workflow: dict[Any, Any] = named("ci")
-    assert {"pull_request", "workflow_call"} <= workflow[True].keys(), "YAML 1.1 reads `on` as true"
-    assert ".ci/run" in commands(workflow["jobs"]["test"]).splitlines()
-
-
-def test_what_is_released_is_what_this_run_has_tested_and_the_manifests_name() -> None:
-    jobs = named("release")["jobs"]
-    assert jobs["test"]["uses"] == "./.github/workflows/ci.yaml"
-    assert (jobs["image"]["needs"], jobs["files"]["needs"]) == ("test", "image")
-    image = named("release")["env"]["IMAGE"]
-    assert image.replace("${{ github.repository }}", "ingress-manager/ingress-manager") == PUBLISHED
-    # Nothing that another run has made gets into a release.
-    for step in [step for job in jobs.values() for step in job.get("steps", [])]:
-        assert not step.get("uses", "").startswith("actions/cache")
-        assert not step.get("with", {}).get("cache")
-
-
-NOTES = """
-## [Unreleased]
-
-### Added
-
-- Later.
-
-## [1.1.0] - 2026-01-02
-
-### Added
-
-- Now.
-
-## [1.1.0-old]
-
-- Before.
-"""
-
-
-@pytest.mark.parametrize(("version", "status"), [("1.1.0", 0), ("1.2.0", 1)])
-def test_the_notes_of_a_release_are_what_the_changelog_says_of_it(version: str, status: int, tmp_path: Path) -> None:
-    """Without any, nothing is released."""
-    [publish] = [
-        step["run"] for step in named("release")["jobs"]["files"]["steps"] if "CHANGELOG.md" in step.get("run", "")
-    ]
-    (tmp_path / "CHANGELOG.md").write_text(NOTES)
-    script = publish.partition("gh release")[0]
-    environment = {**os.environ, "VERSION": version}
-    done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=False)  # noqa: S607
-    assert done.returncode == status
-    if not status:
-        assert (tmp_path / "notes.md").read_text().split() == ["###", "Added", "-", "Now."]
