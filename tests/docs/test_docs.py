@@ -4,9 +4,7 @@ import itertools
 import json
 import re
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 import yaml
 
@@ -17,8 +15,7 @@ from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, MET
 from ingress_manager.commands.main import commands
 from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.effects import EFFECTS
-from ingress_manager.core.errors import Reason
-from ingress_manager.core.policy import Defaults, Gateway, Limits, Policy, Tls
+from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tools import docs, markdown
 
@@ -32,11 +29,6 @@ def test_every_command_has_a_page_that_shows_what_it_prints() -> None:
     for name in commands.commands:
         page = (docs.DOCS / f"commands/{name}.md").read_text(encoding="utf-8")
         assert any(f"ingress-manager {name}" in each.command for each in markdown.typed(page, "console"))
-
-
-def test_every_part_is_on_a_page() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in docs.paths())
-    assert set(re.findall(r"<!-- made: (\w+) -->", text)) == set(docs.PARTS)
 
 
 def test_what_check_takes_for_known_is_what_the_tests_run_with() -> None:
@@ -100,52 +92,6 @@ def test_the_example_of_an_httproute_is_what_its_service_gets() -> None:
     shown["metadata"]["uid"] = service()["metadata"]["uid"]
     made = json.loads(answer(body(sync_request(shown)), httproute_settings()).body)
     assert made["attachments"] == [route]
-
-
-def test_the_event_of_a_missing_folder_is_the_one_on_the_page() -> None:
-    said = answer(body(sync_request(service({"ingress/http": "true"}), httproutes=False)), httproute_settings())
-    assert said.body.decode() in blocks("httproute.md", "")
-
-
-@pytest.mark.parametrize(
-    ("annotations", "settings"),
-    [
-        ({"ingress/tls-secret": "shop-tls"}, {}),
-        ({"ingress/certificates": "[{secret: shop-tls}]"}, {}),
-        ({"ingress/class": "nginx"}, {}),
-        (
-            {"ingress/path-type": "ImplementationSpecific"},
-            {"limits": Limits(path_types=("Prefix", "ImplementationSpecific"))},
-        ),
-        (
-            {"ingress/tls": "true"},
-            {
-                "defaults": Defaults(
-                    outputs=("httproute",), gateway=Gateway(name="web", namespace="infrastructure", https=None)
-                )
-            },
-        ),
-        (
-            {"ingress/tls-redirect": "true"},
-            {
-                "defaults": Defaults(
-                    outputs=("httproute",),
-                    tls=Tls(enabled=True),
-                    gateway=Gateway(name="web", namespace="infrastructure", http=None),
-                )
-            },
-        ),
-    ],
-)
-def test_what_the_page_says_no_httproute_can_say_is_refused(
-    annotations: dict[str, str], settings: dict[str, Any]
-) -> None:
-    policy = msgspec.structs.replace(httproute_settings(), **settings)
-    said = answer(body(sync_request(service({"ingress/http": "true"} | annotations))), policy)
-    assert said.refused
-    assert [problem.reason for problem in said.refused.problems] == [Reason.NOT_IN_HTTPROUTE]
-    [key] = annotations
-    assert any(f"`{key}" in row for row in rows("httproute.md", "| annotation "))
 
 
 def rows(page: str, head: str) -> list[str]:

@@ -48,21 +48,6 @@ def test_every_page_is_in_the_index_once() -> None:
     assert [str(page.relative_to(REPOSITORY)) for page in [*docs, *folders] if linked.count(page) != 1] == []
 
 
-def test_an_anchor_is_what_github_makes_of_the_heading_and_a_block_of_code_has_no_link() -> None:
-    headings = [
-        "# `host-not-allowed`",
-        "## A [link](a.md) & more",
-        "## snake_case — and a dash",
-        "## 1. It's",
-        "## 1. It's",
-    ]
-    assert markdown.anchors("\n\n".join(headings)) == [
-        *("host-not-allowed", "a-link--more", "snake_case--and-a-dash", "1-its", "1-its-1")
-    ]
-    page = '[a](b.md) `[c](d.md)`\n\n```md\n[e](f.md)\n```\n\n[![g](h.webp)](i.md#j)\n\n<img src="k.svg">\n'
-    assert markdown.links(page) == ["b.md", "i.md#j", "h.webp", "k.svg"]
-
-
 @pytest.mark.parametrize("link", ["missing.md", "#missing", "settings.md#missing", "../../outside", "play.webp#a"])
 def test_a_link_that_leads_nowhere_is_found(link: str) -> None:
     assert not leads_somewhere(link, REPOSITORY / "docs/annotations.md")
