@@ -165,7 +165,7 @@ def demo(engine: str) -> None:
 def build(if_possible: bool) -> None:
     """Find the programs of the control plane, build those that are missing, and list them all.
 
-    Each is taken from $KUBEBUILDER_ASSETS, else from PATH if it is new enough, else built with Go into .build/.
+    Each is taken from $KUBEBUILDER_ASSETS, else built with Go into .build/.
     The program with which the tests send requests is always built. The CRDs of the Gateway API are downloaded with Go,
     too.
 

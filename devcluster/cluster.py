@@ -23,10 +23,8 @@ It starts in this order. Each step needs those before it. What takes long begins
 import contextlib
 import dataclasses
 import functools
-import os
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +36,9 @@ from devcluster import gateway as gateways
 from devcluster.admission import Admission
 from devcluster.api import CRDS, EVENTS, LEASES, Api, Object, is_true, wait_for
 from devcluster.build import REPOSITORY, Progress
+from devcluster.by_settings import BySettings
 from devcluster.control_plane import ControlPlane
 from devcluster.deployments import Workload
-from devcluster.errors import DevClusterError
 from devcluster.gateway import Gateway, answers
 from devcluster.policies import wait_for_policies
 from devcluster.ports import ReservedPort
@@ -48,9 +46,8 @@ from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, find_traefik
 from devcluster.starting import Starting
 from hooks.settings_file import load
-from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import in_namespace
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings import FILE_VARIABLE
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")
 
@@ -58,7 +55,7 @@ METACONTROLLER = "metacontroller"
 """The name of Metacontroller's namespace and Deployment."""
 
 
-def hook_command(port: int, _settings: Path | None = None) -> list[str]:
+def hook_command(port: int) -> list[str]:
     """Return the command that serves the hook on loopback, with the committed configuration.
 
     Its settings are in the file that its environment names.
@@ -83,9 +80,6 @@ class DevCluster(Starting):
     `gateway` is how many instances of Traefik serve its Ingresses; with any, the class of the settings is the gateway's
     unless `settings` are given. `httproute` adds what serves HTTPRoutes; `admission`, what answers at
     `kubectl apply`.
-
-    `hook` returns another command that serves the hook on a port of loopback with a settings file, such as one that
-    runs its image.
 
     Entering raises DevClusterError when something needed is missing or does not start.
     """
@@ -118,7 +112,6 @@ class DevCluster(Starting):
         gateway: int = 0,
         httproute: bool = False,
         admission: bool = False,
-        hook: Callable[[int, Path], Sequence[str]] | None = None,
         keep: bool = False,
         progress: Progress = silent,
     ) -> None:
@@ -132,7 +125,6 @@ class DevCluster(Starting):
         self._gateways = gateway
         self._httproute = httproute
         self._admission = admission
-        self._hook_command = hook
         self._keep = keep
         self._progress = progress
 
@@ -189,16 +181,14 @@ class DevCluster(Starting):
         self.engine_user = engine.user
 
     def _hook(self, reserved: ReservedPort) -> Process:
-        if self._hook_command:
-            reserved.close()  # it is reserved for processes of our own user, and a container's is another one
         self.hook_url = f"http://127.0.0.1:{reserved.number}"
         self.settings_file = self.folder / "settings.yaml"
-        return self.processes.add(
-            "hook",
-            (self._hook_command or hook_command)(reserved.number, self.settings_file),
-            env={"INGRESS_MANAGER_SETTINGS": str(self.settings_file)},
-            cwd=REPOSITORY,
+        environment = {FILE_VARIABLE: str(self.settings_file)}
+        hook = self.processes.add("hook", hook_command(reserved.number), env=environment, cwd=REPOSITORY)
+        self.by_settings = BySettings(
+            hook, self.settings_file, lambda: requests.get(f"{self.hook_url}/metrics", timeout=5).text
         )
+        return hook
 
     def _render(self) -> overlay.Rendered:
         gateway = self.gateway
@@ -244,32 +234,11 @@ class DevCluster(Starting):
         self.control_plane.write_kubeconfig(kubeconfig, engine.service_account, token)
         self.engine.command = engine.command(kubeconfig)
 
-    def take_settings(self, manifests: overlay.Rendered) -> None:
-        """Let the hook start, from now on, with the settings that its Deployment mounts; raises DevClusterError."""
-        settings = manifests.settings()
-        try:
-            parse(settings)
-        except SettingsError as error:
-            raise DevClusterError(str(error)) from error
-        self.settings_file.write_text(settings)
-
-    def reload_hook(self) -> None:
-        """Let the hook go by its settings file while it answers: gunicorn starts a worker before the old one ends."""
-        os.kill(self.hook.pid, signal.SIGHUP)
-
-    def settings_served(self) -> bool:
-        """Return whether the hook goes by the settings file as it is now: its metrics tell the hash."""
-        try:
-            told = requests.get(f"{self.hook_url}/metrics", timeout=5).text
-        except requests.RequestException:
-            return False
-        return load(self.settings_file).sha256 in told
-
     def workloads(self) -> list[Workload]:
         """Return what runs for each Deployment of the manifests."""
         hook, engine = overlay.CONTROLLER, METACONTROLLER
         found = [
-            Workload(hook, hook, [self.hook], self.take_settings, self.settings_served, self.reload_hook),
+            workload_of(self.by_settings, hook, functools.partial(self.by_settings.take, deployment=hook)),
             Workload(engine, engine, [self.engine], self.take_engine, lambda: self.engine.running),
         ]
         if served := self.gateway:
@@ -279,9 +248,7 @@ class DevCluster(Starting):
                 Workload(gateways.NAME, gateways.NAME, served.traefiks, take, served.ready, end=Process.kill),
             ]
         if asked := self.admission:
-            take_admission = functools.partial(asked.take, self.api)
-            process, name = [asked.process], overlay.ADMISSION
-            found.append(Workload(hook, name, process, take_admission, asked.settings_served, asked.reload))
+            found.append(workload_of(asked.by_settings, overlay.ADMISSION, functools.partial(asked.take, self.api)))
         for workload in found:
             deployment = workload.deployment(self.api)
             workload.template = deployment and deployment["spec"]["template"]
@@ -296,11 +263,7 @@ class DevCluster(Starting):
 
         Raises ProcessDied, with the hook's error in the message, when the hook does not accept the settings.
         """
-        self.hook.kill()
-        if settings is not None:
-            self.settings_file.write_text(yaml.safe_dump(settings))
-        self.hook.start()
-        self.hook.wait_ready(self.hook_ready)
+        self.by_settings.restart(settings, lambda: self.hook.wait_ready(self.hook_ready))
 
     def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
         """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""
@@ -309,6 +272,11 @@ class DevCluster(Starting):
     def audit_events(self) -> Iterator[dict[str, Any]]:
         """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
         return self.control_plane.audit_events()
+
+
+def workload_of(runs: BySettings, name: str, take: Callable[[overlay.Rendered], None]) -> Workload:
+    """Return what runs for a Deployment beside the hook."""
+    return Workload(overlay.CONTROLLER, name, [runs.process], take, runs.serves, runs.reload)
 
 
 def install_crds(api: Api, crds: list[Object]) -> None:

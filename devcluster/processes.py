@@ -9,10 +9,19 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from devcluster import usage
+import psutil
+
 from devcluster.api import wait_for
 from devcluster.errors import NotReady, ProcessDied
-from devcluster.guard import Guard
+
+GUARD = """
+trap '' INT TERM HUP
+read -r _
+for group in "$0"/groups/*; do kill -KILL "-${group##*/}" 2>/dev/null; done
+"""
+GUARD_REMOVES = 'rm -rf "$0" || { sleep 1; rm -rf "$0"; }'
+"""What ends the processes of this one when it has ended, even if by SIGKILL: `read` ends with the pipe, whose other end
+only this process holds. Some of those that are killed may just be writing a file."""
 
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
 """The environment variables that every program is given: where programs and libraries are, and the language."""
@@ -31,7 +40,7 @@ class Process:
         self.before_start: Callable[[], None] = lambda: None
         """Called before each start."""
         self._cwd = cwd
-        self._guard = owner.guard
+        self._groups = owner.groups
         self._popen: subprocess.Popen[bytes] | None = None
         self._group: int | None = None
 
@@ -74,7 +83,7 @@ class Process:
             except OSError as error:
                 raise ProcessDied(f"{self.name} can't be started: {error}") from error
         self._group = self._popen.pid
-        self._guard.watch(self._group)
+        (self._groups / str(self._group)).touch()
 
     def stop(self, timeout: float = 10) -> None:
         """End it and its descendants: SIGTERM, and SIGKILL for what is left when it has ended or after `timeout`."""
@@ -102,7 +111,7 @@ class Process:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: PermissionError for one that has ended
             os.killpg(self._group, signal.SIGKILL)
-        self._guard.forget(self._group)
+        (self._groups / str(self._group)).unlink(missing_ok=True)
         self._group = None
 
     @contextlib.contextmanager
@@ -149,11 +158,21 @@ class Process:
 
     def cpu_seconds(self) -> float:
         """Return the processor time used so far, descendants included."""
-        return usage.cpu_seconds(self.pid)
+        # user, system, and those two of the children that have ended and been waited for.
+        return self._total(lambda process: sum(process.cpu_times()[:4]))
 
     def pss_bytes(self) -> int:
         """Return the memory now, shared pages counted once, descendants included. Linux only."""
-        return usage.pss_bytes(self.pid)
+        return int(self._total(lambda process: process.memory_full_info().pss))
+
+    def _total(self, measure: Callable[[psutil.Process], float]) -> float:
+        """Return the sum over it and its descendants; one of these that has just gone counts nothing."""
+        process = psutil.Process(self.pid)
+        found = measure(process)
+        for child in process.children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found += measure(child)
+        return found
 
 
 class Processes:
@@ -167,9 +186,14 @@ class Processes:
         self.folder = Path(tempfile.mkdtemp(prefix="ingress-manager-")).resolve()
         self.keep = keep
         self._all: list[Process] = []
-        self.guard = Guard()
-        if not keep:
-            self.guard.remove(self.folder)
+        self.groups = self.folder / "groups"
+        """Has a file for each process group that runs, by its id."""
+
+        self.groups.mkdir()
+        reading, self._pipe = os.pipe()  # not inheritable: no process started later holds it open
+        command = ["sh", "-c", GUARD + ("" if keep else GUARD_REMOVES), str(self.folder)]
+        self._guard = subprocess.Popen(command, stdin=reading, start_new_session=True, cwd="/")
+        os.close(reading)
 
     def add(
         self, name: str, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
@@ -204,4 +228,5 @@ class Processes:
             process.stop(timeout=2)
         if not self.keep:
             shutil.rmtree(self.folder, ignore_errors=True)
-        self.guard.close()
+        os.close(self._pipe)
+        self._guard.wait()

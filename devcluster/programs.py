@@ -12,12 +12,7 @@ from pathlib import Path
 from devcluster import build
 from devcluster.errors import MissingProgram
 
-MODULES = {
-    "etcd": "go.etcd.io/etcd/server/v3",
-    "kube-apiserver": "k8s.io/kubernetes",
-    "kube-controller-manager": "k8s.io/kubernetes",
-}
-"""The programs of the control plane, and the Go module whose pinned version says which one is tested."""
+CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager")
 
 STEADYLOAD = "steadyload"
 """The program that visits hosts at a steady rate. A cluster doesn't need it; tests/e2e/test_no_request_lost.py does."""
@@ -57,26 +52,18 @@ def find_programs(progress: build.Progress) -> Programs:
     Raises MissingProgram when one can be neither found nor built, and BuildFailed.
     """
     kubectl = find_kubectl()
-    found = {name: find(name, progress) for name in MODULES}
+    found = {name: find(name) for name in CONTROL_PLANE}
     if missing := [name for name, program in found.items() if program is None]:
         build.build(missing, progress)
-    etcd, apiserver, controller_manager = (found[name] or require_built(name) for name in MODULES)
+    etcd, apiserver, controller_manager = (found[name] or require_built(name) for name in CONTROL_PLANE)
     return Programs(etcd, apiserver, controller_manager, kubectl)
 
 
-def find(name: str, progress: build.Progress) -> Program | None:
-    """Return a program of the control plane: from $KUBEBUILDER_ASSETS, from PATH, or from an earlier build."""
-    # A program in KUBEBUILDER_ASSETS is used whatever its version: somebody chose it. One on PATH must be new enough.
+def find(name: str) -> Program | None:
+    """Return a program of the control plane: from $KUBEBUILDER_ASSETS, or from an earlier build."""
     if (assets := os.environ.get("KUBEBUILDER_ASSETS")) and (path := shutil.which(name, path=assets)):
         return Program(name, Path(path), version_of(path), "KUBEBUILDER_ASSETS")
-    if path := shutil.which(name):
-        program = Program(name, Path(path), version_of(path), "PATH")
-        if usable(program):
-            return program
-        progress(f"passing over {program}: {oldest_usable(name)} or later is needed")
-    if built := build.built(name):
-        return Program(name, built, version_of(str(built)), "built")
-    return None
+    return require_built(name) if build.built(name) else None
 
 
 def find_own(name: str, progress: build.Progress) -> Program:
@@ -129,16 +116,6 @@ def find_metacontroller() -> Program | None:
     path = shutil.which("metacontroller")
     # It has no option that prints its version; it logs it when it starts.
     return Program("metacontroller", Path(path), UNKNOWN, "PATH") if path else None
-
-
-def usable(program: Program) -> bool:
-    """Return whether the version is one whose flags and APIs are known to be as used here."""
-    return build.numbers(program.version) >= build.numbers(oldest_usable(program.name))
-
-
-def oldest_usable(name: str) -> str:
-    """Return the pinned version without its patch number, for example v1.36."""
-    return build.pinned_version(MODULES[name]).rpartition(".")[0]
 
 
 def version_of(path: str, *arguments: str) -> str:

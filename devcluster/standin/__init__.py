@@ -4,19 +4,14 @@
 should exist, and creates, updates and deletes the attachments. It is used where there is no `metacontroller` program,
 and it is never shipped. It acts as Metacontroller 4.17.2 with `--apply-strategy dynamic-apply` and hook version v2.
 
-It lacks the following features. It refuses them by name, in a `CreateError` Event on the DecoratorController or a
-`SyncError` Event on the parent, so that nothing works here that would work differently with Metacontroller:
-
-- selectors, `ignoreStatusChanges`, the hooks `finalize` and `customize`, `etag`, hook version v1, and every other field
-  that is not in contract.py;
-- answers that set the parent's labels, annotations or status: it never writes to a parent;
-- the update methods RollingInPlace and RollingRecreate;
-- attachments of a kind that the DecoratorController does not list.
+It knows the fields of a DecoratorController and of an answer that are in contract.py. Any other, and any other update
+method than InPlace, it refuses by name, in a `CreateError` Event on the DecoratorController or a `SyncError` Event on
+the parent: so nothing works here that would work differently with Metacontroller. It never writes to a parent.
 
 These differences are on purpose:
 
 - its Events and `managedFields` name it `metacontroller-standin`; an Event is written during the sync, and tried once;
-- Events that differ only in their text are not combined after ten of them;
+- Events are neither combined nor dropped, however many there are;
 - network and JSON errors are in Python's words (`http error: Post "…": connection refused`, without `dial tcp …`);
 - of a field that is twice in an answer the last one counts (Metacontroller refuses it);
 - a watch that failed is tried again every 0.8 seconds, without back-off;

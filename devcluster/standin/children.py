@@ -4,7 +4,7 @@ Source: pkg/controller/common/manage_children.go of Metacontroller, with its dyn
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from devcluster.api import Api, ApiError, Object, Resource
@@ -16,13 +16,13 @@ from ingress_manager.commands.view.merge import same
 log = logging.getLogger(__name__)
 
 
-def manage(api: Api, methods: Mapping[Resource, str], parent: Object, observed: ObjectMap, desired: ObjectMap) -> None:
-    """Delete, create and update attachments, so that those observed become those desired.
+def manage(api: Api, kinds: Iterable[Resource], parent: Object, observed: ObjectMap, desired: ObjectMap) -> None:
+    """Delete, create and update attachments of these kinds, so that those observed become those desired.
 
-    `methods` has the update method of each kind. An error does not stop the rest; at the end all are in one SyncError.
+    An error does not stop the rest; at the end all are in one SyncError.
     """
     errors: list[str] = []
-    resources = {group_key(resource): resource for resource in methods}
+    resources = {group_key(resource): resource for resource in kinds}
     errors += [f"kind {group!r} is not in the list of attachments" for group in desired if group not in resources]
     for group, resource in resources.items():
         before, after = observed.get(group, {}), desired.get(group, {})
@@ -34,7 +34,7 @@ def manage(api: Api, methods: Mapping[Resource, str], parent: Object, observed: 
         for name, each in after.items():
             try:
                 if name in before:
-                    _update(api, resource, methods[resource], before[name], each)
+                    _update(api, resource, before[name], each)
                 else:
                     _create(api, resource, parent, each)
             except (ApiError, ValueError) as error:
@@ -66,19 +66,13 @@ def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> No
         api.create(resource, created)
 
 
-def _update(api: Api, resource: Resource, method: str, observed: Object, desired: Object) -> None:
+def _update(api: Api, resource: Resource, observed: Object, desired: Object) -> None:
     then = updated(observed, desired)
     if same(then, observed) or "deletionTimestamp" in observed["metadata"]:
         return
-    match method:
-        case "InPlace":
-            log.info("update %s %s", resource.kind, name_of(observed))
-            with _harmless("NotFound", "Conflict"):  # it was changed meanwhile: the event causes another sync
-                api.update(resource, then)
-        case "Recreate":
-            _delete(api, resource, observed)  # the event causes another sync, which creates it
-        case _:
-            log.info("leave %s %s as it is: its update method is OnDelete", resource.kind, name_of(observed))
+    log.info("update %s %s", resource.kind, name_of(observed))
+    with _harmless("NotFound", "Conflict"):  # it was changed meanwhile: the event causes another sync
+        api.update(resource, then)
 
 
 def _controller_reference(parent: Object) -> Object:

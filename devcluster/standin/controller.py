@@ -37,10 +37,6 @@ class Controller:
         parents = [informers.of(rule.api_version, rule.resource) for rule in spec.resources]
         self._parents = {informer.resource: informer for informer in parents}
         self._children = [informers.of(rule.api_version, rule.resource) for rule in spec.attachments]
-        self._methods = {
-            informer.resource: rule.update_strategy.method
-            for informer, rule in zip(self._children, spec.attachments, strict=True)
-        }
         self._queue: WorkQueue[Key] = WorkQueue()
         self._subscriptions: list[tuple[Informer, Handler]] = [
             *((informer, self._on_parent) for informer in parents),
@@ -139,11 +135,10 @@ class Controller:
             raise SyncError(f"sync hook failed (version=v2): {error}") from error
         if answer.resync_after_seconds > 0:
             self._queue.add_after(key, answer.resync_after_seconds)
-        if answer.labels or answer.annotations or answer.status is not None:
-            raise SyncError("the stand-in never writes to a parent: it takes no labels, annotations and status")
         # When the parent is being deleted, the garbage collector deletes its children.
         if "deletionTimestamp" not in parent["metadata"]:
-            children.manage(self._api, self._methods, parent, observed, desired)
+            kinds = [informer.resource for informer in self._children]
+            children.manage(self._api, kinds, parent, observed, desired)
 
     def _observed(self, parent: Object) -> ObjectMap:
         """Return the attachments that this DecoratorController made for that very parent; each kind has an entry."""

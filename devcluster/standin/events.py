@@ -1,17 +1,13 @@
-"""Events about objects, as client-go's recorder writes them: a repeated one is counted, and too many are dropped."""
+"""Events about objects, as client-go's recorder writes them: a repeated one is counted."""
 
 import logging
 import threading
 import time
-from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Literal
 
 from devcluster.api import EVENTS, Api, ApiError, Object
 from devcluster.standin.objects import SELF
-from devcluster.standin.workqueue import TokenBucket
-
-BURST, RATE = 25, 0.2  # Events an object may have at once, and a second after that: as metacontroller/install sets it
 
 log = logging.getLogger(__name__)
 
@@ -23,19 +19,16 @@ class Recorder:
         self._api = api
         self._lock = threading.Lock()
         self._events: dict[tuple[str, ...], Object] = {}
-        self._allowed: dict[tuple[str, ...], TokenBucket] = defaultdict(lambda: TokenBucket(RATE, BURST))
 
     def record(self, about: Object, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Write an Event about an object, or count it in the one that says the same. A failure is only logged."""
         log.info("event %s %s: %s", about["metadata"]["name"], reason, message)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        uid = about["metadata"]["uid"]
         with self._lock:
-            event = self._events.setdefault((uid, kind, reason, message), {"count": 0, **_event(about, now)})
+            key = (about["metadata"]["uid"], kind, reason, message)
+            event = self._events.setdefault(key, {"count": 0, **_event(about, now)})
             event |= {"type": kind, "reason": reason, "message": message}
             event |= {"count": event["count"] + 1, "lastTimestamp": now}
-            if not self._allowed[uid, kind].take():
-                return
             event = dict(event)
         try:
             self._write(event)

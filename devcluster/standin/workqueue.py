@@ -7,47 +7,22 @@ import heapq
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
-Clock = Callable[[], float]
 
 FIRST_DELAY = 0.005
 LONGEST_DELAY = 1000.0
 
-
-class TokenBucket:
-    """A rate limit: `burst` at once, then `rate` a second. Not thread-safe."""
-
-    def __init__(self, rate: float, burst: int, now: Clock = time.monotonic) -> None:
-        self._rate, self._burst, self._now = rate, burst, now
-        self._tokens, self._at = float(burst), now()
-
-    def take(self) -> bool:
-        """Return whether there is a token, and take it."""
-        self._refill()
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True
-
-    def reserve(self) -> float:
-        """Take a token that may not be there yet; return the seconds until it is."""
-        self._refill()
-        self._tokens -= 1
-        return max(0.0, -self._tokens / self._rate)
-
-    def _refill(self) -> None:
-        now = self._now()
-        self._tokens, self._at = min(self._burst, self._tokens + (now - self._at) * self._rate), now
+RATE, BURST = 10, 100
+"""Retries of all keys: so many a second, after so many at once."""
 
 
 class WorkQueue(Generic[K]):
     """Keys to be worked on. Every method may be called from any thread."""
 
-    def __init__(self, now: Clock = time.monotonic) -> None:
-        self._now = now
+    def __init__(self) -> None:
         self._changed = threading.Condition()
         self._ready: deque[K] = deque()
         self._dirty: set[K] = set()  # to be worked on: those ready, and those added again while being worked on
@@ -56,7 +31,7 @@ class WorkQueue(Generic[K]):
         self._heap: list[tuple[float, int, K]] = []  # the same in order of time; an entry that _due contradicts is void
         self._entries = 0  # makes heap entries comparable, whatever the keys are
         self._failures: dict[K, int] = {}
-        self._overall = TokenBucket(rate=10, burst=100, now=now)  # of retries, over all keys
+        self._owed_until = 0.0  # when all retries that have been asked for have had their turn
         self._stopped = False
 
     def add(self, key: K) -> None:
@@ -71,7 +46,7 @@ class WorkQueue(Generic[K]):
     def add_after(self, key: K, seconds: float) -> None:
         """Add the key when the time has passed. Of several times for one key the earliest counts."""
         with self._changed:
-            due = self._now() + seconds
+            due = time.monotonic() + seconds
             if due < self._due.get(key, float("inf")):
                 self._due[key] = due
                 self._entries += 1
@@ -83,15 +58,17 @@ class WorkQueue(Generic[K]):
         with self._changed:
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             delay = min(FIRST_DELAY * 2.0 ** min(failures - 1, 64), LONGEST_DELAY)
-            self.add_after(key, max(delay, self._overall.reserve()))
+            now = time.monotonic()
+            self._owed_until = max(self._owed_until, now - BURST / RATE) + 1 / RATE
+            self.add_after(key, max(delay, self._owed_until - now))
 
     def forget(self, key: K) -> None:
         """Start over with the shortest delay when the key fails next time."""
         with self._changed:
             self._failures.pop(key, None)
 
-    def get(self, *, wait: bool = True) -> K | None:
-        """Return the next key, to be given to `done` afterwards; None if stopped, or if none is ready now."""
+    def get(self) -> K | None:
+        """Return the next key, to be given to `done` afterwards; None if stopped."""
         with self._changed:
             while not self._stopped:
                 self._add_due()
@@ -100,9 +77,7 @@ class WorkQueue(Generic[K]):
                     self._dirty.remove(key)
                     self._processing.add(key)
                     return key
-                if not wait:
-                    break
-                self._changed.wait(self._heap[0][0] - self._now() if self._heap else None)
+                self._changed.wait(self._heap[0][0] - time.monotonic() if self._heap else None)
             return None
 
     def done(self, key: K) -> None:
@@ -120,7 +95,7 @@ class WorkQueue(Generic[K]):
             self._changed.notify_all()
 
     def _add_due(self) -> None:
-        while self._heap and self._heap[0][0] <= self._now():
+        while self._heap and self._heap[0][0] <= time.monotonic():
             due, _, key = heapq.heappop(self._heap)
             if self._due.get(key) == due:
                 del self._due[key]

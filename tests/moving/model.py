@@ -274,9 +274,8 @@ class Model:
         for each in json.loads(answered.body)["attachments"]:
             signed = with_annotation(each, DECORATOR, "ingress-manager")
             desired[f"{each['kind']}.{each['apiVersion']}"] |= by_name([signed])
-        methods = dict.fromkeys(self.attachments, "InPlace")
         try:
-            children.manage(_AsMetacontroller(self), methods, parent, asked["attachments"], desired)  # type: ignore[arg-type]
+            children.manage(_AsMetacontroller(self), self.attachments, parent, asked["attachments"], desired)  # type: ignore[arg-type]
         except SyncError as error:
             self._tell(parent, str(error))
 
