@@ -1,28 +1,18 @@
 """The files of a release: `python -m tools.dist` writes them to dist/.
 
-With the same tools (kubectl, Helm, setuptools, cyclonedx-python-lib), the same commit becomes the same bytes each time.
+With the same tools (kubectl, Helm, setuptools), the same commit becomes the same bytes each time.
 """
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 import click
 import yaml
-from cyclonedx.contrib.license.factories import LicenseFactory
-from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
-from cyclonedx.model.bom import Bom, BomMetaData
-from cyclonedx.model.component import Component, ComponentType
-from cyclonedx.output.json import JsonV1Dot6
-from packageurl import PackageURL
 
 from devcluster.build import REPOSITORY, Progress
 from devcluster.console import Command, progress
@@ -65,9 +55,6 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
             (folder / name).write_text(manifests(folders, replaced, Path(temporary)), encoding="utf-8")
         report("building the wheel")
         wheel(folder, copy(PACKAGED, Path(temporary) / "source"))
-        report("listing what the wheel needs")
-        name = f"ingress-manager-{__version__}.cdx.json"
-        (folder / name).write_text(bill_of_materials(), encoding="utf-8")
         if (REPOSITORY / CHART).exists():
             report("packaging the chart")
             chart(folder, copy([str(CHART)], Path(temporary) / "charts") / CHART, report)
@@ -93,30 +80,6 @@ def wheel(folder: Path, source: Path) -> None:
     """Write the wheel into a folder."""
     options = ("--no-deps", "--no-build-isolation", "--no-cache-dir", "--quiet", "--disable-pip-version-check")
     run(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source)
-
-
-def bill_of_materials() -> str:
-    """Return the CycloneDX JSON of what requirements.txt pins: what the wheel needs, and the image holds."""
-    purl = PackageURL("pypi", None, "ingress-manager", __version__)
-    root = component("ingress-manager", purl, type=ComponentType.APPLICATION)
-    root.licenses.add(LicenseFactory().make_from_string("Apache-2.0"))
-    metadata = BomMetaData(component=root, timestamp=datetime.fromtimestamp(epoch(), UTC))
-    pinned = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
-    bom = Bom(metadata=metadata, serial_number=uuid5(NAMESPACE_URL, f"{__version__} {pinned}"))
-    for name, version, hashes in re.findall(r"^([\w.-]+)==(\S+)((?: \\\n +--hash=\S+)+)", pinned, re.MULTILINE):
-        files = ExternalReference(
-            type=ExternalReferenceType.DISTRIBUTION,
-            url=XsUri(f"https://pypi.org/simple/{name}/"),
-            hashes=[HashType(alg=HashAlgorithm.SHA_256, content=each) for each in re.findall(r"sha256:(\w+)", hashes)],
-        )
-        bom.components.add(component(name, PackageURL("pypi", None, name, version), external_references=[files]))
-    bom.register_dependency(root, bom.components)
-    return JsonV1Dot6(bom).output_as_string(indent=2) + "\n"
-
-
-def component(name: str, purl: PackageURL, **more: Any) -> Component:
-    """Return a component that is referred to by its package URL (https://github.com/package-url/purl-spec)."""
-    return Component(name=name, version=purl.version, purl=purl, bom_ref=str(purl), **more)
 
 
 def chart(folder: Path, source: Path, report: Progress) -> None:
