@@ -1,12 +1,11 @@
-"""Keys, tokens and kubeconfigs, made with the standard library alone."""
+"""Keys, tokens and kubeconfigs."""
 
-import base64
 import secrets
 from pathlib import Path
 
 import yaml
-
-P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def new_token() -> str:
@@ -15,18 +14,10 @@ def new_token() -> str:
 
 
 def new_signing_key() -> str:
-    """Return a new ECDSA P-256 private key as PEM, for signing ServiceAccount tokens.
-
-    The private key is a random number below the order of the curve. RFC 5915 makes the public key optional, so no
-    cryptography is needed here. The encoding is the integer 1, an octet string of 32 bytes, and the curve's name.
-    """
-    number = secrets.randbelow(P256_ORDER - 1) + 1
-    der = (
-        bytes.fromhex("3031 020101 0420")
-        + number.to_bytes(32, "big")
-        + bytes.fromhex("a00a 0608 2a8648ce3d030107")  # prime256v1
-    )
-    return f"-----BEGIN EC PRIVATE KEY-----\n{base64.encodebytes(der).decode()}-----END EC PRIVATE KEY-----\n"
+    """Return a new ECDSA P-256 private key as PEM, for signing ServiceAccount tokens."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    form = serialization.PrivateFormat.TraditionalOpenSSL
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
 
 
 def write_kubeconfig(path: Path, *, url: str, ca_file: Path, user: str, token: str) -> None:
