@@ -127,6 +127,13 @@ def objects_of(folder: str) -> str:
     return f"# Made by `make docs` from {folder}/: change it there.\n{kustomize(REPOSITORY / folder)}"
 
 
+def httproute() -> str:
+    """Return the objects of metacontroller/httproute that metacontroller/controller doesn't have as they are."""
+    others = objects_of("metacontroller/controller").rstrip().split("\n---\n")
+    own = objects_of("metacontroller/httproute").rstrip().split("\n---\n")
+    return "\n---\n".join(each for each in own if each not in others) + "\n"
+
+
 def copy_of(path: str) -> str:
     """Return a file of the repository, and where it is from."""
     return f"# Made by `make docs` from {path}: change it there.\n{(REPOSITORY / path).read_text(encoding='utf-8')}"
@@ -135,7 +142,7 @@ def copy_of(path: str) -> str:
 FILES: dict[Path, Callable[[], str]] = {
     CHART / "values.schema.json": values_schema,
     CHART / "files/controller.yaml": lambda: objects_of("metacontroller/controller"),
-    CHART / "files/httproute.yaml": lambda: objects_of("metacontroller/httproute"),
+    CHART / "files/httproute.yaml": httproute,
     CHART / "files/admission.yaml": lambda: (
         f"{objects_of('manifests/admission')}---\n{objects_of('manifests/admission/cert-manager')}"
     ),

@@ -7,9 +7,6 @@ import pytest
 import yaml
 
 from devcluster.manifests import FOLDERS, find, rendered
-from devcluster.sync_requests import body, service, sync_request
-from hooks.sync import answer
-from ingress_manager.core.policy import Policy
 from tests.manifests.objects import Build, Object, by_name, differing, kustomizations, one, shown
 
 # What holds for all of them.
@@ -29,23 +26,6 @@ def test_every_pod_runs_on_linux_with_images_that_name_their_registry_and_versio
 def test_nothing_listens_on_ipv4_alone_or_asks_for_a_family(folder: str) -> None:
     text = yaml.safe_dump_all(rendered(folder))
     assert not re.search(r"\b\d+\.\d+\.\d+\.\d+\b|ipFamil|IPv4", text)
-
-
-METACONTROLLERS_OWN = {
-    ("Namespace", "metacontroller"),
-    ("ServiceAccount", "metacontroller"),
-    ("ClusterRole", "metacontroller"),
-    ("ClusterRole", "aggregate-metacontroller-edit"),
-    ("ClusterRole", "aggregate-metacontroller-view"),
-    ("ClusterRoleBinding", "metacontroller"),
-    ("StatefulSet", "metacontroller"),
-}
-"""The objects of manifests/production/ of Metacontroller 4.17.2, without its CRDs."""
-
-
-def test_metacontrollers_install_shares_two_names_with_metacontrollers_own_and_no_rights() -> None:
-    ours = by_name(rendered("metacontroller")).keys()
-    assert ours & METACONTROLLERS_OWN == {("Namespace", "metacontroller"), ("ServiceAccount", "metacontroller")}
 
 
 # The component for OpenShift.
@@ -135,23 +115,6 @@ def test_flux_applies_the_same_objects_and_the_decoratorcontroller_last(build: B
     assert paths.pop("metacontroller") == "platform/metacontroller"
     ours = [item for path in paths.values() for item in rendered(path.removeprefix("ingress-manager/"))]
     assert by_name([*ours, *build(own)]).keys() == by_name(build(argo)).keys()
-
-
-def test_what_argo_cd_and_flux_know_their_objects_by_doesnt_get_from_a_service_to_its_ingress() -> None:
-    plain = service({"ingress/http": "true"})
-    managed = copy.deepcopy(plain)
-    managed["metadata"]["labels"] = {
-        "app.kubernetes.io/instance": "shop",
-        "kustomize.toolkit.fluxcd.io/name": "shop",
-        "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
-    }
-    managed["metadata"]["annotations"] |= {
-        "argocd.argoproj.io/tracking-id": "shop:/Service:team-a/shop",
-        "kubectl.kubernetes.io/last-applied-configuration": "{}",
-    }
-    first, second = [answer(body(sync_request(parent)), Policy()) for parent in (plain, managed)]
-    assert first.status == 200
-    assert first.body == second.body
 
 
 # docs/sizing.md.

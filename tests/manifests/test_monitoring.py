@@ -1,8 +1,6 @@
 """The folder monitoring/ fits what runs, and its alerts fire when they should. On a real Prometheus: tests/e2e."""
 
 import itertools
-import json
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -13,12 +11,12 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import built, find, rendered
+from devcluster.manifests import find
 from hooks.app import create_app
 from hooks.metrics import AdmissionMetrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
-from tests.docs.test_docs import blocks, rows
+from tests.docs.test_docs import rows
 from tests.manifests.monitoring import ALERTS, FOLDER, RULES, Scraped, scraped
 from tools import golang
 
@@ -97,19 +95,6 @@ def test_prometheus_alone_is_let_in_to_the_hooks_port() -> None:
         for gateway in rule.get("from", [])
     ]
     assert peer["namespaceSelector"] == gateways
-
-
-def test_what_the_page_changes_for_another_installation_is_changed_and_nothing_else(tmp_path: Path) -> None:
-    [kustomization] = blocks("monitoring.md", "yaml")
-    base = os.path.relpath(FOLDER, tmp_path.resolve())
-    (tmp_path / "kustomization.yaml").write_text(kustomization.replace("../monitoring", base), encoding="utf-8")
-    shipped = json.loads(json.dumps(rendered("monitoring")))
-    for item in shipped:
-        item["metadata"]["labels"]["release"] = "kube-prometheus-stack"
-        if item["kind"] == "NetworkPolicy":
-            labels = item["spec"]["ingress"][0]["from"][0]["namespaceSelector"]["matchLabels"]
-            labels["kubernetes.io/metadata.name"] = "prometheus"
-    assert built(tmp_path) == shipped
 
 
 # The dashboard.
