@@ -19,6 +19,8 @@ from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.check.command import paint
+from ingress_manager.commands.check.lines import SIGNS
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.explain import entries as explain
 from ingress_manager.commands.main import commands
@@ -37,8 +39,8 @@ from ingress_manager.core.policy import (
     Profile,
 )
 from ingress_manager.core.settings import FILE_VARIABLE
-from tools import chart
-from tools.markdown import played, table
+from tools import chart, picture
+from tools.markdown import fences, played, table
 
 DOCS = REPOSITORY / "docs"
 SCHEMA = DOCS / "settings.schema.json"
@@ -47,6 +49,7 @@ OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 VERSIONS = DOCS.parent / "tests/versions/results.yaml"
 HAPPENINGS = DOCS.parent / "tests/node/happenings.yaml"
 ALERTS = DOCS.parent / "monitoring/alerts.yaml"
+CHECK_PAGE, CHECK_PICTURE = DOCS / "commands/check.md", DOCS / "check.svg"
 EXPECTED = DOCS.parent / "ingress_manager/commands/check/expected.json"
 GUARDS = ("name-collisions.yaml", "gateway-api/depth.yaml")
 """The admission policies of gateway/."""
@@ -325,10 +328,32 @@ def expected() -> str:
     return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
 
 
+def check_picture() -> str:
+    """Return the picture of what `ingress-manager check` prints on its page, in the colours of a terminal."""
+    [shown] = [each.text for each in fences(CHECK_PAGE.read_text(encoding="utf-8")) if each.info == "text"]
+    prompt, *lines = shown.splitlines()
+    states = {sign: state for state, sign in SIGNS.items()}
+    *checks, summary = lines
+    painted = [
+        f"{paint(line[0], states[line[0]])}{line[1:]}" if line[:1] in states else paint(line, "head") for line in checks
+    ]
+    return picture.draw("\n".join([*painted, summary]), prompt, "check")
+
+
+def status_picture() -> str:
+    """Return the picture of what `status` prints of the examples on a terminal, as SVG."""
+    shown = ("status", "-f", "exposed.yaml", "--settings", "settings.yaml")
+    arguments = [str(EXAMPLES / word) if word.endswith(".yaml") else word for word in shown]
+    printed = CliRunner().invoke(commands, arguments, color=True).stdout
+    return picture.draw(printed, f"$ ingress-manager {' '.join(shown)}", "status")
+
+
 FILES: dict[Path, Callable[[], str]] = {
+    DOCS / "status.svg": status_picture,
     SCHEMA: schema,
     PROMETHEUSRULE: prometheusrule,
     EXPECTED: expected,
+    CHECK_PICTURE: check_picture,
     **chart.FILES,
 }
 """The files that are made from others, each as a whole, and after those that it is made from."""

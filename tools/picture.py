@@ -4,6 +4,7 @@ import io
 import os
 import re
 import subprocess
+from pathlib import Path
 from xml.etree import ElementTree
 
 import click
@@ -37,23 +38,26 @@ def record() -> str:
     return OWN_PATH.sub("", ended.stdout)
 
 
-def draw(printed: str) -> str:
-    """Return the picture of what a terminal was told, as SVG. It loads nothing: a visitor's own font will do."""
-    lines = list(AnsiDecoder().decode(f"{PROMPT}\n{printed}"))
+def draw(printed: str, prompt: str = PROMPT, name: str = "demo") -> str:
+    """Return the picture of what a terminal was told, as SVG. It loads nothing: a visitor's own font will do.
+
+    `name` is for what is inside of it.
+    """
+    lines = list(AnsiDecoder().decode(f"{prompt}\n{printed}"))
     for line in lines:
         line.rstrip()
     console = Console(record=True, file=io.StringIO(), width=max(line.cell_len for line in lines))
     for line in lines:
         console.print(line)
     # MONOKAI: each of its colours stands out (WCAG 2: a contrast of 4.5 or more).
-    drawn = console.export_svg(title="", theme=MONOKAI, unique_id="demo")
+    drawn = console.export_svg(title="", theme=MONOKAI, unique_id=name)
     return re.sub(r"@font-face {.*?}\s*", "", drawn, flags=re.DOTALL)
 
 
-def text_of() -> str:
-    """Return what the picture says, line by line; rich leaves out what is nothing but spaces."""
+def text_of(picture: Path = PICTURE) -> str:
+    """Return what a picture says, line by line; rich leaves out what is nothing but spaces."""
     lines: dict[str, str] = {}
-    root = ElementTree.fromstring(PICTURE.read_text(encoding="utf-8"))  # noqa: S314 - it is our own
+    root = ElementTree.fromstring(picture.read_text(encoding="utf-8"))  # noqa: S314 - it is our own
     for part in root.iter("{http://www.w3.org/2000/svg}text"):
         line = part.get("clip-path", "")
         lines[line] = lines.get(line, "") + (part.text or "")
