@@ -87,8 +87,9 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
     annotations, left = annotate(present, copied, added, records)
     routing, left_of_httproutes = None, NOTHING_LEFT
     if policy.makes_httproutes:
-        on_routes, left_of_httproutes = annotate(present, for_httproutes(copied), policy.annotations, records)
-        routing = choose_routing(basis, copied, on_routes)
+        added_to_routes = for_httproutes(policy.annotations)
+        on_routes, left_of_httproutes = annotate(present, for_httproutes(copied), added_to_routes, records)
+        routing = choose_routing(basis, copied, added, on_routes)
     elif stated.tls_redirect is not None:
         problems.add(refusals.redirect_of_ingress(policy.namespace))
     check_protection(basis, left, left_of_httproutes)

@@ -105,7 +105,8 @@ class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     annotations: Annotated[
         dict[str, str] | UnsetType,
         Meta(
-            description="Added to every Ingress and HTTPRoute. A Service's own annotation of such a key is not copied."
+            description="Added to every Ingress, and to every HTTPRoute those that are read there, too. A Service's "
+            "own annotation of such a key is not copied."
         ),
     ] = UNSET
     labels: Annotated[
@@ -408,7 +409,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
 
     redirect_status_code: int
     annotations: Mapping[str, str]
-    """Those that the administrator adds to every Ingress and HTTPRoute."""
+    """Those that the administrator adds to every Ingress, and to every HTTPRoute those that are read there, too."""
 
     tls_annotations: Mapping[str, str]
     """Those that the administrator adds to an Ingress with TLS, beside the others."""

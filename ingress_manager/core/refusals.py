@@ -341,6 +341,16 @@ def annotation_of_httproutes(key: str, value: str, *, by_tls: bool) -> Problem:
     )
 
 
+def added_of_httproutes(key: str, *, protects: bool) -> Problem:
+    """An HTTPRoute is made, and what the settings add to Ingresses would be lost there."""
+    return Problem(
+        f"{key}, which the settings add to Ingresses, can't be said in an HTTPRoute: the administrator makes none "
+        "(outputs), or accepts the loss (limits.acceptedLosses)",
+        Reason.PROTECTION_LOST if protects else Reason.NOT_IN_HTTPROUTE,
+        key,
+    )
+
+
 def _protection_lost(key: str, why: str, remedy: str = "") -> Problem:
     return Problem(
         f"{key} protects this Service, and {why}: take it off if it may be lost, or the administrator {remedy}accepts "

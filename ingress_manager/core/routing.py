@@ -13,7 +13,7 @@ from ingress_manager.core.policy import Gateway
 from ingress_manager.core.rules import states_no_rule
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import quoted
-from ingress_manager.core.translation import asking_redirect, asks_redirect, unsaid
+from ingress_manager.core.translation import asking_redirect, asks_redirect, unsaid, unsaid_of_settings
 
 
 class Parent(msgspec.Struct, frozen=True, gc=False):
@@ -51,10 +51,13 @@ class Routing(msgspec.Struct, frozen=True, gc=False):
     """The HTTPRoutes that were made for the Service and are there now, as namespace/name."""
 
 
-def choose_routing(basis: Basis, copied: Mapping[str, str], annotations: dict[str, str]) -> Routing | None:
+def choose_routing(
+    basis: Basis, copied: Mapping[str, str], added: Mapping[str, str], annotations: dict[str, str]
+) -> Routing | None:
     """Return what HTTPRoutes say. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say.
 
-    `copied` are the Service's annotations that an Ingress has, `annotations` those of the HTTPRoutes.
+    An Ingress has the annotations that are `copied` and those that the settings have `added`; the HTTPRoutes have
+    `annotations`.
     """
     policy, problems, gateway = basis.policy, basis.problems, basis.policy.gateway
     if gateway is None:
@@ -62,13 +65,15 @@ def choose_routing(basis: Basis, copied: Mapping[str, str], annotations: dict[st
     if not policy.makes_ingresses:
         problems.extend(of_ingresses_alone(basis.stated, policy.namespace, gateway))
     problems.extend(unsaid(copied, policy.accepted_losses, tls=basis.tls))
+    if not policy.filters:  # who states them says by them what the annotations say of Ingresses
+        problems.extend(unsaid_of_settings(added, policy.accepted_losses, tls=basis.tls))
     section = gateway.https if basis.tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(basis.tls, str(gateway)))
         return None
     return Routing(
         parent=Parent(gateway.name, gateway.namespace, section),
-        redirect=choose_redirect(basis, gateway, copied),
+        redirect=choose_redirect(basis, gateway, {**copied, **added}),
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
@@ -98,15 +103,15 @@ def choose_main_host(basis: Basis) -> str:
     return basis.policy.default_host(basis.service.metadata.name)
 
 
-def choose_redirect(basis: Basis, gateway: Gateway, copied: Mapping[str, str]) -> Redirect | None:
+def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, str]) -> Redirect | None:
     """Return what answers on http with a redirect to https; None: nothing. Adds a problem where that can't be done.
 
-    The annotations that are `copied` ask for it where ingress/tls-redirect is silent, and the settings where both are.
+    The `annotations` of an Ingress ask for it where ingress/tls-redirect is silent, and tls.redirect where both are.
     """
     policy, problems, stated = basis.policy, basis.problems, basis.stated.tls_redirect
     if stated and not basis.tls:
         problems.add(refusals.redirect_without_tls())
-    wanted = asks_redirect(copied, otherwise=policy.redirect) if stated is None else stated
+    wanted = asks_redirect(annotations, otherwise=policy.redirect) if stated is None else stated
     if not (wanted and basis.tls):
         return None
     if gateway.http is not None and gateway.http != gateway.https:
@@ -114,6 +119,6 @@ def choose_redirect(basis: Basis, gateway: Gateway, copied: Mapping[str, str]) -
     if stated or policy.redirect:
         problems.add(refusals.no_redirect(str(gateway)))
     else:
-        lost = [key for key in asking_redirect(copied) if key not in policy.accepted_losses]
+        lost = [key for key in asking_redirect(annotations) if key not in policy.accepted_losses]
         problems.extend([refusals.no_redirect_of_annotation(key, str(gateway)) for key in lost])
     return None

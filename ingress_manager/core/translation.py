@@ -7,8 +7,8 @@ or refused. Sources: ingress-nginx's, HAProxy's and Traefik's pages on annotatio
 from collections.abc import Container, Iterator, Mapping
 
 from ingress_manager.core import refusals
-from ingress_manager.core.copying import changes_ingresses_alone
-from ingress_manager.core.effects import NGINX
+from ingress_manager.core.copying import changes_ingresses_alone, is_for_ingresses_alone
+from ingress_manager.core.effects import CHANGES, NGINX, PROTECTS, effect_of
 from ingress_manager.core.errors import Problem
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
@@ -52,7 +52,22 @@ def unsaid(copied: Mapping[str, str], accepted: Container[str], *, tls: bool) ->
     Those `accepted` may be lost.
     """
     for key, value in copied.items():
-        if changes_ingresses_alone(key) and key not in accepted:
-            said = SAID.get((key, value), NEVER)
-            if tls not in said:
-                yield refusals.annotation_of_httproutes(key, value, by_tls=said is WITH_TLS)
+        if key not in accepted and changes_ingresses_alone(key) and not is_said(key, value, tls=tls):
+            by_tls = not tls and is_said(key, value, tls=True)
+            yield refusals.annotation_of_httproutes(key, value, by_tls=by_tls)
+
+
+def unsaid_of_settings(added: Mapping[str, str], accepted: Container[str], *, tls: bool) -> Iterator[Problem]:
+    """Yield a problem for what the settings add to Ingresses, protects or changes the answer, and can't be said.
+
+    Those `accepted` may be lost.
+    """
+    for key, value in added.items():
+        effect = effect_of(key) if is_for_ingresses_alone(key) and key not in accepted else None
+        if effect in {PROTECTS, CHANGES} and not is_said(key, value, tls=tls):
+            yield refusals.added_of_httproutes(key, protects=effect is PROTECTS)
+
+
+def is_said(key: str, value: str, *, tls: bool) -> bool:
+    """Return whether HTTPRoutes with, or without, TLS say what the annotation says."""
+    return tls in SAID.get((key, value), NEVER)
