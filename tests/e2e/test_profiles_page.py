@@ -186,10 +186,14 @@ def test_the_settings_of_the_gateway_list_all_that_it_can_do_and_settings_may_as
     page = (REPOSITORY / "gateway" / "README.md").read_text(encoding="utf-8")
     [listed] = re.findall(r"^    supports: (\[.*\])$", page, re.MULTILINE)
     with site(plane, {}):
-        status = wait_for(
-            lambda: (plane.api.get(GATEWAY_CLASSES, WEB) or {}).get("status"), PATIENCE, what="its status"
+        made = wait_for(
+            lambda: (
+                "supportedFeatures" in (found := plane.api.get(GATEWAY_CLASSES, WEB) or {}).get("status", {}) and found
+            ),
+            PATIENCE,
+            what="its features",
         )
-    able = {feature["name"] for feature in status["supportedFeatures"]}
+    able = {feature["name"] for feature in made["status"]["supportedFeatures"]}
     assert yaml.safe_load(listed) == sorted(able & {*FEATURES.values(), MULTIPLE_MIRRORS, SCHEME_REDIRECT})
 
 
