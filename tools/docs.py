@@ -26,7 +26,6 @@ from ingress_manager.commands.explain import entries as explain
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reading.rights import RIGHTS
 from ingress_manager.commands.status.states import STATES
-from ingress_manager.commands.view.surroundings import PLURAL, RESOURCES
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.copying import KNOWN
 from ingress_manager.core.errors import REASONS, Reason
@@ -40,7 +39,7 @@ from ingress_manager.core.policy import (
 )
 from ingress_manager.core.settings import FILE_VARIABLE
 from tools import chart, picture
-from tools.markdown import fences, played, table
+from tools.markdown import played, table
 
 DOCS = REPOSITORY / "docs"
 SCHEMA = DOCS / "settings.schema.json"
@@ -49,7 +48,7 @@ OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 VERSIONS = DOCS.parent / "tests/versions/results.yaml"
 HAPPENINGS = DOCS.parent / "tests/node/happenings.yaml"
 ALERTS = DOCS.parent / "monitoring/alerts.yaml"
-CHECK_PAGE, CHECK_PICTURE = DOCS / "commands/check.md", DOCS / "check.svg"
+CHECK_TEXT, CHECK_PICTURE = EXAMPLES / "check.txt", DOCS / "check.svg"
 EXPECTED = DOCS.parent / "ingress_manager/commands/check/expected.json"
 GUARDS = ("name-collisions.yaml", "gateway-api/depth.yaml")
 """The admission policies of gateway/."""
@@ -188,20 +187,6 @@ def states() -> str:
     return table(("state", "what it means"), ((f"`{state}`", meaning) for state, meaning in STATES.items()))
 
 
-def needs() -> str:
-    """Return the table of what each kind of findings rests on."""
-    parts = {"Service": "Services", "Ingress": "Ingresses", "HTTPRoute": "HTTPRoutes", "settings": "the settings"}
-    rows = (
-        (
-            f"`{kind}`",
-            *("yes" if part in row.needs else "" for part in parts),
-            ", ".join(PLURAL[part] for part in row.needs if part in RESOURCES),
-        )
-        for kind, row in KINDS.items()
-    )
-    return table(("kind", *parts.values(), "and"), rows)
-
-
 def rights(command: str) -> str:
     """Return the table of the rights that a command needs on a cluster."""
     rows = (
@@ -300,7 +285,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "versions_kubernetes": partial(tried, "kubernetes", "Kubernetes"),
     "versions_metacontroller": partial(tried, "metacontroller", "Metacontroller"),
     "kinds": kinds,
-    "needs": needs,
     "states": states,
     **{f"rights_{name.replace('-', '_')}": partial(rights, name) for name in RIGHTS if RIGHTS[name]},
     "outages": outages,
@@ -329,9 +313,8 @@ def expected() -> str:
 
 
 def check_picture() -> str:
-    """Return the picture of what `ingress-manager check` prints on its page, in the colours of a terminal."""
-    [shown] = [each.text for each in fences(CHECK_PAGE.read_text(encoding="utf-8")) if each.info == "text"]
-    prompt, *lines = shown.splitlines()
+    """Return the picture of what `ingress-manager check` says of a sound installation, in the colours of a terminal."""
+    prompt, *lines = CHECK_TEXT.read_text(encoding="utf-8").splitlines()
     states = {sign: state for state, sign in SIGNS.items()}
     *checks, summary = lines
     painted = [
