@@ -28,7 +28,7 @@ REMEDIES = {
     "InvalidImageName": "IMAGE=… has to be the name of an image.",
     "ErrImagePull": (
         "The nodes can't pull the image. docs/install.md tells of registries that ask for a password, and "
-        "docs/kind.md of clusters that have none."
+        "of clusters without one."
     ),
     "FailedCreate": "A quota or an admission policy of the cluster denies the Pods: ask whoever has set it up.",
 }

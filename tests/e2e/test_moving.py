@@ -1,4 +1,4 @@
-"""The commands of docs/moving-in.md and docs/moving-out.md, as they are written; test_uninstall.py has the last two."""
+"""The commands of the pages of `adopt` and `release`, as they are written."""
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES
 from devcluster.cluster import DevCluster
@@ -13,8 +13,8 @@ def test_an_ingress_moves_in_and_out_again(cluster: DevCluster) -> None:
     namespace(cluster.api, "team-a")
     stage = Stage(cluster.api, "team-a", ingress_class=cluster.ingress_class)
     before = create_pair(stage, "shop", "shop", stage.ingress_class or "nginx")
-    out = [command for command in commands_of("docs/moving-out.md") if "uninstall" not in command]
-    for commands, moved_in in ((commands_of("docs/moving-in.md"), True), (out, False)):
+    for name, moved_in in (("adopt", True), ("release", False)):
+        commands = commands_of(f"docs/commands/{name}.md")
         assert len(commands) > 2
         for command in commands:
             ended = sh(cluster.control_plane, command, environment={FILE_VARIABLE: str(cluster.settings_file)})

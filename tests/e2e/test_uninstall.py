@@ -52,7 +52,7 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
         "it is nobody's to release"
     )
 
-    commands = "\n".join(line for line in commands_of("docs/moving-out.md") if "uninstall" in line)
+    commands = "\n".join(commands_of("docs/commands/uninstall-plan.md"))
     with Watch(stage.api, "both") as watch:
         commands = commands if keep else commands.replace("--keep", "--remove")
         sh(

@@ -127,7 +127,7 @@ def apply(site: Site) -> None:
 
 
 def delete(site: Site) -> None:
-    """Remove as docs/moving-out.md says, with `--remove`."""
+    """Remove as docs/commands/uninstall-plan.md says, with `--remove`."""
     site.run("ingress-manager uninstall-plan --remove > uninstall.sh")
     site.run("sh -e uninstall.sh")
 
