@@ -112,13 +112,3 @@ def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:
     for page in ("httproute.md", "../gateway/README.md"):
         found = re.findall(r"gateway-api/releases/download/([^/]+)/", (docs.DOCS / page).read_text(encoding="utf-8"))
         assert found == [gateway_api.version()], page
-
-
-def test_every_test_that_a_page_names_exists() -> None:
-    tests = docs.DOCS.parent / "tests"
-    files = [path.read_text(encoding="utf-8") for path in tests.rglob("test_*.py")]
-    known = {name for text in files for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
-    for page in ("outages.md", "security.md"):
-        named = re.findall(r"`(test_\w+)`", (docs.DOCS / page).read_text(encoding="utf-8"))
-        assert named
-        assert [name for name in named if name not in known] == []
