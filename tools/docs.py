@@ -109,15 +109,8 @@ def known(by_default: bool) -> str:
     return table(("key", "what for", "a value is"), rows)
 
 
-def reasons() -> str:
-    """Return the table of the reasons of refusals, each with a link to its section."""
-    return table(
-        ("reason", "what it means"), ((f"[`{reason}`](#{reason})", row.meaning) for reason, row in REASONS.items())
-    )
-
-
 def refusals() -> str:
-    """Return a section for each reason of a refusal: what it means, what to do, and an example where there is one."""
+    """Return a section for each reason of a refusal: what it means, what to do, and an example of what is said."""
     return "\n".join(refusal(reason) for reason in REASONS)
 
 
@@ -126,10 +119,7 @@ def refusal(reason: Reason) -> str:
     row = REASONS[reason]
     parts = [f"## `{reason}`\n", f"{row.meaning}\n", f"**What to do:** {row.remedy}\n"]
     if example := explain.refusal(reason):
-        parts.append(f"For example, this Service\n\n```yaml\n{example.service}```\n")
-        if example.settings:
-            parts.append(f"with these settings\n\n```yaml\n{example.settings}```\n")
-        parts.append(f"is refused:\n\n```\n{example.sentence}\n```\n")
+        parts.append(f"For example:\n\n```\n{example.sentence}\n```\n")
     return "\n".join(parts)
 
 
@@ -222,17 +212,12 @@ def outages() -> str:
 
 def happenings() -> str:
     """Return the table of what happens on a node while Services change, with the figures that one run has written."""
-    head = ("what happens", "changes", "arrived", "the slowest took", "Events", "requests", "lost")
+    head = ("what happens", "the slowest change took", "Events", "requests lost")
     rows = yaml.safe_load(HAPPENINGS.read_text(encoding="utf-8"))
     return table(
         head,
         (
-            (
-                what,
-                *(f"{seen[key]:,}" for key in ("changes", "arrived")),
-                f"{seen['worst'] / 1000:.1f} s",
-                *(f"{seen[key]:,}" for key in ("events", "requests", "lost")),
-            )
+            (what, f"{seen['worst'] / 1000:.1f} s", f"{seen['events']:,}", f"{seen['lost']:,}")
             for what, seen in rows.items()
         ),
     )
@@ -279,14 +264,14 @@ PARTS: dict[str, Callable[[], str]] = {
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
     "copied": lambda: known(by_default=True),
     "known": lambda: known(by_default=False),
-    "reasons": reasons,
     "refusals": refusals,
     "compatibility": compatibility,
     "versions_kubernetes": partial(tried, "kubernetes", "Kubernetes"),
     "versions_metacontroller": partial(tried, "metacontroller", "Metacontroller"),
     "kinds": kinds,
     "states": states,
-    **{f"rights_{name.replace('-', '_')}": partial(rights, name) for name in RIGHTS if RIGHTS[name]},
+    # Those of `explain` are in those of `audit`.
+    **{f"rights_{name.replace('-', '_')}": partial(rights, name) for name in {*RIGHTS} - {"explain"} if RIGHTS[name]},
     "outages": outages,
     "happenings": happenings,
     "alerts": alerts,

@@ -77,24 +77,23 @@ KINDS = {
         Severity.ERROR,
         "The Service can't be given its Ingress or HTTPRoute, because somebody else's has the name.",
         "If it leads to this Service, `ingress-manager adopt` makes it ingress-manager's while it serves. If it leads "
-        "elsewhere, leave it there: another entrance of this Service, such as web.ingress/http, has an Ingress of "
-        "another name. Delete it only if it leads nowhere.",
+        "elsewhere, leave it there, and use another entrance, such as web.ingress/http. Delete it only if it leads "
+        "nowhere.",
         MADE,
     ),
     FindingKind.FORBIDDEN: Row(
         Severity.ERROR,
         "It stands, and holds what the settings don't allow.",
-        "Delete it: what it serves is what the settings forbid, and it is made again only as they allow it. The hook "
-        "removes it with the next sync of its "
-        "Service; there is none while the Service is being deleted.",
+        "Delete it. It is made again only as the settings allow it. The hook removes it with the next sync of its "
+        "Service, unless the Service is being deleted.",
         MADE,
     ),
     FindingKind.MISSING: Row(
         Severity.ERROR,
         "The Service asks for it, and it isn't there.",
-        "Do away with what the sentence says is in the way. Metacontroller then tries again by itself, after 1,000 "
-        "seconds at most; at once when anything of the Service changes, such as an annotation. If no Event says why, "
-        "the hook or Metacontroller doesn't run, or a change is seconds old: Metacontroller syncs all when it starts.",
+        "Mend what the sentence says is in the way. Metacontroller tries again within 1,000 seconds, and at once when "
+        "anything of the Service changes. If no Event says why, the hook or Metacontroller doesn't run, or the change "
+        "is seconds old.",
         MADE,
     ),
     FindingKind.DRIFTED: Row(
@@ -106,41 +105,36 @@ KINDS = {
     FindingKind.UNWANTED: Row(
         Severity.ERROR,
         "ingress-manager made it, and its Service doesn't ask for it any more.",
-        "Delete it: its Service has turned it off, and it isn't made again. Metacontroller would have deleted it, if "
-        "it and the hook ran.",
+        "Delete it: it isn't made again. Metacontroller would have deleted it, if it and the hook ran.",
         MADE,
     ),
     FindingKind.DETACHED: Row(
         Severity.ERROR,
         "It carries ingress-manager's label or annotation, and ingress-manager doesn't look after it: it lacks its "
-        "owner or Metacontroller's annotation, or its Service is gone. It stays as it is, whatever the Service says.",
-        "Attach it again, if a Service asks for it. If none does, and it leads to one, take the label off: it goes on "
-        "serving, and is nobody's. Delete it only if it leads to nothing that is there, or belongs to a Service that "
-        "is gone: Kubernetes deletes that, too.",
+        "owner or Metacontroller's annotation, or its Service is gone.",
+        "Attach it again, if a Service asks for it. If none does, and it leads to one, take the label off: it serves "
+        "on, and is nobody's. Delete it only if it leads to nothing.",
         (SERVICE, *OBJECTS),
     ),
     FindingKind.HELD: Row(
         Severity.ERROR,
         "It is being deleted, and finalizers hold it; or it has a finalizer of Metacontroller's, which nothing should "
-        "have. Meanwhile nothing about it changes, and the Ingress of a Service that is held goes on serving.",
-        "Let whoever has set the finalizers do its work and take them off. By hand, only if that one is gone for good, "
-        "or if it is Metacontroller's.",
+        "have. Meanwhile nothing about it changes.",
+        "Let the program that has set the finalizers take them off. Do it by hand only if that one is gone for good, "
+        "or if they are Metacontroller's.",
         (SERVICE, *OBJECTS),
     ),
     FindingKind.UPSTREAM_COLLISION: Row(
         Severity.ERROR,
-        "Two Services, routes of Ingresses or Secrets have one name in an ingress controller. ingress-nginx calls a "
-        "Service namespace-service-port, and Traefik, too, but it takes repeated - for one; it calls a route "
-        "namespace-ingress-host-path, and a certificate namespace-secret. In ingress-nginx a Service may get the "
-        "other's settings, in Traefik the other's requests; of two routes or certificates Traefik drops one. Each "
-        "class is compared as if either controller served it.",
+        "Two Services, routes or certificates have one name in an ingress controller, such as namespace-service-port "
+        "in ingress-nginx and Traefik. In ingress-nginx a Service may get the other's settings, in Traefik the "
+        "other's requests; of two routes or certificates Traefik drops one.",
         "Give one of the two another name, the Service's port another number, or the Ingress another host.",
         (SERVICE, INGRESS),
     ),
     FindingKind.NO_CLASS: Row(
         Severity.ERROR,
-        "No IngressClass has the name that the Ingress states; or it states none, and no IngressClass is the "
-        "cluster's default. An Ingress that has an address is served nevertheless.",
+        "No IngressClass has the name that the Ingress states; or it states none, and the cluster has no default.",
         "State the class of an ingress controller that runs: ingress/class, or the setting defaults.class.",
         (SERVICE, INGRESS, CLASS),
     ),
@@ -152,15 +146,15 @@ KINDS = {
     ),
     FindingKind.NO_LISTENER: Row(
         Severity.ERROR,
-        "The Gateway has no listener of the name that the HTTPRoute states; or that one takes no HTTPRoutes, none from "
-        "this namespace, or none for one of the hosts.",
+        "The Gateway has no listener of the name that the HTTPRoute states; or that one takes no HTTPRoutes from this "
+        "namespace, or for one of the hosts.",
         "The administrator states another listener, or changes the Gateway; or ingress/host states a host that fits.",
         (SERVICE, HTTPROUTE, GATEWAY),
     ),
     FindingKind.NOT_ACCEPTED: Row(
         Severity.ERROR,
-        "The controller of the Gateway says in the HTTPRoute's status that it doesn't accept it, or can't resolve what "
-        "it refers to; or minutes after it was made, no controller says anything.",
+        "The Gateway's controller doesn't accept the HTTPRoute, or can't resolve what it refers to; or it has said "
+        "nothing for minutes.",
         "Do as the controller's sentence says.",
         (SERVICE, HTTPROUTE, GATEWAY),
     ),
@@ -178,8 +172,7 @@ KINDS = {
     ),
     FindingKind.NO_CERTIFICATE: Row(
         Severity.ERROR,
-        "The Secret that the Ingress names for its certificate isn't there, or lacks tls.crt or tls.key. Controllers "
-        "show another certificate instead, or none.",
+        "The Secret that the Ingress names for its certificate isn't there, or lacks tls.crt or tls.key.",
         "Make the Secret, of the type kubernetes.io/tls; or let ingress/tls-secret name another.",
         (SERVICE, INGRESS, SECRET),
     ),
@@ -191,15 +184,15 @@ KINDS = {
     ),
     FindingKind.HEADLESS: Row(
         Severity.WARNING,
-        "The Service is headless. Controllers that send requests to its Pods serve it; for those that send them to the "
-        "Service's address, as GKE's or Traefik with nativeLB, there is none.",
+        "The Service is headless. Controllers that send requests to its Pods serve it. GKE, and Traefik with "
+        "nativeLB, send them to the Service's address, and there is none.",
         "Expose a Service with an address beside it, which has the same selector.",
         (SERVICE, *OBJECTS),
     ),
     FindingKind.CLAIMED_TWICE: Row(
         Severity.WARNING,
         "Two Ingresses of a class, or two HTTPRoutes of a listener, claim a host and a path. One of them gets no "
-        "requests there: with ingress-nginx and in the Gateway API that is the younger one.",
+        "requests: with ingress-nginx and in the Gateway API the younger one.",
         "Give one of the two another host or path.",
         OBJECTS,
     ),
@@ -211,17 +204,16 @@ KINDS = {
     ),
     FindingKind.PLACEHOLDER_HOST: Row(
         Severity.WARNING,
-        "The host is example.com, which the setting defaults.host has until somebody changes it. Nobody reaches the "
-        "Service.",
+        "The host is example.com, the built-in defaults.host. Nobody reaches the Service.",
         "State ingress/host. Or the administrator states the setting defaults.host, for example with {service}.",
         (SETTINGS, SERVICE),
     ),
     FindingKind.CLASS_UNSERVED: Row(
         Severity.HINT,
-        "The IngressClass is there, and none of its Ingresses in any namespace has an address, though one was made "
-        "more than five minutes ago. Perhaps no controller runs for it; some write no address.",
-        "Look whether the controller that the IngressClass names runs. It is told once, of the first Ingress, and only "
-        "where all namespaces are read.",
+        "None of the IngressClass's Ingresses in any namespace has an address. Perhaps no controller runs for it; "
+        "some write no address.",
+        "Look whether the controller that the IngressClass names runs. It is told once, and only where all namespaces "
+        "are read.",
         (SERVICE, INGRESS, CLASS),
     ),
     FindingKind.CERTIFICATE_AWAITED: Row(
@@ -232,8 +224,7 @@ KINDS = {
     ),
     FindingKind.NETWORK_POLICY: Row(
         Severity.HINT,
-        "A NetworkPolicy selects the Service's Pods, and none lets anybody of another namespace, or from outside of "
-        "the cluster, in. The Pods are known by the Service's selector alone.",
+        "A NetworkPolicy selects the Service's Pods, and none lets anybody of another namespace, or from outside, in.",
         "Where the host answers 502 or 504: add a NetworkPolicy that admits the ingress controller's namespace.",
         (SERVICE, *OBJECTS, POLICY),
     ),

@@ -43,7 +43,7 @@ HTTPROUTES = "httproutes.gateway.networking.k8s.io"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
 CONTROLLERS = "decoratorcontrollers.metacontroller.k8s.io"
 
-BY_NAME = "the hook is looked for by its name, which takes `get` of its Deployment"
+BY_NAME = "the hook is looked for by its name"
 
 
 def _settings(without: str) -> tuple[Right, ...]:
