@@ -18,7 +18,6 @@ RUN_BY = {
     "make cluster": "tests/e2e/test_make_cluster.py",
     ".venv/bin/python -m tools.node": "tests/node/test_make_node.py",
     "make test": ".ci/run",
-    "make test-all": ".github/workflows/nightly.yaml",
     "make lint": ".ci/run",
     "make image IMAGE=registry.example.com/ingress-manager:0.1.0": "tools/buildah.py",
     "make install IMAGE=registry.example.com/ingress-manager:0.1.0": "tests/e2e/test_install.py",
