@@ -185,15 +185,14 @@ def plane(empty_cluster: ControlPlane) -> Iterator[ControlPlane]:
 def test_the_settings_of_the_gateway_list_all_that_it_can_do_and_settings_may_ask_for(plane: ControlPlane) -> None:
     page = (REPOSITORY / "gateway" / "README.md").read_text(encoding="utf-8")
     [listed] = re.findall(r"^    supports: (\[.*\])$", page, re.MULTILINE)
+
+    def features() -> list[Object] | None:
+        found = plane.api.get(GATEWAY_CLASSES, WEB) or {}
+        listed: list[Object] | None = found.get("status", {}).get("supportedFeatures")
+        return listed
+
     with site(plane, {}):
-        made = wait_for(
-            lambda: (
-                "supportedFeatures" in (found := plane.api.get(GATEWAY_CLASSES, WEB) or {}).get("status", {}) and found
-            ),
-            PATIENCE,
-            what="its features",
-        )
-    able = {feature["name"] for feature in made["status"]["supportedFeatures"]}
+        able = {feature["name"] for feature in wait_for(features, PATIENCE)}
     assert yaml.safe_load(listed) == sorted(able & {*FEATURES.values(), MULTIPLE_MIRRORS, SCHEME_REDIRECT})
 
 
