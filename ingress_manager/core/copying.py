@@ -211,28 +211,28 @@ def copy(
     return found
 
 
-def check_copied(key: str, value: str, copied: Mapping[str, Limit]) -> None:
-    """Raise Problem unless the limit copyAnnotations, `copied`, allows the annotation."""
-    if key not in copied:
+def check_copied(key: str, value: str, limits: Mapping[str, Limit]) -> None:
+    """Raise Problem unless `limits`, those of copyAnnotations, allow the annotation."""
+    if key not in limits:
         raise refusals.annotation_not_copied(key)
     try:
         check_value(key, value)
     except Problem as problem:
         raise problem.about(f"{key}: {quoted(value)}", key) from None
-    limit = copied[key]
+    limit = limits[key]
     if isinstance(limit, tuple) and value not in limit:
         raise refusals.value_not_allowed(key, value, limit)
 
 
-def check_copied_label(key: str, value: str, copied: Mapping[str, Limit]) -> None:
-    """Raise Problem unless the limit copyLabels, `copied`, allows the label."""
-    if key not in copied:
+def check_copied_label(key: str, value: str, limits: Mapping[str, Limit]) -> None:
+    """Raise Problem unless `limits`, those of copyLabels, allow the label."""
+    if key not in limits:
         raise refusals.label_not_copied(key)
     try:
         check_label_value(value)
     except Problem as problem:
         raise problem.about(f"label {key}: {quoted(value)}") from None
-    limit = copied[key]
+    limit = limits[key]
     if isinstance(limit, tuple) and value not in limit:
         raise refusals.label_value_not_allowed(key, value, limit)
 

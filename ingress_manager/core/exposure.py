@@ -74,14 +74,15 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
     basis = Basis(service, stated, policy, name, has_tls(stated, policy), problems)
     if service.spec.type == "ExternalName":
         problems.add(refusals.external_name())
-    problems.extend(stated.problems, stated.more_problems)
+    if stated.problems:
+        problems.extend(stated.problems, stated.more_problems)
     problems.extend(contradictions(stated))
     if problems.kept or stated.profile != policy.profile:
         require_profile(basis)
     ingress_class = choose_class(basis)
     present = service.metadata.annotations or {}
-    copied = copy(present, policy.copied, policy.added_with_tls, check_copied, problems)
-    labels = copy(service.metadata.labels or {}, policy.copied_labels, policy.labels, check_copied_label, problems)
+    copied = copy(present, policy.copy_annotations, policy.added_with_tls, check_copied, problems)
+    labels = copy(service.metadata.labels or {}, policy.copy_labels, policy.labels, check_copied_label, problems)
     records = records_of(policy.profile, labels)
     added = policy.added_with_tls if basis.tls else policy.annotations
     annotations, left = annotate(present, copied, added, records)

@@ -189,8 +189,8 @@ def as_it_stands(service: Service, key: Key, observed: Attachment) -> Object | N
     defaults, is in no record, and stays theirs. What they have changed stays as it is; it then counts as the hook's,
     and is judged. A list is replaced whole: what the type doesn't know of its items goes, as in any other sync.
     """
-    kind, label = key
-    namespace, _, name = label.partition("/")
+    kind, full_name = key
+    namespace, _, name = full_name.partition("/")
     try:
         record = _records.decode((observed.metadata.annotations or {}).get(LAST_APPLIED, ""))
     except (msgspec.DecodeError, RecursionError):
@@ -238,7 +238,7 @@ def check_annotations(recorded: Attachment, observed: Attachment, policy: Namesp
     for key, value in annotations.items():
         if key in present and key not in added and not key.startswith(OTHERS_PREFIXES):
             if key not in settings:
-                check_copied(key, value, policy.copied)
+                check_copied(key, value, policy.copy_annotations)
             elif settings[key] != value:
                 raise refusals.annotation_not_copied(key)
 
@@ -252,7 +252,7 @@ def check_labels(recorded: Attachment, observed: Attachment, policy: NamespacePo
     for key in annotations[COPIED_LABELS].split(", "):
         if key in labels and key in present:
             if key not in policy.labels:
-                check_copied_label(key, labels[key], policy.copied_labels)
+                check_copied_label(key, labels[key], policy.copy_labels)
             elif policy.labels[key] != labels[key]:
                 raise refusals.label_not_copied(key)
 

@@ -6,8 +6,8 @@ There is one rule for all of it: what is nearest to the Service holds. That is i
 general settings, then what is built in; each field by itself.
 """
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -18,6 +18,12 @@ from ingress_manager.core.copying import ANY, DEFAULT_COPIED, OLD_CLASS, Limit
 from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.kubernetes import API_VERSIONS
 from ingress_manager.core.text import listed
+
+MOST_REMEMBERED = 1000
+"""Pairs of a namespace's entry and a profile of which it is remembered what holds. A tenant may name any profile."""
+
+NO_NAME = ""
+"""Is the name of no namespace and no profile."""
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 
@@ -268,21 +274,9 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         msgspec.structs.force_setattr(self, "limits", overlay(self.limits, BUILT_IN_LIMITS))
 
     @cached_property
-    def general(self) -> "NamespacePolicy":
-        """Return what holds in a namespace without an entry, but for its name."""
-        stated = _of_defaults(self.defaults) | _of_limits(self.limits)
-        return NamespacePolicy(
-            namespace="",
-            suffixes=(),
-            profiles=self.profiles,
-            profile=None,
-            default_gateway=stated["gateway"],
-            default_outputs=stated["outputs"],
-            added_with_tls={**stated["annotations"], **stated["tls_annotations"]},
-            filters=(),
-            timeouts=None,
-            **stated,
-        )
+    def resolved(self) -> Callable[[str, str | None], "NamespacePolicy"]:
+        """Return `resolve` of these settings, which remembers what it returned last."""
+        return lru_cache(MOST_REMEMBERED)(partial(resolve, self))
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -314,38 +308,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
 
 
 NOTHING_STATED = NamespaceSettings()
-NO_DEFAULTS, NO_LIMITS = Defaults(), Limits()
-
-# Where a NamespacePolicy has what is stated.
-FIELDS = {
-    "host": "host",
-    "ingress_class": "ingress_class",
-    "annotations": "annotations",
-    "labels": "labels",
-    "outputs": "outputs",
-    "gateway": "gateway",
-    "profile": "default_profile",
-    "filters": "filters",
-    "timeouts": "timeouts",
-    "accepted_losses": "accepted_losses",
-}
-TLS_FIELDS = {
-    "enabled": "tls",
-    "secret": "tls_secret",
-    "redirect": "redirect",
-    "redirect_status_code": "redirect_status_code",
-    "annotations": "tls_annotations",
-}
-LIMIT_FIELDS = {
-    "hosts": "hosts",
-    "classes": "classes",
-    "path_types": "path_types",
-    "paths": "paths",
-    "copy_annotations": "copied",
-    "copy_labels": "copied_labels",
-    "profiles": "allowed_profiles",
-    "accepted_losses": "accepted_losses",
-}
+NO_DEFAULTS, NO_PROFILE = Defaults(), Profile()
 
 T = TypeVar("T", Defaults, Limits, Tls)
 
@@ -379,8 +342,8 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     paths: str | None
     """None: an ImplementationSpecific path may be a regular expression."""
 
-    copied: Mapping[str, Limit]
-    copied_labels: Mapping[str, Limit]
+    copy_annotations: Mapping[str, Limit]
+    copy_labels: Mapping[str, Limit]
     allowed_profiles: tuple[str, ...] | None
     """The profiles that may be asked for; None: every one."""
 
@@ -410,9 +373,6 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     redirect_status_code: int
     annotations: Mapping[str, str]
     """Those that the administrator adds to every Ingress, and to every HTTPRoute those that are read there, too."""
-
-    tls_annotations: Mapping[str, str]
-    """Those that the administrator adds to an Ingress with TLS, beside the others."""
 
     added_with_tls: Mapping[str, str]
     """All that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
@@ -520,54 +480,65 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
 
     A profile that doesn't exist, or isn't allowed, has no effect.
     """
-    general = policy.general
-    # Nearly always, only its name is the namespace's own. For it, what follows would find the same, in more time.
-    if (
-        profile is None
-        and general.default_profile is None
-        and general.hosts is None
-        and namespace not in policy.namespaces
-    ):
-        return msgspec.structs.replace(general, namespace=namespace)
-    changes: dict[str, Any] = {"namespace": namespace}
-    if namespace in policy.namespaces:
-        entry = policy.namespaces[namespace]
-        changes |= _of_defaults(entry.defaults or NO_DEFAULTS) | _of_limits(entry.limits or NO_LIMITS)
-        changes |= {
-            "default_gateway": changes.get("gateway", general.gateway),
-            "default_outputs": changes.get("outputs", general.outputs),
-        }
-    name = changes.get("default_profile", general.default_profile) if profile is None else profile
-    if name is not None:
-        allowed = changes.get("allowed_profiles", general.allowed_profiles)
-        if name in policy.profiles and (allowed is None or name in allowed):
-            chosen = policy.profiles[name]
-            changes |= _of_defaults(chosen) | {"profile": name}
-    hosts = changes.get("hosts", general.hosts)
-    if hosts is not None:
-        changes["hosts"] = hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
-        changes["suffixes"] = tuple([pattern[1:] for pattern in hosts if pattern.startswith("*.")])
-    here = msgspec.structs.replace(general, **changes)
-    if "annotations" in changes or "tls_annotations" in changes:
-        here = msgspec.structs.replace(here, added_with_tls={**here.annotations, **here.tls_annotations})
-    return here
+    entry = namespace if namespace in policy.namespaces else NO_NAME
+    asked_for = profile if profile is None or profile in policy.profiles else NO_NAME
+    found = policy.resolved(entry, asked_for)
+    if found.hosts is None:
+        return msgspec.structs.replace(found, namespace=namespace)
+    hosts = tuple([fill_in(pattern, "", namespace) for pattern in found.hosts])
+    suffixes = tuple([pattern[1:] for pattern in hosts if pattern.startswith("*.")])
+    return msgspec.structs.replace(found, namespace=namespace, hosts=hosts, suffixes=suffixes)
 
 
-def _of_defaults(stated: Defaults | Profile) -> dict[str, Any]:
-    """Return the fields of a NamespacePolicy that are stated."""
-    found = _renamed(stated, FIELDS)
-    return found | _renamed(stated.tls, TLS_FIELDS) if stated.tls else found
+def resolve(policy: Policy, entry: str, asked_for: str | None) -> NamespacePolicy:
+    """Return what holds by a namespace's entry and a profile, but for the namespace's name.
+
+    The nearest that is stated holds: the profile's, the namespace's, the general one.
+    """
+    own = policy.namespaces.get(entry, NOTHING_STATED)
+    # Each of these is whole: none of its fields is UNSET.
+    defaults: Any = overlay(own.defaults, policy.defaults)
+    limits: Any = overlay(own.limits, policy.limits)
+    profiles = unless_any(limits.profiles)
+    name = defaults.profile if asked_for is None else asked_for
+    chosen = policy.profiles.get(name) if profiles is None or name in profiles else None
+    profile: Any = chosen or NO_PROFILE
+    stated: Any = overlay(profile, defaults)
+    return NamespacePolicy(
+        namespace="",
+        hosts=unless_any(limits.hosts),
+        suffixes=(),
+        classes=unless_any(limits.classes),
+        path_types=limits.path_types,
+        paths=unless_any(limits.paths),
+        copy_annotations=limits.copy_annotations,
+        copy_labels=limits.copy_labels,
+        allowed_profiles=profiles,
+        accepted_losses=limits.accepted_losses if profile.accepted_losses is UNSET else profile.accepted_losses,
+        profiles=policy.profiles,
+        default_profile=defaults.profile,
+        profile=name if chosen else None,
+        host=stated.host,
+        ingress_class=stated.ingress_class,
+        tls=stated.tls.enabled,
+        tls_secret=stated.tls.secret,
+        redirect=stated.tls.redirect,
+        redirect_status_code=stated.tls.redirect_status_code,
+        annotations=stated.annotations,
+        added_with_tls={**stated.annotations, **stated.tls.annotations},
+        labels=stated.labels,
+        outputs=stated.outputs,
+        default_outputs=defaults.outputs,
+        gateway=stated.gateway,
+        default_gateway=defaults.gateway,
+        filters=profile.filters or (),
+        timeouts=profile.timeouts or None,
+    )
 
 
-def _of_limits(stated: Limits) -> dict[str, Any]:
-    """Return the fields of a NamespacePolicy that are stated; of a limit that is lifted: None."""
-    found = _renamed(stated, LIMIT_FIELDS)
-    return {field: None if value == ANY else value for field, value in found.items()}
-
-
-def _renamed(stated: msgspec.Struct, fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return those of the fields that are stated, by the names that `fields` has for them."""
-    return {to: value for field, to in fields.items() if (value := getattr(stated, field, UNSET)) is not UNSET}
+def unless_any(limit: Any) -> Any:
+    """Return a limit; None where it is lifted."""
+    return None if limit == ANY else limit
 
 
 def fill_in(template: str, service: str, namespace: str) -> str:

@@ -143,9 +143,9 @@ def allowed(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[t
     """Yield those annotations of an Ingress that the settings let a Service ask for."""
     for key, value in annotations.items():
         # A command can't show a person what isn't printable.
-        if key in here.copied and key not in here.added_with_tls and value.isprintable():
+        if key in here.copy_annotations and key not in here.added_with_tls and value.isprintable():
             try:
-                check_copied(key, value, here.copied)
+                check_copied(key, value, here.copy_annotations)
             except Problem:
                 continue
             yield key, value
