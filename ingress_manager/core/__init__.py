@@ -2,12 +2,13 @@
 
 Start reading at `decide`: it holds the whole flow on one page. Data moves one way, through a module for each step:
 
-    decide          calls the four steps below
+    decide          calls the steps below
       annotations   annotations of the Service → what its owner asks for; `entrances`: for each way to reach it
       exposure      that, the ports and the policy → exposure: class, TLS, and what is copied; by `rules`, hosts and
                     paths; by `routing`, what HTTPRoutes say. Each decides by one `basis`
       outputs       exposure → Ingress, HTTPRoutes
-      observed      whether the policy allows what was made earlier to stay
+      removal       what becomes of what was made earlier: the theory of it all, in one table; by `observed`, whether
+                    the policy allows it to stay
 
 They stand on
 

@@ -1,26 +1,9 @@
 """The decision: what should exist for a Service. The whole flow on one page, without any I/O.
 
-What becomes of an object that is observed:
-
-| the Service      | the object                                | becomes of it              | decision        |
-|------------------|-------------------------------------------|----------------------------|-----------------|
-| asks for nothing | any                                       | goes                       | Desired         |
-| is paused        | the policy forbids it                     | goes                       | Purged          |
-|                  | any other                                 | stays as it stands         | Unchanged (429) |
-| is refused       | the policy forbids it                     | goes                       | Purged          |
-|                  | its entrance has opted out                | goes                       | Purged          |
-|                  | any other                                 | stays as it stands         | Unchanged (422) |
-| is accepted      | desired as it was made                    | stays, or is repaired      | Desired         |
-|                  | desired otherwise, and allowed as it is   | is changed in place        | Desired         |
-|                  | desired otherwise, and forbidden as it is | goes; a next sync makes it | Purged          |
-|                  | desired, without a record: adopted        | is changed in place        | Desired         |
-|                  | not desired any more                      | goes                       | Desired, Purged |
-
-Where one object of a Service is purged, the answer holds all its others, as their own rows say.
+`removal` has the theory of it in a table: what becomes of what is observed.
 """
 
-from collections.abc import Container, Mapping
-from functools import cache, partial
+from collections.abc import Mapping
 from zlib import crc32
 
 import msgspec
@@ -28,13 +11,14 @@ import msgspec
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.copying import OLD_CLASS
-from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_of, of_entrance, read_entrances
+from ingress_manager.core.entrances import MOST_ENTRANCES, of_entrance, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
 from ingress_manager.core.exposure import Exposure, expose
-from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
-from ingress_manager.core.observed import as_it_stands, check_observed, has_record, is_recorded_as
+from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
+from ingress_manager.core.observed import as_it_stands
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.removal import State, Sync, removals
 from ingress_manager.core.routing import Routing
 
 RECHECK_SECONDS = range(4, 9)
@@ -85,16 +69,21 @@ class Unchanged(msgspec.Struct, frozen=True):
 
 
 class Purged(msgspec.Struct, frozen=True):
-    """Something observed has to go first, because the policy forbids it, or its entrance has opted out."""
+    """Something observed has to go first."""
 
     objects: tuple[Object, ...]
     """What should exist beside it: the rest of what the Service asks for, or, if it is refused, what may stay."""
 
-    forbidden: Problem | None
-    """Why the first of what is forbidden has to go; None: only what has opted out goes."""
+    removed: Mapping[Key, Problem | None]
+    """What has to go, and why the policy forbids it; None: its entrance has opted out."""
 
     refused: Refused | None = None
     """Why the Service will be refused then; None if it will not be."""
+
+    @property
+    def forbidden(self) -> Problem | None:
+        """Return why the first of what is forbidden has to go, which is enough to tell of; None: nothing is."""
+        return next(filter(None, self.removed.values()), None)
 
 
 Decision = Desired | Unchanged | Purged
@@ -114,32 +103,38 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     """
     stated = read_entrances(service.metadata.annotations or {})
     attachments = observed.all()
-    namespace = service.metadata.namespace
-    if not stated and not (attachments and policy.paused_in(namespace)):
+    sync = Sync(service, stated, attachments, policy)
+    if policy.paused_in(service.metadata.namespace) and (stated or attachments):
+        return undecided(sync, State.PAUSED, pause(service))
+    if not stated:
         return Desired()
-    if policy.paused_in(namespace):
-        # A Service that has opted out, too, keeps what it has until the pause ends.
-        return unchanged(service, attachments, policy, pause(service))
     try:
         objects = desired_objects(service, stated, observed, policy)
         text = as_json(objects)
     except Refused as refused:
-        # An entrance that has opted out goes, whatever is wrong with another one.
-        return unchanged(service, attachments, policy, without_frames(refused), stated)
+        return undecided(sync, State.REFUSED, without_frames(refused))
+    are_there = False
     if attachments:
         desired = {key_of(each): each for each in objects}
-        if forbidden := judge(service, not_judged_yet(attachments, desired), policy, is_mended=True):
-            # An update in place could be denied, by the admission of others, and leave what is forbidden where it is. A
-            # delete can't: a Service's owner has no say in it. What is allowed now is made by the sync that it causes.
-            kept = tuple([each for key, each in desired.items() if key not in forbidden])
-            return Purged(kept, first(forbidden))
-    are_there = bool(attachments) and all(key_of(each) in attachments for each in objects)
+        if removed := removals(sync, State.ACCEPTED, desired):
+            return Purged(tuple([each for key, each in desired.items() if key not in removed]), removed)
+        are_there = desired.keys() <= attachments.keys()
     return Desired(objects, text, resync_after(service, age, are_there=are_there), are_there)
 
 
-def entrance_for(service: Service, key: Key) -> str:
-    """Return the entrance for which an object of a Service was made."""
-    return entrance_of(service.metadata.name, key[1].partition("/")[2])
+def undecided(sync: Sync, state: State, refused: Refused) -> Unchanged | Purged:
+    """Return the decision about a Service that is paused or refused: what may stay of its objects stays as it stands.
+
+    Once the others are removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
+    """
+    removed = removals(sync, state, desired={})
+    if not removed:
+        return Unchanged(refused)
+    kept = [as_it_stands(sync.service, key, each) for key, each in sync.observed.items() if key not in removed]
+    if None in kept and not any(removed.values()):
+        # What can't be answered as it stands would go, too. It works, and is adopted: it has no record yet.
+        return Unchanged(refused)
+    return Purged(tuple([each for each in kept if each is not None]), removed, refused)
 
 
 def desired_objects(
@@ -198,62 +193,6 @@ def with_names(exposure: Exposure, routing: Routing, observed: Observed) -> Expo
         raise Refused(422, [refusals.no_httproutes()])
     routing = msgspec.structs.replace(routing, standing=observed.httproutes)
     return msgspec.structs.replace(exposure, routing=routing)
-
-
-def unchanged(
-    service: Service,
-    attachments: Mapping[Key, Attachment],
-    policy: Policy,
-    refused: Refused,
-    stated: Container[str] | None = None,
-) -> Unchanged | Purged:
-    """Return the decision to change nothing; or to remove those of the objects that the policy forbids.
-
-    Removed, too, are those of entrances that are not `stated`; None: no matter which are. Once they are removed,
-    Metacontroller syncs the Service again, and the refusal then tells its owner why.
-    """
-    forbidden = judge(service, attachments, policy, is_mended=False)
-    gone = [key for key in attachments if stated is not None and entrance_for(service, key) not in stated]
-    if not forbidden and not gone:
-        return Unchanged(refused)
-    may_stay = [(key, each) for key, each in attachments.items() if key not in forbidden and key not in gone]
-    kept = [as_it_stands(service, key, each) for key, each in may_stay]
-    if not forbidden and None in kept:
-        # One that works has no record that can be read: it is adopted, and not synced yet. It would go, too.
-        return Unchanged(refused)
-    return Purged(tuple([each for each in kept if each is not None]), first(forbidden), refused)
-
-
-def not_judged_yet(attachments: Mapping[Key, Attachment], desired: Mapping[Key, Object]) -> dict[Key, Attachment]:
-    """Return the objects that the policy has still to allow: others than those that are desired as they were.
-
-    What has no record was never answered with: it is adopted, in place.
-    """
-    return {
-        key: each
-        for key, each in attachments.items()
-        if has_record(each) and not (key in desired and is_recorded_as(each, desired[key]))
-    }
-
-
-def judge(
-    service: Service, attachments: Mapping[Key, Attachment], policy: Policy, *, is_mended: bool
-) -> dict[Key, Problem]:
-    """Return which of the objects may not stay, and why. `is_mended`: the Service isn't refused, so they are mended."""
-    # Each is judged by the profile that it has. A Service that takes another one is given what that adds in place.
-    with_profile = cache(partial(in_namespace, policy, service.metadata.namespace))
-    forbidden = {}
-    for key, each in attachments.items():
-        try:
-            check_observed(service, each, with_profile, is_mended=is_mended)
-        except Problem as problem:
-            forbidden[key] = without_frames(problem)
-    return forbidden
-
-
-def first(forbidden: Mapping[Key, Problem]) -> Problem | None:
-    """Return the first of several problems: one is enough to tell of."""
-    return next(iter(forbidden.values()), None)
 
 
 def pause(service: Service) -> Refused:

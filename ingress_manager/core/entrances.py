@@ -11,6 +11,7 @@ import msgspec
 
 from ingress_manager.core.annotations import HTTP, PREFIX, Stated, is_on, parse
 from ingress_manager.core.errors import Problem
+from ingress_manager.core.kubernetes import Key, Service
 from ingress_manager.core.text import listed, quoted
 
 MOST_ENTRANCES = 8
@@ -39,6 +40,11 @@ def entrance_of(service: str, name: str) -> str:
     _, _, behind = f"/{name}".partition(f"/{service}.")
     entrance = behind.partition(".")[0]
     return "" if entrance in RESERVED_ENTRANCES or len(entrance) > LONGEST_ENTRANCE else entrance
+
+
+def entrance_for(service: Service, key: Key) -> str:
+    """Return the entrance for which an object of a Service was made."""
+    return entrance_of(service.metadata.name, key[1].partition("/")[2])
 
 
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:

@@ -203,7 +203,7 @@ def test_an_object_that_is_not_the_services_own_is_refused_and_never_answered(
     made: Object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever bug has made it: Metacontroller would make all that it is told to make."""
-    for decision in (Desired((INGRESS, made)), Purged((INGRESS, made), None)):
+    for decision in (Desired((INGRESS, made)), Purged((INGRESS, made), {})):
         monkeypatch.setattr(sync, "decide", lambda *_, decision=decision: decision)
         answered = answer(body(FULL), Policy())
         assert answered.status == 422
@@ -216,7 +216,7 @@ def test_an_object_may_be_of_a_kind_that_the_service_has_or_that_the_settings_ma
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What was made once may stay, or go, after the settings make none of it any more."""
-    monkeypatch.setattr(sync, "decide", lambda *_: Purged((ROUTE,), None))
+    monkeypatch.setattr(sync, "decide", lambda *_: Purged((ROUTE,), {}))
     assert answer(body(sync_request(OPTED_IN, attached=[as_created(ROUTE, OPTED_IN)])), Policy()).status == 200
     gateway = {"name": "web", "namespace": "infrastructure"}
     makes = {"outputs": ["httproute"], "gateway": gateway}

@@ -35,8 +35,8 @@ from ingress_manager.commands.view.look import (
 from ingress_manager.commands.view.managed import FINALIZER
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import keys_not_copied
-from ingress_manager.core.decide import entrance_for
 from ingress_manager.core.effects import protects
+from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.observed import LAST_APPLIED

@@ -22,7 +22,8 @@ from ingress_manager.commands.view.look import (
     as_object,
     is_being_deleted,
 )
-from ingress_manager.core.decide import Purged, Unchanged, decide, entrance_for, refusal_of
+from ingress_manager.core.decide import Purged, Unchanged, decide, refusal_of
+from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.kubernetes import NOTHING, Ingress, Object, key_of
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed

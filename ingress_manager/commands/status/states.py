@@ -29,7 +29,8 @@ from ingress_manager.commands.view.look import (
 )
 from ingress_manager.commands.view.managed import FINALIZER
 from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, Surroundings
-from ingress_manager.core.decide import Purged, entrance_for
+from ingress_manager.core.decide import Purged
+from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Key, Object
 from ingress_manager.core.observed import LAST_APPLIED

@@ -15,11 +15,12 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed, typed
 from ingress_manager.commands.view.refusals import refused_by_all
 from ingress_manager.core.annotations import Stated
-from ingress_manager.core.decide import Decision, Desired, Purged, Unchanged, decide, judge, refusal_of
+from ingress_manager.core.decide import Decision, Desired, Purged, Unchanged, decide, refusal_of
 from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.removal import judge
 
 TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
     INGRESSES: (INGRESS, Ingress),
