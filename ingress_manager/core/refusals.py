@@ -341,12 +341,21 @@ def annotation_of_httproutes(key: str, value: str, *, by_tls: bool) -> Problem:
     )
 
 
-def added_of_httproutes(key: str, *, protects: bool) -> Problem:
-    """An HTTPRoute is made, and what the settings add to Ingresses would be lost there."""
+def added_protection_of_httproutes(key: str) -> Problem:
+    """An HTTPRoute is made, and what the settings add to Ingresses to protect them would be lost there."""
+    return _added_of_httproutes(key, "protects this Service", Reason.PROTECTION_LOST)
+
+
+def added_annotation_of_httproutes(key: str) -> Problem:
+    """An HTTPRoute is made, and it would answer otherwise than what the settings add to Ingresses says."""
+    return _added_of_httproutes(key, "changes the answer", Reason.NOT_IN_HTTPROUTE)
+
+
+def _added_of_httproutes(key: str, what: str, reason: Reason) -> Problem:
     return Problem(
-        f"{key}, which the settings add to Ingresses, can't be said in an HTTPRoute: the administrator makes none "
-        "(outputs), or accepts the loss (limits.acceptedLosses)",
-        Reason.PROTECTION_LOST if protects else Reason.NOT_IN_HTTPROUTE,
+        f"{key}, which the settings add to Ingresses, {what}, and can't be said in an HTTPRoute: the administrator "
+        "makes none (outputs), or accepts the loss (limits.acceptedLosses)",
+        reason,
         key,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping
 
 from ingress_manager.core import refusals
 from ingress_manager.core.copying import changes_ingresses_alone, is_for_ingresses_alone
-from ingress_manager.core.effects import CHANGES, NGINX, PROTECTS, effect_of
+from ingress_manager.core.effects import NGINX, protects
 from ingress_manager.core.errors import Problem
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
@@ -63,9 +63,11 @@ def unsaid_of_settings(added: Mapping[str, str], accepted: Container[str], *, tl
     Those `accepted` may be lost.
     """
     for key, value in added.items():
-        effect = effect_of(key) if is_for_ingresses_alone(key) and key not in accepted else None
-        if effect in {PROTECTS, CHANGES} and not is_said(key, value, tls=tls):
-            yield refusals.added_of_httproutes(key, protects=effect is PROTECTS)
+        if key not in accepted and is_for_ingresses_alone(key):
+            if protects(key):
+                yield refusals.added_protection_of_httproutes(key)
+            elif changes_ingresses_alone(key) and not is_said(key, value, tls=tls):
+                yield refusals.added_annotation_of_httproutes(key)
 
 
 def is_said(key: str, value: str, *, tls: bool) -> bool:
