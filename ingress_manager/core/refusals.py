@@ -228,22 +228,20 @@ def redirect_of_ingress(namespace: str) -> Problem:
     )
 
 
-def no_redirect(gateway: str) -> Problem:
-    """The settings name no listener for http, or that of https, and a redirect would attach to it."""
+def no_redirect(gateway: str, why: str) -> Problem:
+    """The Gateway can't answer with a redirect; `why` says what it lacks, and by which setting."""
     return Problem(
-        f"{gateway} has no listener for http alone, say the settings (gateway.http), and can't redirect; "
-        'state ingress/tls-redirect: "false"',
+        f'{gateway} can\'t redirect: {why}; state ingress/tls-redirect: "false"',
         Reason.NOT_IN_HTTPROUTE,
         "ingress/tls-redirect",
     )
 
 
-def no_redirect_of_annotation(key: str, gateway: str) -> Problem:
+def no_redirect_of_annotation(key: str, gateway: str, why: str) -> Problem:
     """The same; and it is a controller's annotation, copied to an Ingress, that asks for the redirect."""
     return Problem(
-        f'{key}: "true" asks for a redirect, and {gateway} has no listener for http alone, say the settings '
-        '(gateway.http): state ingress/tls-redirect: "false", or the administrator accepts the loss '
-        "(limits.acceptedLosses)",
+        f'{key}: "true" asks for a redirect, and {gateway} can\'t: {why}; state ingress/tls-redirect: "false", or the '
+        "administrator accepts the loss (limits.acceptedLosses)",
         Reason.NOT_IN_HTTPROUTE,
         key,
     )

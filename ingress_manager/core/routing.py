@@ -8,7 +8,7 @@ from ingress_manager.core import refusals
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Problem
-from ingress_manager.core.filters import Filters, Timeouts
+from ingress_manager.core.filters import SCHEME_REDIRECT, Filters, Timeouts
 from ingress_manager.core.policy import Gateway
 from ingress_manager.core.rules import states_no_rule
 from ingress_manager.core.syntax import EVERY_HOST
@@ -114,11 +114,15 @@ def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, st
     wanted = asks_redirect(annotations, otherwise=policy.redirect) if stated is None else stated
     if not (wanted and basis.tls):
         return None
-    if gateway.http is not None and gateway.http != gateway.https:
+    if gateway.http in {None, gateway.https}:
+        why = "it has no listener for http alone, say the settings (gateway.http)"
+    elif gateway.lacks(SCHEME_REDIRECT):
+        why = f"it lacks the feature {SCHEME_REDIRECT}, say the settings (gateway.supports)"
+    else:
         return Redirect(Parent(gateway.name, gateway.namespace, gateway.http), policy.redirect_status_code)
     if stated or policy.redirect:
-        problems.add(refusals.no_redirect(str(gateway)))
+        problems.add(refusals.no_redirect(str(gateway), why))
     else:
         lost = [key for key in asking_redirect(annotations) if key not in policy.accepted_losses]
-        problems.extend([refusals.no_redirect_of_annotation(key, str(gateway)) for key in lost])
+        problems.extend([refusals.no_redirect_of_annotation(key, str(gateway), why) for key in lost])
     return None

@@ -23,7 +23,10 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (Reason.PAUSED, "is paused by its settings"),
     (Reason.NO_HTTPROUTES, "doesn't look after HTTPRoutes"),
     (Reason.PROTECTION_LOST, "protects this Service, and"),
-    (Reason.NOT_IN_HTTPROUTE, "in an HTTPRoute|has no listener for|only HTTPRoutes are made|has no prefix to replace"),
+    (
+        Reason.NOT_IN_HTTPROUTE,
+        "in an HTTPRoute|has no listener for|lacks the feature|only HTTPRoutes are made|has no prefix to replace",
+    ),
     (Reason.NOT_IN_INGRESS, "be said in an Ingress"),
     (Reason.INVALID_DEFAULT_HOST, "the settings' default"),
     (Reason.DUPLICATE_ROUTE, "is the same to ingress controllers|is stated twice"),
