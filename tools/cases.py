@@ -62,7 +62,7 @@ def audited(case: Case) -> dict[str, Any]:
     """Return what is found in a case of `audit`, and what other settings would change."""
     manifests = dumps.manifests(case)
     audited = audit(manifests.items, case.policy, around=surroundings_in(manifests))
-    audited.findings = list(with_reasons(audited.findings, reports_in(manifests.items)))
+    audited.findings = with_reasons(audited.findings, reports_in(manifests.items))
     invalid = [f"{finding}\n" for finding in audited.invalid]
     forms = ["table", *case.stated.get("forms", ())]
     becomes = {form: "".join([*findings(audited, form), *invalid]) for form in forms}

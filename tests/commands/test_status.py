@@ -17,10 +17,10 @@ from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.status import command
 from ingress_manager.commands.status.printing import age
-from ingress_manager.commands.status.standing import addresses_of
 from ingress_manager.commands.status.states import STATES, Judge, State
 from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, look
+from ingress_manager.commands.view.standing import addresses_of
 from ingress_manager.commands.view.surroundings import GATEWAY, surroundings_in
 from ingress_manager.commands.view.surroundings import SLICE as SLICE_KIND
 from ingress_manager.core.policy import Policy

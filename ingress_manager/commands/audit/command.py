@@ -1,17 +1,17 @@
 """`ingress-manager audit`: the shell."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import partial
 
 import click
 from click.core import ParameterSource
 
-from ingress_manager.commands.audit.audit import Audit, Auditor, Unseen, look_at, once
+from ingress_manager.commands.audit.audit import Auditor, Unseen, look_at, once
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind, Severity
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import FORMATS, effects, findings
 from ingress_manager.commands.audit.why import (
-    need_a_reason,
+    is_unexplained,
     nothing_done_at_all,
     with_reason_for_all,
     with_reasons,
@@ -22,8 +22,8 @@ from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import INSTALLATION, Options, Source, settings_option, source_options
 from ingress_manager.commands.reading.settings import policy_of_file
-from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings, scope_of
-from ingress_manager.commands.view.events import EVENT, OF_SERVICES, Report, reports, reports_in
+from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings, scope_of
+from ingress_manager.commands.view.events import EVENT
 from ingress_manager.commands.view.look import Known
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.policy import Policy
@@ -169,10 +169,14 @@ def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
     view = look_at(manifests.items, policy, known)
     audited = Auditor(view, policy, read_surroundings(source, manifests, view)).audit()
     audited.findings = [found for found in once(audited.findings) if found.kind in wanted]
-    if need_a_reason(audited.findings):
-        audited.findings = list(with_reasons(audited.findings, read_reports(source, manifests, audited)))
-    if need_a_reason(audited.findings) and (reason := read_controller(source, known)):
-        audited.findings = list(with_reason_for_all(audited.findings, reason))
+    if any(map(is_unexplained, audited.findings)):
+        found = read_reports(source, manifests)
+        if isinstance(found, str) and not source.files:
+            audited.unseen.append(Unseen(EVENT, f"Events could not be looked at: {found}", []))
+            found = "Events may not be read"
+        audited.findings = with_reasons(audited.findings, found)
+    if any(map(is_unexplained, audited.findings)) and (reason := read_controller(source, known)):
+        audited.findings = with_reason_for_all(audited.findings, reason)
     if audited.paused:
         note(
             f"The settings pause {audited.paused}: nothing but what is forbidden changes there until `paused` is false."
@@ -184,17 +188,6 @@ def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
         click.echo(text, nl=False)
     count = sum(found.kind in fail_on for found in audited.findings)
     return count + show(audited.invalid), {each.what for each in audited.unseen} & {EVENT, *known.unknown}
-
-
-def read_reports(source: Source, manifests: Manifests, audited: Audit) -> Mapping[str, Report] | str:
-    """Return what Metacontroller has reported of each Service, or why that can't be looked at."""
-    if source.files:
-        return reports_in(manifests.items)
-    try:
-        return reports(source.kubectl.get("events", OF_SERVICES, *source.scope).items)
-    except KubectlFailed as failed:
-        audited.unseen.append(Unseen(EVENT, f"Events could not be looked at: {failed.message}", []))
-        return "Events may not be read"
 
 
 def read_controller(source: Source, known: Known) -> tuple[str, Command] | None:

@@ -45,11 +45,6 @@ def annotate(item: Item, changes: Iterable[str]) -> Command:
     return steps.annotate(item, changes=words, overwrite=any(not word.endswith("-") for word in words))
 
 
-def opt_out(item: Item) -> Command:
-    """Return the command after which a Service asks for nothing."""
-    return annotate(item, [f"{begin_of(entrance)}{HTTP.key}-" for entrance in read_entrances(item.annotations)])
-
-
 def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
     """Return the command that takes off the finalizers of an object, but for those to `keep`."""
     change = {"metadata": {"finalizers": list(keep) or None}}
@@ -66,11 +61,6 @@ def attach(observed: ObjectView, service: ServiceView) -> Command:
     return steps.patch(observed.item, {"metadata": change})
 
 
-def adopt(item: Item) -> Command:
-    """Return the command that makes an Ingress ingress-manager's."""
-    return ("ingress-manager", "adopt", item.label)
-
-
 def disown(item: Item) -> Command:
     """Return the command after which an object doesn't say any more that it is ours."""
     off = {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}
@@ -83,7 +73,7 @@ def correct(item: Item, refused: Refused) -> Command:
     entrances = read_entrances(item.annotations)
     for problem in refused.problems:
         if problem.reason is Reason.EXTERNAL_NAME:
-            return opt_out(item)
+            return annotate(item, [f"{begin_of(entrance)}{HTTP.key}-" for entrance in entrances])
         if problem.reason is Reason.NO_HTTPROUTES:
             return INSTALL_HTTPROUTES
         if problem.reason is Reason.PROTECTION_LOST:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import at, mappings
+from ingress_manager.commands.view.ingresses import backends_in
 from ingress_manager.commands.view.look import ObjectView, ServiceView
 from ingress_manager.core.kubernetes import Ingress
 from ingress_manager.core.text import listed
@@ -21,11 +21,10 @@ def backends_of(each: ObjectView) -> list[Backend]:
 
 
 def _of_ingress(ingress: Ingress) -> Iterator[Backend]:
-    spec = ingress.spec
-    for backend in (*(path.backend for _, path in spec.paths()), spec.default_backend):
-        if backend and backend.service:
+    for backend in backends_in(ingress.spec):
+        if backend.service:
             yield SERVICE, backend.service.name
-        elif backend and backend.resource:
+        elif backend.resource:
             yield str(backend.resource.get("kind")), str(backend.resource.get("name"))
 
 
@@ -49,5 +48,5 @@ def name_taken(service: ServiceView, other: ObjectView) -> tuple[str, Command]:
     backends = backends_of(other)
     does = what_it_does(other, backends)
     if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_marked:
-        return f"{sentence}{does}", remedies.adopt(other.item)
+        return f"{sentence}{does}", ("ingress-manager", "adopt", other.item.label)
     return f"{sentence}{does}", kubectl("edit", service.item) if does else kubectl("delete", other.item)

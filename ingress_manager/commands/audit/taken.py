@@ -5,6 +5,7 @@ Hosts and paths are compared as `claims` does: a class, or a listener of a Gatew
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from ingress_manager.commands.annotating.annotated import annotated_for
 from ingress_manager.commands.audit.claims import Claim, claims_of
@@ -13,6 +14,7 @@ from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
+from ingress_manager.commands.view.ingresses import backends_in
 from ingress_manager.commands.view.look import (
     TYPES,
     ObjectView,
@@ -84,15 +86,10 @@ def answers(objects: Iterable[tuple[ObjectView, str]]) -> dict[Claim, set[str]]:
     """Return what answers where: each object comes with the Service that it was made for, "" for a stranger's."""
     found: dict[Claim, set[str]] = {}
     for each, label in objects:
-        if label or not isinstance(each.typed, Ingress):
-            for claim in claims_of(each):
-                found.setdefault(claim, set()).add(label or str(each))
-        else:
-            backends = [path.backend for _, path in each.typed.spec.paths()]
-            backends += [each.typed.spec.default_backend] if each.typed.spec.default_backend else []
-            for claim, backend in zip(claims_of(each), backends, strict=True):
-                name = f"{each.item.namespace}/{backend.service.name}" if backend.service else str(each)
-                found.setdefault(claim, set()).add(name)
+        backends = backends_in(each.typed.spec) if not label and isinstance(each.typed, Ingress) else ()
+        services = (f"{each.item.namespace}/{backend.service.name}" if backend.service else "" for backend in backends)
+        for claim, service in zip_longest(claims_of(each), services):
+            found.setdefault(claim, set()).add(label or service or str(each))
     return found
 
 

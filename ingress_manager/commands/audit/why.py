@@ -7,12 +7,12 @@ Sources: the Kubernetes API reference, Event v1 core; the messages of k8s.io/api
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
 from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.audit.audit import Finding
-from ingress_manager.commands.plans import steps
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item
@@ -20,77 +20,66 @@ from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.managed import CONTROLLER, controller_of
 from ingress_manager.core.text import is_seen
 
-_TRIED_AGAIN = "ingress-manager/tried-again"
-"""An annotation that says nothing to anybody: any change of a Service makes Metacontroller try at once."""
-
 _BEFORE = "Sync error: "
 """How Metacontroller begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """What may be in the way: how the API server, or Metacontroller, says it, and what a person looks at."""
+class Obstacle(NamedTuple):
+    """What may be in the way."""
 
-    says: re.Pattern[str]
-    """Its first group, if there is one, is the name of what is in the way; of a hook, the namespace."""
+    says: str
+    """How the API server, or Metacontroller, says it; the first group, if there is one, is `name`."""
 
     what: str
-    look_at: Callable[[Item, str], Command]
-    """Returns the command, for the Service's namespace and name (any object of them), and that name."""
+    command: Command
+    """What a person looks at. `kind`, `namespace`, `object` and `version` are those of the Service."""
 
 
-def _try_again(service: Item, _name: str) -> Command:
-    version = service.metadata.get("resourceVersion") or "once"
-    return remedies.annotate(service, [f"{_TRIED_AGAIN}={version}"])
+DESCRIBE: Command = ("kubectl", "describe", "--namespace={namespace}", "--", "{kind}", "{object}")
+_WEBHOOKS: Command = ("kubectl", "get", "--", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
+_TRY_AGAIN: Command = (
+    *("kubectl", "annotate", "--namespace={namespace}", "--overwrite", "--", "{kind}", "{object}"),
+    "ingress-manager/tried-again={version}",
+)
+"""It says nothing to anybody: any change of a Service makes Metacontroller try at once."""
 
-
-def _quota(service: Item, name: str) -> Command:
-    return ("kubectl", "describe", f"--namespace={service.namespace}", "--", "resourcequota", name)
-
-
-def _policy(_service: Item, name: str) -> Command:
-    return ("kubectl", "describe", "--", "validatingadmissionpolicy", name)
-
-
-def _webhooks(_service: Item, _name: str) -> Command:
-    return ("kubectl", "get", "--", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
-
-
-def _hook(_service: Item, namespace: str) -> Command:
-    where = (f"--namespace={namespace}",) if namespace else ("--all-namespaces", f"--selector={_LABEL}")
-    return ("kubectl", "get", *where, "--", "deployments,pods")
-
-
-def _describe(service: Item, _name: str) -> Command:
-    return steps.kubectl("describe", service)
-
-
+_LABEL = "app.kubernetes.io/name=ingress-manager"
+_HOOK = "the hook doesn't answer as it should"
 _INSTALL: Command = ("kubectl", "apply", "--kustomize=metacontroller/")
 _LATER = ", so that Metacontroller tries again within 1,000 s"
 _NAME = "([a-z0-9][a-z0-9.-]*)"
-_HOOK = r"sync hook failed(?:.*?: Post \"https?://[^./:]+\.([a-z0-9-]*[a-z][a-z0-9-]*))?"
-"""With the namespace of the hook that is meant, where Metacontroller could not reach it and names its URL.
-
-A part that is only a number is one of an IP address."""
-
-_LABEL = "app.kubernetes.io/name=ingress-manager"
-"""What the hook's objects are labelled with."""
 
 OBSTACLES = (
-    Obstacle(re.compile(f"exceeded quota: {_NAME}"), "the ResourceQuota {} is used up", _quota),
     Obstacle(
-        re.compile("is in the way: it was not made by"), f"the name was taken, and is free now{_LATER}", _try_again
+        f"exceeded quota: {_NAME}",
+        "the ResourceQuota {name} is used up",
+        ("kubectl", "describe", "--namespace={namespace}", "--", "resourcequota", "{name}"),
     ),
-    Obstacle(re.compile(f"ValidatingAdmissionPolicy '{_NAME}'"), "the ValidatingAdmissionPolicy {} denies it", _policy),
-    Obstacle(re.compile(f'admission webhook "{_NAME}" denied'), "the admission webhook {} denies it", _webhooks),
-    Obstacle(re.compile(f'failed calling webhook "{_NAME}"'), "the admission webhook {} doesn't answer", _webhooks),
+    Obstacle("is in the way: it was not made by", f"the name was taken, and is free now{_LATER}", _TRY_AGAIN),
     Obstacle(
-        re.compile("unsupported status code: 4"),
+        f"ValidatingAdmissionPolicy '{_NAME}'",
+        "the ValidatingAdmissionPolicy {name} denies it",
+        ("kubectl", "describe", "--", "validatingadmissionpolicy", "{name}"),
+    ),
+    Obstacle(f'admission webhook "{_NAME}" denied', "the admission webhook {name} denies it", _WEBHOOKS),
+    Obstacle(f'failed calling webhook "{_NAME}"', "the admission webhook {name} doesn't answer", _WEBHOOKS),
+    Obstacle(
+        "unsupported status code: 4",
         f"the hook refused the Service then, and would not by these settings{_LATER}",
-        _try_again,
+        _TRY_AGAIN,
     ),
-    Obstacle(re.compile(_HOOK), "the hook doesn't answer as it should", _hook),
-    Obstacle(re.compile(""), "Metacontroller can't do it", _describe),
+    # Metacontroller names the URL of a hook that it could not reach. A part that is only a number is of an IP address.
+    Obstacle(
+        r'sync hook failed.*?: Post "https?://[^./:]+\.([a-z0-9-]*[a-z][a-z0-9-]*)',
+        _HOOK,
+        ("kubectl", "get", "--namespace={name}", "--", "deployments,pods"),
+    ),
+    Obstacle(
+        "sync hook failed",
+        _HOOK,
+        ("kubectl", "get", "--all-namespaces", f"--selector={_LABEL}", "--", "deployments,pods"),
+    ),
+    Obstacle("", "Metacontroller can't do it", DESCRIBE),
 )
 """The first that fits counts; the last one always does."""
 
@@ -112,42 +101,44 @@ def nothing_done_at_all(controller: Item | None, *, knows_kind: bool, httproutes
     return None
 
 
-def with_reason_for_all(findings: Iterable[Finding], reason: tuple[str, Command]) -> Iterator[Finding]:
-    """Yield the findings; for those that nothing explains yet, with the reason why nothing at all is done."""
+def with_reason_for_all(findings: Iterable[Finding], reason: tuple[str, Command]) -> list[Finding]:
+    """Return the findings; for those that nothing explains yet, with the reason why nothing at all is done."""
     sentence, command = reason
-    for finding in findings:
-        is_unexplained = finding.command == remedies.SYNC_ALL
-        told = replace(finding, sentence=f"{finding.sentence}; {sentence}", command=command)
-        yield told if is_unexplained else finding
+    return [
+        replace(each, sentence=f"{each.sentence}; {sentence}", command=command) if is_unexplained(each) else each
+        for each in findings
+    ]
 
 
-def need_a_reason(findings: Iterable[Finding]) -> bool:
+def is_unexplained(finding: Finding) -> bool:
     """Return whether something was found that Events may explain."""
-    return any(finding.command == remedies.SYNC_ALL for finding in findings)
+    return finding.command == remedies.SYNC_ALL
 
 
-def with_reasons(findings: Iterable[Finding], found: Mapping[str, Report] | str) -> Iterator[Finding]:
-    """Yield the findings, with what is in the way; `found`: the Services' reports, or why they can't be looked at."""
-    for finding in findings:
-        yield _with_reason(finding, found) if finding.command == remedies.SYNC_ALL else finding
+def with_reasons(findings: Iterable[Finding], found: Mapping[str, Report] | str) -> list[Finding]:
+    """Return the findings, with what is in the way; `found`: the Services' reports, or why they can't be looked at."""
+    return [_with_reason(each, found) if is_unexplained(each) else each for each in findings]
 
 
 def _with_reason(finding: Finding, found: Mapping[str, Report] | str) -> Finding:
     service = service_of(finding.item)
+    words = {
+        "kind": service.kind.rpartition("/")[2].lower(),
+        "namespace": service.namespace,
+        "object": service.name,
+        "version": service.metadata.get("resourceVersion") or "once",
+    }
     if isinstance(found, str):
-        sentence = f"{finding.sentence}; it isn't known why: {found}"
-        return replace(finding, sentence=sentence, command=_describe(service, ""))
+        command = tuple(word.format(**words) for word in DESCRIBE)
+        return replace(finding, sentence=f"{finding.sentence}; it isn't known why: {found}", command=command)
     report = found.get(str(service.metadata.get("uid") or ""))
     if report is None:
         return replace(finding, sentence=f"{finding.sentence}, and no Event of its Service says why")
-    obstacle, name = next(
-        (each, (match.groups("") or ("",))[0]) for each in OBSTACLES if (match := each.says.search(report.sentence))
-    )
-    sentence = (
-        f"{finding.sentence}: {obstacle.what.format(name)}; Metacontroller said at {report.time}: "
-        f"{report.sentence.removeprefix(_BEFORE)}"
-    )
-    return replace(finding, sentence=sentence, command=obstacle.look_at(service, name))
+    obstacle, match = next((each, match) for each in OBSTACLES if (match := re.search(each.says, report.sentence)))
+    words["name"] = (match.groups() or ("",))[0]
+    said = f"Metacontroller said at {report.time}: {report.sentence.removeprefix(_BEFORE)}"
+    sentence = f"{finding.sentence}: {obstacle.what.format(**words)}; {said}"
+    return replace(finding, sentence=sentence, command=tuple(word.format(**words) for word in obstacle.command))
 
 
 def service_of(item: Item) -> Item:

@@ -83,7 +83,7 @@ def explain_service(source: Source, name: str) -> int:
     found = (
         reports_in(events) if source.files else "Events may not be read" if EVENT in known.unknown else reports(events)
     )
-    findings = list(with_reasons(audited.findings, found))
+    findings = with_reasons(audited.findings, found)
     unseen = [*view.unseen().values(), *(sentence for _, sentence in around.unseen())]
     click.echo(told(service, view, findings, events, unseen, source.kubectl.options), nl=False)
     return COULD_NOT_LOOK if view.unseen() else 0

@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic, sleep
@@ -11,7 +11,6 @@ import click
 
 from ingress_manager.commands.printing.console import note, painter, show
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import named
 from ingress_manager.commands.reading.options import (
@@ -26,8 +25,8 @@ from ingress_manager.commands.reading.options import (
 )
 from ingress_manager.commands.status.printing import FORMATS, line_of, printed
 from ingress_manager.commands.status.states import Judge, Row, State, gateways_to_be_used, has_reached, is_over
-from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings
-from ingress_manager.commands.view.events import EVENT, OF_SERVICES, Report, reports, reports_in
+from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings
+from ingress_manager.commands.view.events import EVENT
 from ingress_manager.commands.view.look import Known, Unknown, View, look
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
@@ -183,16 +182,6 @@ class Looker:
             if label not in view.services:
                 raise click.UsageError(f"Service {label} is not valid")
             yield label
-
-
-def read_reports(source: Source, manifests: Manifests) -> Mapping[str, Report] | str:
-    """Return what Metacontroller has reported of each Service, or why that can't be looked at."""
-    if source.files:
-        return reports_in(manifests.items)
-    try:
-        return reports(source.kubectl.get("events", OF_SERVICES, *source.scope).items)
-    except KubectlFailed as failed:
-        return failed.message
 
 
 def wait_for(looker: Looker, wanted: State, seconds: int) -> Seen:

@@ -12,7 +12,6 @@ import msgspec
 
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.status.standing import addresses_of, gateway_of, not_taken, urls_of
 from ingress_manager.commands.view.answering import causes
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.events import Report
@@ -28,6 +27,7 @@ from ingress_manager.commands.view.look import (
     is_being_deleted,
 )
 from ingress_manager.commands.view.managed import FINALIZER
+from ingress_manager.commands.view.standing import addresses_of, gateway_of, not_taken, urls_of
 from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, Surroundings
 from ingress_manager.core.decide import Purged
 from ingress_manager.core.entrances import entrance_for

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
-from ingress_manager.commands.reading.manifests import at, mappings
+from ingress_manager.commands.reading.manifests import mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
-from ingress_manager.commands.view.ingresses import class_of
+from ingress_manager.commands.view.ingresses import backends_in, class_of
 from ingress_manager.commands.view.look import ObjectView, ServiceView, View, is_being_deleted
+from ingress_manager.commands.view.standing import addresses_of, gateway_of, parents_of
 from ingress_manager.commands.view.surroundings import (
     CLASS,
     EVERYWHERE,
@@ -31,7 +32,7 @@ from ingress_manager.commands.view.surroundings import (
     Surroundings,
     time_of,
 )
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Object, ParentRef
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ParentRef
 from ingress_manager.core.text import is_seen, listed, quoted
 
 ISSUERS = ("cert-manager.io/issuer", "cert-manager.io/cluster-issuer", "kubernetes.io/tls-acme")
@@ -123,19 +124,13 @@ def unserved_classes(view: View, around: Surroundings) -> dict[str, str]:
         if isinstance(each.typed, Ingress):
             name = class_of(each.item, each.typed.spec)
             oldest.setdefault(name, each)
-            served |= {name} if addresses_of(each) else set()
+            served |= {name} if addresses_of(each.item) else set()
     is_known = view.known.is_whole and INGRESS not in {*view.known.unknown, *(kind for kind, _ in view.misread)}
     return {
         name: f"{each}, which was made at {each.item.metadata.get('creationTimestamp')}"
         for name, each in oldest.items()
         if is_known and name not in served and _is_minutes_old(each, around)
     }
-
-
-def addresses_of(each: ObjectView) -> list[Any]:
-    """Return the addresses that a controller has written into the status of an Ingress."""
-    addresses = at(each.item, "status", "loadBalancer", "ingress")
-    return addresses if isinstance(addresses, list) else []
 
 
 def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
@@ -154,7 +149,7 @@ def _kubectl(verb: str, *options: str, names: Iterable[str]) -> Command:
 
 def _of_class(each: ObjectView, ingress: Ingress, around: Surroundings) -> Iterator[Cause]:
     """Yield what is wrong with the class of an Ingress. One that has an address is served, whatever its class is."""
-    if not around.knows(CLASS) or addresses_of(each):
+    if not around.knows(CLASS) or addresses_of(each.item):
         return
     name, classes = ingress.spec.ingress_class_name, around.of_kind(CLASS)
     command = _kubectl("get", names=["ingressclasses"])
@@ -219,10 +214,7 @@ def _ports_of(each: ObjectView) -> Iterator[str]:
         for rule in mappings(each.item.object["spec"].get("rules")):
             yield from (str(backend.get("port")) for backend in mappings(rule.get("backendRefs")))
         return
-    spec = each.typed.spec
-    for backend in (*(path.backend for _, path in spec.paths()), spec.default_backend):
-        if backend and backend.service:
-            yield str(backend.service.port)
+    yield from (str(backend.service.port) for backend in backends_in(each.typed.spec) if backend.service)
 
 
 def _of_service(service: ServiceView, ports: Iterable[str], around: Surroundings) -> Iterator[Cause]:
@@ -335,7 +327,7 @@ def _admits_others(policy: NetworkPolicy) -> bool:
 
 def _of_parents(each: ObjectView, route: HTTPRoute, around: Surroundings) -> Iterator[Cause]:
     for ref in route.spec.parent_refs or ():
-        label = f"{ref.namespace or each.item.namespace}/{ref.name}"
+        label = gateway_of(each.item, ref)
         yield from _of_gateway(each.item.namespace, route, ref, label, around)
         yield from _of_status(each, ref, label, around)
 
@@ -398,16 +390,12 @@ def _meet(host: str, other: str) -> bool:
 def _of_status(each: ObjectView, ref: ParentRef, label: str, around: Surroundings) -> Iterator[Cause]:
     """Yield what the controller of a Gateway says against a route as it is now."""
     command = _kubectl("describe", f"--namespace={each.item.namespace}", names=["httproute", each.item.name])
-    parents = [found for found in mappings(at(each.item, "status", "parents")) if _is_of(found, ref, label, each)]
+    parents = parents_of(each.item, ref)
     for parent in parents:
-        for condition in mappings(parent.get("conditions")):
-            does = SAID.get(str(condition.get("type")))
-            is_old = condition.get("observedGeneration") != each.item.metadata.get("generation")
-            if does and condition.get("status") == "False" and not is_old:
-                sentence = (
-                    f"{parent.get('controllerName')} {does} (Gateway {label}): {condition.get('message')} "
-                    f"[{condition.get('reason')}]"
-                )
+        for condition in parent.of_now(each.item):
+            if condition.status == "False" and (does := SAID.get(condition.type)):
+                said = f"{condition.message} [{condition.reason}]"
+                sentence = f"{parent.controller_name} {does} (Gateway {label}): {said}"
                 yield Cause(CauseKind.NOT_ACCEPTED, sentence, command)
     if not parents and (GATEWAY, label) in around.typed and _is_minutes_old(each, around):
         sentence = (
@@ -415,12 +403,3 @@ def _of_status(each: ObjectView, ref: ParentRef, label: str, around: Surrounding
             f"{each.item.metadata['creationTimestamp']}: perhaps none looks after the Gateway"
         )
         yield Cause(CauseKind.NOT_ACCEPTED, sentence, command)
-
-
-def _is_of(parent: Object, ref: ParentRef, label: str, each: ObjectView) -> bool:
-    """Return whether an entry of a route's status is about one of its parents."""
-    found = parent.get("parentRef")
-    if not isinstance(found, dict):
-        return False
-    stated = f"{found.get('namespace') or each.item.namespace}/{found.get('name')}"
-    return stated == label and (found.get("sectionName") or "") == ref.section_name

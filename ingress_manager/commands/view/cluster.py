@@ -1,6 +1,6 @@
 """What a view is made of, read as far as the user may: the objects of a cluster or of files, and the settings."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 from ingress_manager.commands.printing.console import note
@@ -20,6 +20,7 @@ from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.reading.settings import SettingsText, configmap_of, policy_of, text_of
 from ingress_manager.commands.view.answering import places_around, unserved_classes
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
+from ingress_manager.commands.view.events import OF_SERVICES, Report, reports, reports_in
 from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, Unknown, View
 from ingress_manager.commands.view.surroundings import (
     CERTIFICATES,
@@ -64,6 +65,16 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
         known.unknown["namespace"] = f"There is nothing to look at in {scope_of(source)}, if it is there at all"
         known.empty.add("namespace")
     return manifests, known
+
+
+def read_reports(source: Source, manifests: Manifests) -> Mapping[str, Report] | str:
+    """Return what Metacontroller has reported of each Service, or why that can't be looked at."""
+    if source.files:
+        return reports_in(manifests.items)
+    try:
+        return reports(source.kubectl.get("events", OF_SERVICES, *source.scope).items)
+    except KubectlFailed as failed:
+        return failed.message
 
 
 def scope_of(source: Source) -> str:

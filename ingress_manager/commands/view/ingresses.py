@@ -15,10 +15,11 @@ Place = tuple[str, str, bool]
 
 def services_of(spec: IngressSpec) -> list[str]:
     """Return the names of the Services that the paths, and then the default backend, lead to, each once."""
-    return list(dict.fromkeys(backend.service.name for backend in _backends(spec) if backend.service))
+    return list(dict.fromkeys(backend.service.name for backend in backends_in(spec) if backend.service))
 
 
-def _backends(spec: IngressSpec) -> Iterator[Backend]:
+def backends_in(spec: IngressSpec) -> Iterator[Backend]:
+    """Yield what the paths, and then the default backend, lead to."""
     yield from (path.backend for _, path in spec.paths())
     if spec.default_backend:
         yield spec.default_backend

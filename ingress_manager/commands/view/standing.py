@@ -31,7 +31,9 @@ class _Balancer(msgspec.Struct, frozen=True, gc=False):
     ingress: list[_Address] | None = None
 
 
-class _Condition(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class Condition(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    """What a controller says of an object."""
+
     type: str
     status: str
     reason: str = ""
@@ -39,9 +41,17 @@ class _Condition(msgspec.Struct, rename="camel", frozen=True, gc=False):
     observed_generation: int | None = None
 
 
-class _Parent(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class Parent(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    """What a controller says of an HTTPRoute at one of its parents."""
+
     parent_ref: ParentRef
-    conditions: list[_Condition] | None = None
+    controller_name: str = ""
+    conditions: list[Condition] | None = None
+
+    def of_now(self, item: Item) -> Iterator[Condition]:
+        """Yield the conditions that are about the HTTPRoute as it is now."""
+        known = {None, item.metadata.get("generation")}
+        return (each for each in self.conditions or () if each.observed_generation in known)
 
 
 class _Status(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -49,7 +59,7 @@ class _Status(msgspec.Struct, rename="camel", frozen=True, gc=False):
 
     load_balancer: _Balancer | None = None
     addresses: list[_Address] | None = None
-    parents: list[_Parent] | None = None
+    parents: list[Parent] | None = None
 
 
 class _WithStatus(msgspec.Struct, frozen=True, gc=False):
@@ -72,7 +82,7 @@ def not_taken(item: Item, route: HTTPRoute) -> tuple[str, str] | None:
     """Return what an HTTPRoute waits for until its Gateways have taken it, and why; None when each of them has."""
     for parent in route.spec.parent_refs or ():
         name = f"Gateway {gateway_of(item, parent)}"
-        said = list(_said_of(item, parent))
+        said = [condition for each in parents_of(item, parent) for condition in each.of_now(item)]
         for word, meaning in (("Accepted", f"{name} to accept it"), ("ResolvedRefs", f"{name} to find what it names")):
             about = [each for each in said if each.type == word]
             if not about:
@@ -82,15 +92,11 @@ def not_taken(item: Item, route: HTTPRoute) -> tuple[str, str] | None:
     return None
 
 
-def _said_of(item: Item, parent: ParentRef) -> Iterator[_Condition]:
-    """Yield the conditions of a parent that are about the HTTPRoute as it is now."""
-    generation = item.metadata.get("generation")
-    for each in _status(item).parents or ():
-        ref = each.parent_ref
-        same = (gateway_of(item, ref), ref.section_name) == (gateway_of(item, parent), parent.section_name)
-        for condition in (each.conditions or ()) if same else ():
-            if condition.observed_generation in {None, generation}:
-                yield condition
+def parents_of(item: Item, parent: ParentRef) -> list[Parent]:
+    """Return what controllers say of an HTTPRoute at one of its parents."""
+    wanted = gateway_of(item, parent), parent.section_name or ""
+    stated = ((each, each.parent_ref) for each in _status(item).parents or ())
+    return [each for each, ref in stated if (gateway_of(item, ref), ref.section_name or "") == wanted]
 
 
 def _status(item: Item) -> _Status:
