@@ -17,7 +17,7 @@ from devcluster.build import REPOSITORY
 from ingress_manager import __version__
 from ingress_manager.commands.check import command
 from ingress_manager.commands.check.engine import NEVER, asked_rights
-from ingress_manager.commands.check.lines import Line, State, table
+from ingress_manager.commands.check.lines import State, table
 from ingress_manager.commands.check.parts import check
 from ingress_manager.commands.check.routes import CRDS
 from ingress_manager.commands.check.seen import Right, Seen
@@ -98,7 +98,7 @@ def said(case: dict[str, Any], seen: Seen | None = None) -> str:
         for line in check(seen or seen_of(case), __version__)
         if (line.state is not State.OK if part is None else line.part == part)
     ]
-    return "".join(table(lines, lambda text, _: text))
+    return "".join(table(lines))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -241,9 +241,3 @@ def test_of_several_installations_one_has_to_be_picked(cluster: Cluster) -> None
     ended = run("check")
     assert (ended.status, "Error: there are several installations: " in ended.err) == (2, True)
     assert run("check", "--installation", "ingress-manager/ingress-manager").status == 0
-
-
-def test_a_terminal_that_cannot_show_the_signs_has_others() -> None:
-    lines = [Line("hook", state, "it is so") for state in State]
-    printed = "".join(table(lines, lambda text, _: text, encoding="ascii"))
-    assert printed == "hook\n+ it is so\n! it is so\nx it is so\n? it is so\n"

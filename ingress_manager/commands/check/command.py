@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import sys
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -96,7 +95,7 @@ def check(  # noqa: PLR0913 - options, each by its name
         if output == "json":
             click.echo(report(every, source.kubectl.options), nl=False)
         else:
-            for text in table(every, paint, source.kubectl.options, sys.stdout.encoding):
+            for text in table(every, paint, source.kubectl.options):
                 click.echo(text, nl=False)
             click.echo(f"\n{summary(found)}")
     context.exit(exit_status(found))

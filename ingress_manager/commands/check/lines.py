@@ -1,12 +1,12 @@
 """The lines of a check: one for each thing that was looked at, as a table or as JSON. The pure part."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import Command, Paint, shown
+from ingress_manager.commands.printing.words import Command, Paint, plain, shown
 from ingress_manager.core.text import one_line
 
 FORMATS = ("table", "json")
@@ -24,8 +24,6 @@ class State(StrEnum):
 
 
 SIGNS = {State.OK: "✓", State.WARNING: "!", State.WRONG: "✗", State.UNKNOWN: "?"}
-PLAIN_SIGNS = {State.OK: "+", State.WARNING: "!", State.WRONG: "x", State.UNKNOWN: "?"}
-"""For a terminal that can't show the others."""
 
 
 class Line(NamedTuple):
@@ -43,20 +41,19 @@ class Line(NamedTuple):
     """The command of kubectl that helps; empty where none does."""
 
 
-def table(lines: Iterable[Line], paint: Paint, options: Iterable[str] = (), encoding: str = "utf-8") -> Iterator[str]:
+def table(lines: Iterable[Line], paint: Paint = plain, options: Sequence[str] = ()) -> Iterator[str]:
     """Yield the report as text, each line as soon as it is there. `options` of kubectl say which cluster."""
-    signs = SIGNS if _can_show(encoding) else PLAIN_SIGNS
     part = ""
     for line in lines:
         if line.part != part:
             between = "\n" if part else ""
             part = line.part
             yield f"{between}{paint(one_line(part), 'head')}\n"
-        yield f"{paint(signs[line.state], line.state)} {one_line(line.sentence)}\n"
+        yield f"{paint(SIGNS[line.state], line.state)} {one_line(line.sentence)}\n"
         if line.remedy:
             yield f"{INDENT}{one_line(line.remedy)}\n"
         if line.command:
-            yield f"{INDENT}{paint(one_line(shown(line.command, tuple(options))), 'command')}\n"
+            yield f"{INDENT}{paint(one_line(shown(line.command, options)), 'command')}\n"
 
 
 def summary(lines: Iterable[Line]) -> str:
@@ -73,7 +70,7 @@ def summary(lines: Iterable[Line]) -> str:
     return f"{head}: {', '.join(worse)}, {count[State.OK]} ok."
 
 
-def report(lines: Iterable[Line], options: Iterable[str] = ()) -> str:
+def report(lines: Iterable[Line], options: Sequence[str] = ()) -> str:
     """Return the report as JSON."""
     found = list(lines)
     count = Counter(line.state for line in found)
@@ -85,7 +82,7 @@ def report(lines: Iterable[Line], options: Iterable[str] = ()) -> str:
                     "state": line.state,
                     "sentence": line.sentence,
                     "remedy": line.remedy or None,
-                    "command": shown(line.command, tuple(options)) if line.command else None,
+                    "command": shown(line.command, options) if line.command else None,
                 }
                 for line in found
             ],
@@ -98,11 +95,3 @@ def exit_status(lines: Iterable[Line]) -> int:
     """Return 1 when something is wrong, else 2 when something could not be looked at, else 0."""
     states = {line.state for line in lines}
     return 1 if State.WRONG in states else 2 if State.UNKNOWN in states else 0
-
-
-def _can_show(encoding: str) -> bool:
-    try:
-        "".join(SIGNS.values()).encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True
