@@ -243,19 +243,6 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
     assert again.out.splitlines()[1:] == ended.out.splitlines()[2:]
 
 
-def test_a_service_that_has_its_annotations_is_left_alone_where_no_cluster_has_seen_it() -> None:
-    case = ADOPTIONS["several-services-of-other-names"]
-    text = "---\n".join(as_yaml(each) for each in adoptions.objects(case))
-    annotations = "{ingress/http: 'true', ingress/host: other-names.example.com, ingress/path: /b}"
-    text = text.replace("  name: other-b\n", f"  name: other-b\n  annotations: {annotations}\n", 1)
-    ended = run("adopt", case.name, "-f", "-", "-n", "team-a", stdin=text)
-    assert ended.out.splitlines()[1:] == [
-        "kubectl annotate --namespace=team-a -- service other-a ingress/http=true ingress/host=other-names.example.com",
-        "# The next steps need the Ingress and the Services as the cluster has them:",
-        f"ingress-manager adopt team-a/{case.name} --apply",
-    ]
-
-
 def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:
     (tmp_path / "dump.json").write_text(json.dumps(objects()))
     ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json", "--accept-changes", "spec.tsl")
@@ -302,7 +289,6 @@ def test_wrong_use_is_told_with_exit_status_2(reason: str, arguments: list[str],
 # With --apply, on a kubectl that only answers; tests/e2e/test_adopt.py has a real one.
 
 EVENT = "1 Sync error: … Ingress team-a/hosts is in the way: …\n"
-AGAIN = EVENT.replace("1", "2", 1)
 
 
 def looks() -> list[Seen]:
@@ -341,11 +327,6 @@ def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply
         *("get ingress", "get events", "annotate service", "get events", "get events"),
         *("patch ingress", "get ingress"),
     ]
-
-
-def test_an_event_of_an_earlier_time_proves_nothing(apply: Apply, cluster: Cluster) -> None:
-    assert apply(events=[EVENT, EVENT, AGAIN]).status == 0
-    assert cluster.asked.count("get events") == 3
 
 
 @pytest.mark.parametrize(

@@ -327,7 +327,6 @@ def test_a_route_of_which_no_controller_has_said_anything_is_told_after_five_min
 # A cluster.
 
 KINDS = "ingressclasses.networking.k8s.io,endpointslices.discovery.k8s.io,networkpolicies.networking.k8s.io"
-ALL_KINDS = KINDS.replace(",endpoint", ",gateways.gateway.networking.k8s.io,endpoint")
 
 
 def asked(cluster: Cluster, answers: dict[str, Any], *options: str) -> dict[str, Any]:
@@ -370,17 +369,6 @@ def test_nothing_is_asked_for_where_nothing_was_made(cluster: Cluster) -> None:
         for call in cluster.calls
         for kind in ("ingressclasses", "endpointslices", "networkpolicies", "secrets")
     )
-
-
-def test_gateways_are_asked_for_where_they_are(cluster: Cluster) -> None:
-    answers = {**made_there(ROUTE), "gateways.gateway.networking.k8s.io": listing(gateway(HTTP, name="other"))}
-    kinds = ("--only", "no-gateway")
-    found = asked(cluster, answers, "-n", "team-a", *kinds)
-    assert found["kinds"] == {"no-gateway": 1}
-    assert any("--namespace=infrastructure -- gateways.gateway.networking.k8s.io" in call for call in cluster.calls)
-    at_once = "gateways.gateway.networking.k8s.io,endpointslices.discovery.k8s.io,networkpolicies.networking.k8s.io"
-    found = asked(cluster, {**made_there(ROUTE), at_once: listing()}, "-A", *kinds)
-    assert found["kinds"] == {"no-gateway": 1}
 
 
 def test_no_private_key_is_read_and_a_certificate_is_judged(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -149,20 +148,6 @@ def test_a_command_in_a_cell_of_markdown_may_hold_what_ends_a_cell_or_code(clust
     )
 
 
-def test_a_name_that_cannot_be_one_is_told_and_is_in_no_command() -> None:
-    odd = {**BAD, "metadata": {**BAD["metadata"], "name": "--all"}}
-    ingress = {**INGRESS, "metadata": {**INGRESS["metadata"], "name": "--all", "ownerReferences": []}}
-    strangers = {**ingress, "metadata": {"name": "--all", "namespace": "team-a"}}
-    ended = audited(GOOD, odd, ingress, strangers, options=("--only", "refused", "--only", "detached"))
-    assert (ended.status, ended.out.count("kubectl")) == (1, 0)
-    for kind, most in (("Service", 63), ("Ingress", 253)):
-        assert (
-            f'team-a/--all: is no valid {kind}: metadata.name: "--all" must be a name of at most {most} ' in ended.err
-        )
-    in_another = {**GOOD, "metadata": {**GOOD["metadata"], "namespace": "Team"}}
-    assert 'is no valid Service: metadata.namespace: "Team" must be a namespace\'s name' in audited(in_another).err
-
-
 def test_what_no_command_mends_has_none(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("namespaces: {team-a: {paused: true}}\n")
@@ -201,14 +186,6 @@ def test_settings_that_change_nothing_and_those_that_pause_are_told_of(tmp_path:
         "Nothing would change.\n",
         "These settings pause every namespace: until `paused` is false there, only what they forbid is removed.\n",
     )
-
-
-def test_the_variable_of_the_hook_names_the_settings_that_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "settings.yaml").write_text("defaults: {class: internal}\n")
-    monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(tmp_path / "settings.yaml"))
-    ended = audited(GOOD, INGRESS, settings=())
-    assert (ended.status, ended.err) == (1, "")
-    assert 'spec.ingressClassName is "nginx" instead of "internal"' in ended.out
 
 
 def test_one_kind_alone_is_printed_and_counted(tmp_path: Path) -> None:
@@ -349,14 +326,6 @@ def test_a_cluster_is_read_kind_by_kind(cluster: Cluster) -> None:
     ]
 
 
-def test_the_commands_are_for_the_cluster_that_was_looked_at(cluster: Cluster) -> None:
-    answers = {**SETTINGS, "services": listing(BAD), INGRESSES: listing(), HTTPROUTES: listing()}
-    cluster.says(answers)
-    ended = run("audit", "--context", "of two words", "--kubeconfig", "mine", "-o", "json")
-    [found] = json.loads(ended.out)["findings"]
-    assert shlex.split(found["command"])[4:7] == ["--context=of two words", "--kubeconfig=mine", "--"]
-
-
 def test_a_cluster_without_httproutes_has_none(tmp_path: Path, cluster: Cluster) -> None:
     answers = {**SETTINGS, "services": listing(GOOD), INGRESSES: listing(INGRESS)}
     absent = 'error: the server doesn\'t have a resource type "httproutes"'
@@ -437,13 +406,6 @@ def test_an_option_that_other_settings_leave_without_effect_is_refused(tmp_path:
     ended = run("audit", option, *new_settings(tmp_path, ""))
     assert ended.status == 2
     assert "are for an audit without --settings" in " ".join(ended.err.split())
-
-
-def test_settings_are_parsed_before_the_cluster_is_asked(tmp_path: Path, cluster: Cluster) -> None:
-    cluster.says({})
-    ended = run("audit", *new_settings(tmp_path, "hosts: []\n"))
-    assert (ended.status, bool(cluster.calls)) == (2, False)
-    assert "hosts is not a setting" in ended.err
 
 
 # What is in the way of what is missing.

@@ -5,7 +5,6 @@ import functools
 import json
 from base64 import b64encode
 from datetime import datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -177,14 +176,6 @@ def test_what_may_not_be_read_or_tried_is_said(cluster: WithWebhook) -> None:
     ]
 
 
-def test_it_is_not_tried_in_a_namespace_that_it_leaves_out(cluster: WithWebhook) -> None:
-    [rule] = sound()[2]["webhooks"][0]["namespaceSelector"]["matchExpressions"]
-    rules = [{**rule, "values": [*rule["values"], "default"]}]
-    place = "webhooks.0.namespaceSelector.matchExpressions"
-    changed(cluster.objects, admission.KIND, "ingress-manager", place, rules)
-    assert unwell() == ["? whether it answers could not be looked at: it leaves out the namespace default"]
-
-
 def test_it_is_tried_where_the_labels_of_the_namespace_ask_for_it(cluster: WithWebhook) -> None:
     changed(
         cluster.objects,
@@ -202,13 +193,3 @@ def test_it_is_not_tried_where_namespaces_may_not_be_read(cluster: WithWebhook) 
     cluster.forbidden = {"namespaces"}
     why = "whether it is for the namespace default isn't known: forbidden"
     assert f"? whether it answers could not be looked at: {why}" in unwell()
-
-
-def test_kubectls_warnings_are_read_and_what_else_it_says_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "kubectl"
-    program.write_text("#!/bin/sh\necho 'Warning: one' >&2; echo 'I0101 two' >&2; echo 'Warning: three'\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert Kubectl().warnings("create") == ["one"]

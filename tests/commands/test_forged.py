@@ -142,36 +142,11 @@ def test_whatever_kubectl_prints_is_told_in_lines_and_no_terminal_obeys_it(data:
             assert is_seen(ended.out + ended.err), command
 
 
-def test_a_spec_that_is_text_gets_into_no_script_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    httproutes = "httproutes.gateway.networking.k8s.io"
-    forged = put(ANSWERS[httproutes], (0, "spec"), EVIL)
-    ended = answered(monkeypatch, {**ANSWERS, httproutes: forged}, "release", "team-a/shop")
-    assert (ended.status, is_seen(ended.out)) == (0, True)
-    assert r"\u001b[31m" in ended.out
-
-
-@pytest.mark.parametrize(
-    "volumes",
-    [-1, [EVIL], [{"name": "settings", "configMap": {}}], [{"name": "settings", "configMap": {"name": "--all"}}]],
-)
-def test_a_deployment_that_no_api_server_has_has_no_settings(volumes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    forged = put(SETTINGS["deployment/ingress-manager"], (0, "spec", "template", "spec", "volumes"), volumes)
-    by_name = {**ANSWERS, "decoratorcontrollers.metacontroller.k8s.io": [], "deployment/ingress-manager": forged}
-    ended = answered(monkeypatch, by_name, "render")
-    assert "the Deployment ingress-manager/ingress-manager mounts no ConfigMap" in ended.err
-
-
 def test_a_name_that_no_api_server_has_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     forged = put([SHOP], (0, "metadata", "name"), EVIL)
     ended = answered(monkeypatch, {**ANSWERS, "services": forged}, "render")
     assert (ended.status, ended.out) == (2, "")
     assert "kubectl get services has printed what no API server has: team-a/\\x1b[31m" in ended.err
-
-
-def test_an_event_that_another_has_written_is_shown_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = answered(monkeypatch, {**ANSWERS, "events": "7 \x1b[31mred\n"}, "release", "team-a/shop", "--apply")
-    assert ended.status == 2
-    assert "; last seen: 7 \\x1b[31mred\n" in ended.err
 
 
 def test_what_is_printed_as_yaml_or_json_is_the_same_to_a_program_and_no_terminal_obeys_it(tmp_path: Path) -> None:

@@ -35,9 +35,8 @@ from ingress_manager.commands.play.loopback import HEADERS, LARGEST_BODY, Loopba
 from ingress_manager.commands.printing.objects import as_yaml, printed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.render.rendering import render
-from ingress_manager.core.errors import REASONS, Reason, SettingsError
+from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import parse
 from ingress_manager.core.text import one_line
 from tests.commands.commands import run
 from tests.core import made_up
@@ -83,26 +82,6 @@ def test_all_there_is_to_say_stands_in_the_result() -> None:
     assert [mistake.line for mistake in beside.mistakes] == [35, 34, 33]
 
 
-@pytest.mark.parametrize(
-    ("reason", "typed", "state", "headline"),
-    [
-        ("nothing", "", State.NOTHING, "Nothing wanted: there is no Service here."),
-        ("a comment", "# a", State.NOTHING, "Nothing wanted: there is no Service here."),
-        (
-            "a Service without the annotation",
-            as_yaml(service({})),
-            State.NOTHING,
-            'Nothing wanted: no Service here has the annotation ingress/http: "true".',
-        ),
-        ("no YAML", "a: [", State.REFUSED, "Refused: 1 mistake."),
-        ("both", GOOD, State.FINE, "Fine: it becomes 1 Ingress and 1 HTTPRoute."),
-    ],
-)
-def test_the_headline_says_where_one_stands(reason: str, typed: str, state: State, headline: str) -> None:
-    result = play(typed, HTTPROUTES)
-    assert (result.state, result.headline) == (state, headline), reason
-
-
 def test_what_is_left_out_and_what_is_paused_is_told() -> None:
     others = "apiVersion: apps/v1\nkind: Deployment\n---\nkind: ConfigMap\n---\na: 1\n---\na: 2\n---\n"
     result = play(f"{others}{GOOD}", "paused: true\nnamespaces: {team-b: {paused: false}}\n")
@@ -116,30 +95,6 @@ def test_what_is_left_out_and_what_is_paused_is_told() -> None:
     assert many.notes == ("Only the first 50 Services are looked at. `ingress-manager render` takes any number.",)
     wrong = play("a: [\n---\n" * 200, "")
     assert (len(wrong.mistakes), wrong.notes) == (MOST_MISTAKES, ("Only the first 100 of 200 mistakes are shown.",))
-
-
-@pytest.mark.parametrize(
-    ("reason", "settings", "lines"),
-    [
-        ("a wrong type", "defaults:\n  class: a\n  tls:\n    enabled: 1\n", [4]),
-        ("no YAML", "paused: true\ndefaults: [\n", [3]),
-        ("a key twice that can't be seen", '"\\a": true\n"\\a": false\n', [2]),
-        ("no mapping", "# a\na\n", [0]),
-        ("a key with dots", "limits:\n  copyAnnotations:\n    a.b/c: any\n    a.b/c.d: [any]\n", [4]),
-        ("a key that can't be seen", 'limits:\n  copyAnnotations:\n    a*: any\n    "\\u200ba": 1\n', [3, 4]),
-        ("several", "defaults:\n  class: A\n  host: B\n  outputs: [httproute]\n", [1, 2, 3]),
-    ],
-)
-def test_a_mistake_in_the_settings_has_its_line(reason: str, settings: str, lines: list[int]) -> None:
-    with pytest.raises(SettingsError) as error:
-        parse(settings)
-    result = play(GOOD, settings)
-    assert (result.state, result.objects) == (State.SETTINGS, ())
-    assert result.headline == "The settings are wrong: the hook would not start with them."
-    told = [(mistake.line, mistake.sentence) for mistake in result.mistakes]
-    assert told == [(each.line, each.sentence) for each in error.value.mistakes]
-    assert [line for line, _ in told] == lines, (reason, told)
-    assert all(sentence == one_line(sentence) for _, sentence in told)
 
 
 # The server.
@@ -286,15 +241,6 @@ def test_whatever_is_sent_gets_one_answer(server: Loopback, reason: str, sent: s
     assert received.startswith(f"HTTP/1.0 {answered}"), (reason, received)
     assert received.count("HTTP/1.0 ") == 1
     assert HEADERS["Content-Security-Policy"] in received
-
-
-def test_a_client_that_goes_is_not_told_of_and_a_bug_is(server: Loopback, capsys: pytest.CaptureFixture[str]) -> None:
-    for error, told in ((ConnectionResetError(), False), (RuntimeError("a bug"), True)):
-        try:
-            raise error
-        except Exception:  # noqa: BLE001
-            server.handle_error(None, ("127.0.0.1", 1))
-        assert ("a bug" in capsys.readouterr().err) == told
 
 
 # The command.

@@ -12,13 +12,11 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import HTTPROUTE
 from ingress_manager.commands.reading.kinds import INGRESS as INGRESS_KIND
-from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.status import command
 from ingress_manager.commands.status.printing import age
 from ingress_manager.commands.status.states import STATES, Judge, State
 from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, look
-from ingress_manager.commands.view.standing import addresses_of
 from ingress_manager.commands.view.surroundings import GATEWAY, surroundings_in
 from ingress_manager.commands.view.surroundings import SLICE as SLICE_KIND
 from ingress_manager.core.policy import Policy
@@ -119,12 +117,6 @@ def test_the_age_is_in_the_largest_unit_of_which_there_are_two() -> None:
     ages = {"2026-01-09T23:59:01Z": "59s", "2026-01-09T23:58:00Z": "2m", "2026-01-09T20:00:00Z": "4h"}
     assert {since: age(since, now) for since in ages} == ages
     assert (age("2026-01-01T00:00:00Z", now), age("2027-01-01T00:00:00Z", now), age(None, now)) == ("9d", "0s", "")
-
-
-def test_a_status_that_no_api_server_has_is_none() -> None:
-    odd = {**INGRESS, "status": "odd"}
-    assert addresses_of(Item(INGRESS, Origin("", "default"))) == ["203.0.113.7"]
-    assert addresses_of(Item(odd, Origin("", "default"))) == []
 
 
 def test_nothing_exposed_is_said_and_a_selector_leaves_services_out(cluster: Cluster) -> None:
