@@ -21,7 +21,7 @@ from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import INSTALLATION, Options, Source, settings_option, source_options
-from ingress_manager.commands.reading.settings import policy_of_file
+from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings, scope_of
 from ingress_manager.commands.view.events import EVENT
 from ingress_manager.commands.view.look import Known
@@ -139,7 +139,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
         raise click.UsageError(
             "--ignore, --fail-on, --installation and --current-settings are for an audit without --settings"
         )
-    proposed = None if new is None else policy_of_file(new)
+    proposed = None if new is None else policy_of(settings_of_file(new))
     manifests, known = read_objects(source)
     with waiting(f"judging {len(manifests.items)} objects"):
         if proposed is None:

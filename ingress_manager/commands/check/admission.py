@@ -12,6 +12,7 @@ from ingress_manager.commands.check.engine import AGAIN, called, replicas
 from ingress_manager.commands.check.hook import leads_elsewhere, moment, policy_of, selects
 from ingress_manager.commands.check.lines import Line, State
 from ingress_manager.commands.check.seen import Seen, images
+from ingress_manager.commands.reading.installations import leads_to
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, is_trusted_by, wrong_with
@@ -67,14 +68,8 @@ def service_of(webhook: Object) -> tuple[str, str]:
 def deployments(seen: Seen, webhook: Object) -> list[Item]:
     """Return the Deployments whose Pods the webhook's Service selects."""
     namespace, name = service_of(webhook)
-    selector = at(seen.one("Service", name, namespace), "spec", "selector")
-    return [
-        each
-        for each in seen.of_kind("Deployment", namespace)
-        if isinstance(selector, dict)
-        and selector
-        and selector.items() <= (at(each, "spec", "template", "metadata", "labels") or {}).items()
-    ]
+    service = seen.one("Service", name, namespace)
+    return [each for each in seen.of_kind("Deployment", namespace) if leads_to(service, each)]
 
 
 def secrets(seen: Seen) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from ingress_manager.commands.check.lines import Line, State
 from ingress_manager.commands.check.seen import Seen, condition, containers, images, tag_of_image
 from ingress_manager.commands.check.versions import version_of
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.installations import CONTROLLER
+from ingress_manager.commands.reading.installations import CONTROLLER, leads_to
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import SettingsText, configmap_of, text_of
 from ingress_manager.commands.view.events import EVENTS, report_of
@@ -219,9 +219,7 @@ def service(seen: Seen, deployment: Item | None) -> Iterator[Line]:
 
 def leads_elsewhere(service: Item, deployment: Item, number: object, who: str = "the DecoratorController") -> str:
     """Return why a port of a Service, which `who` names, doesn't lead to a Deployment's Pods; empty where it does."""
-    labels = at(deployment, "spec", "template", "metadata", "labels") or {}
-    selector = at(service, "spec", "selector")
-    if not selector or not selector.items() <= labels.items():
+    if not leads_to(service, deployment):
         return f"doesn't select the Pods of {called(deployment)}"
     targets = [port.get("targetPort") for port in mappings(at(service, "spec", "ports")) if port.get("port") == number]
     if not targets:

@@ -16,7 +16,7 @@ from ingress_manager.commands.explain.entries import entries
 from ingress_manager.commands.play.answer import play as result_of
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.options import settings_option
-from ingress_manager.commands.reading.settings import text_of_file
+from ingress_manager.commands.reading.settings import settings_of_file
 
 PORT = 8090
 PAGE = Path(__file__).with_name("page")
@@ -66,7 +66,7 @@ def play(port: int, no_open: bool, settings: str | None) -> None:
     # Importing it takes as long as importing half of the rest, and no other command needs it.
     from ingress_manager.commands.play.loopback import Loopback  # noqa: PLC0415
 
-    files, functions = page(text_of_file(settings) if settings is not None else ""), {"/result": result}
+    files, functions = page(settings_of_file(settings).text if settings is not None else ""), {"/result": result}
     try:
         server = Loopback(port, files, functions)
     except OSError as error:

@@ -12,8 +12,8 @@ import click
 
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, at, mappings
+from ingress_manager.commands.reading.metadata_checks import is_name
 from ingress_manager.commands.reading.settings import configmap_of
-from ingress_manager.core.errors import Problem
 from ingress_manager.core.syntax import check_name, check_namespace
 
 CONTROLLER = "ingress-manager"
@@ -39,11 +39,6 @@ class Installation(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-class _Service(NamedTuple):
-    namespace: str
-    name: str
-
-
 _IN_THE_CLUSTER = re.compile(r"https?://([^./:]+)\.([^./:]+)(?:\.svc(?:\.[^/:]*)?)?(?::\d*)?(?:/.*)?")
 """The URL of a Service, by the names that Kubernetes gives it in DNS."""
 
@@ -60,7 +55,7 @@ def named(text: str) -> Installation:
 
 def namespaces_of_hooks(controllers: Iterable[Item]) -> list[str]:
     """Return the namespaces whose Services and Deployments `installations` needs."""
-    return sorted({hook.namespace for each in controllers if (hook := _hook_of(each))})
+    return sorted({hook[0] for each in controllers if (hook := _hook_of(each))})
 
 
 def installations(controllers: Iterable[Item], objects: Sequence[Item]) -> list[Installation]:
@@ -68,7 +63,7 @@ def installations(controllers: Iterable[Item], objects: Sequence[Item]) -> list[
     found: dict[Installation, set[str]] = {}
     for controller in controllers:
         hook = _hook_of(controller)
-        for deployment in _behind(hook, objects) if hook else ():
+        for deployment in _behind(*hook, objects) if hook else ():
             if configmap := configmap_of(deployment):
                 made = Installation(deployment.namespace, deployment.name, configmap)
                 found.setdefault(made, set()).add(controller.name)
@@ -101,8 +96,8 @@ def _is_wanted(found: Installation, wanted: Installation) -> bool:
     return found.name == wanted.name and wanted.namespace in ("", found.namespace)
 
 
-def _hook_of(controller: Item) -> _Service | None:
-    """Return the Service that Metacontroller asks what becomes of Services; None for another controller."""
+def _hook_of(controller: Item) -> tuple[str, str] | None:
+    """Return the namespace and the name of the Service that Metacontroller asks; None for another controller."""
     if "services" not in _resources(controller, "resources"):
         return None
     if not any(made in _resources(controller, "attachments") for made in ("ingresses", "httproutes")):
@@ -112,38 +107,24 @@ def _hook_of(controller: Item) -> _Service | None:
     url = at(controller, *webhook, "url")
     if isinstance(url, str) and (parts := _IN_THE_CLUSTER.fullmatch(url)):
         name, namespace = parts.groups()
-    if not (isinstance(namespace, str) and isinstance(name, str) and _can_be_named(controller)):
-        return None
-    try:
-        return _Service(check_namespace(namespace), check_name(name))
-    except Problem:
-        return None  # no API server knows such a Service
-
-
-def _can_be_named(item: Item) -> bool:
-    try:
-        return bool(check_name(item.name))
-    except Problem:
-        return False  # no API server has it
+    return (namespace, name) if all(map(is_name, (namespace, name, controller.name))) else None
 
 
 def _resources(controller: Item, key: str) -> list[Any]:
     return [rule.get("resource") for rule in mappings(at(controller, "spec", key))]
 
 
-def _behind(service: _Service, objects: Iterable[Item]) -> Iterator[Item]:
+def _behind(namespace: str, name: str, objects: Iterable[Item]) -> Iterator[Item]:
     """Yield the Deployments whose Pods a Service selects."""
-    here = [item for item in objects if item.namespace == service.namespace]
-    selectors = [at(item, "spec", "selector") for item in here if (item.kind, item.name) == (SERVICES, service.name)]
+    here = [item for item in objects if item.namespace == namespace]
+    services = [item for item in here if (item.kind, item.name) == (SERVICES, name)]
     for item in here:
-        labels = at(item, "spec", "template", "metadata", "labels")
-        if item.kind == DEPLOYMENTS and _can_be_named(item) and any(_selects(each, labels) for each in selectors):
+        if item.kind == DEPLOYMENTS and is_name(item.name) and any(leads_to(each, item) for each in services):
             yield item
 
 
-def _selects(selector: object, labels: object) -> bool:
-    if not (isinstance(selector, dict) and isinstance(labels, dict)):
-        return False
-    return bool(selector) and all(
-        isinstance(value, str) and labels.get(key) == value for key, value in selector.items()
-    )
+def leads_to(service: Item | None, deployment: Item) -> bool:
+    """Return whether a Service selects the Pods of a Deployment."""
+    selector, labels = at(service, "spec", "selector"), at(deployment, "spec", "template", "metadata", "labels")
+    has_both = isinstance(selector, dict) and isinstance(labels, dict) and bool(selector)
+    return bool(has_both and selector.items() <= labels.items())

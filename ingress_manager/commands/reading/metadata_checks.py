@@ -55,6 +55,14 @@ def misnamed(kind: str, metadata: Object, namespace: str) -> Misnamed | None:
     return None
 
 
+def is_name(text: object) -> bool:
+    """Return whether an API server takes a text for a name, and a shell for no option."""
+    try:
+        return isinstance(text, str) and bool(check_name(text))
+    except Problem:
+        return False
+
+
 def _check_label(text: str) -> None:
     if not _LABEL.fullmatch(text):
         raise Problem("must be a name of at most 63 lower-case letters, digits and -")

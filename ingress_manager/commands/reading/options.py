@@ -26,7 +26,7 @@ from ingress_manager.commands.reading.settings import (
     SettingsText,
     configmap_of,
     policy_of,
-    policy_of_file,
+    settings_of_file,
     text_of,
 )
 from ingress_manager.core.errors import Problem
@@ -115,7 +115,7 @@ class Source:
         if self.settings is not None:
             if self.installation:
                 raise click.UsageError(f"--installation and {option} exclude each other: both say which settings hold")
-            return policy_of_file(self.settings)
+            return policy_of(settings_of_file(self.settings))
         if self.files:
             note(f"With the default settings; {option} FILE takes others.")
             return Policy()

@@ -11,10 +11,10 @@ import click
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item, at, mappings, read
+from ingress_manager.commands.reading.metadata_checks import is_name
 from ingress_manager.core import settings
-from ingress_manager.core.errors import Problem, SettingsError
+from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.syntax import check_name
 from ingress_manager.core.text import one_line
 
 VOLUME = "settings"
@@ -27,11 +27,9 @@ _BLOCK = re.compile(r": *\|[-+0-9]* *(#.*)?\r?$")
 def configmap_of(deployment: Item) -> str | None:
     """Return the name of the ConfigMap that a Deployment of the hook has its settings from, None if from none."""
     volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
-    names = [name for each in volumes if each.get("name") == VOLUME and (name := at(each, "configMap", "name"))]
-    try:
-        return check_name(names[0]) if names and isinstance(names[0], str) else None
-    except Problem:
-        return None  # no API server has it
+    names = (at(each, "configMap", "name") for each in volumes if each.get("name") == VOLUME)
+    found: str | None = next((name for name in names if is_name(name)), None)
+    return found
 
 
 def text_of(configmap: Item) -> str | None:
@@ -77,11 +75,6 @@ def settings_in(text: str, file: str) -> SettingsText:
     return found
 
 
-def policy_of_file(path: str) -> Policy:
-    """Return what a settings file states, or the settings in the manifest of a ConfigMap. Raises click.UsageError."""
-    return policy_of(_of_file(path))
-
-
 def policy_of(found: SettingsText) -> Policy:
     """Return what a text states. Raises click.UsageError with all that is wrong with it."""
     policy = found.policy()
@@ -90,12 +83,8 @@ def policy_of(found: SettingsText) -> Policy:
     return policy
 
 
-def text_of_file(path: str) -> str:
-    """Return the text of a settings file, or the one in the manifest of a ConfigMap. Raises click.UsageError."""
-    return _of_file(path).text
-
-
-def _of_file(path: str) -> SettingsText:
+def settings_of_file(path: str) -> SettingsText:
+    """Return a settings file's text, or the one in the manifest of a ConfigMap. Raises click.UsageError."""
     try:
         return settings_in(Path(path).read_text(encoding="utf-8"), one_line(path))
     except (OSError, UnicodeDecodeError) as error:
