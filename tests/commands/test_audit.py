@@ -11,6 +11,7 @@ from hypothesis import given
 from devcluster.standin.updating import updated, with_annotation
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit import audit as audit_module
+from ingress_manager.commands.audit.finders import FINDERS
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.printing.objects import as_yaml
@@ -50,7 +51,8 @@ def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found()
     texts = [case.stated["becomes"]["audit"] for case in AUDITS]
     found = {line.split()[0] for text in texts for line in text.splitlines() if line}
     assert found >= {*FindingKind, "Nothing"} - {*ALONE}
-    assert set(KINDS) == set(FindingKind)
+    assert [*KINDS] == [*FindingKind]
+    assert {*FINDERS} == {*KINDS}
 
 
 MAY_BE_DELETED = {

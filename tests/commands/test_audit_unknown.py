@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from devcluster.standin.updating import with_annotation
 from devcluster.sync_requests import Object, as_created
-from ingress_manager.commands.audit.audit import Finding, audit
+from ingress_manager.commands.audit.audit import audit
+from ingress_manager.commands.audit.finders import Finding
 from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Manifests, read

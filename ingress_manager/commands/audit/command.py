@@ -6,7 +6,7 @@ from functools import partial
 import click
 from click.core import ParameterSource
 
-from ingress_manager.commands.audit.audit import Auditor, Unseen, look_at, once
+from ingress_manager.commands.audit.audit import Unseen, audit_of, look_at, once
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind, Severity
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import FORMATS, effects, findings
@@ -167,7 +167,7 @@ def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
     """Print what needs a person, of the `wanted` kinds. Return how much counts, and what could not be looked at."""
     policy = read_policy(source, manifests, known, "--current-settings")
     view = look_at(manifests.items, policy, known)
-    audited = Auditor(view, policy, read_surroundings(source, manifests, view)).audit()
+    audited = audit_of(view, policy, read_surroundings(source, manifests, view))
     audited.findings = [found for found in once(audited.findings) if found.kind in wanted]
     if any(map(is_unexplained, audited.findings)):
         found = read_reports(source, manifests)

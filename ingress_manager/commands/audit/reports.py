@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ingress_manager.commands.audit.audit import Audit, Finding
+from ingress_manager.commands.audit.audit import Audit
+from ingress_manager.commands.audit.finders import Finding
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
 from ingress_manager.commands.audit.preview import Affected, Preview
 from ingress_manager.commands.audit.taken import Kept, Taken

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ingress_manager.commands.audit import remedies
-from ingress_manager.commands.audit.audit import Finding
+from ingress_manager.commands.audit.finders import Finding
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
-from ingress_manager.commands.audit.audit import Finding
+from ingress_manager.commands.audit.finders import Finding
 from ingress_manager.commands.audit.kinds import KINDS, FindingKind
 from ingress_manager.commands.audit.serving import backends_of
 from ingress_manager.commands.audit.why import service_of
