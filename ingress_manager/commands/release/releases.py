@@ -16,11 +16,9 @@ from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.entrances import annotations_of, entrances_in, keys_of
 from ingress_manager.commands.view.events import EVENTS, Report, reports
-from ingress_manager.commands.view.managed import is_made_for, patch_to_disown
+from ingress_manager.commands.view.managed import copied_from, is_made_for, patch_to_disown
 from ingress_manager.core.annotations import is_on
-from ingress_manager.core.copying import is_for_controllers
 from ingress_manager.core.entrances import entrance_of, ingress_of
-from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.text import one_line
 
 
@@ -115,8 +113,5 @@ def taken_off(service: Item, entrances: Collection[str], kept: Iterable[Item]) -
     stated = service.annotations
     off: dict[str, str | None] = dict.fromkeys(key for each in entrances for key in keys_of(each, stated))
     if off and {*entrances_in(stated)} <= {*entrances}:
-        copied = {key for item in kept for key, value in item.annotations.items() if stated.get(key) == value}
-        off |= dict.fromkeys(
-            key for key in sorted(copied) if is_for_controllers(key) and not is_read_from_services(key)
-        )
+        off |= dict.fromkeys(copied_from(service, kept))
     return {**off, MOVING: None} if off else {}

@@ -16,7 +16,13 @@ from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVIC
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
 from ingress_manager.commands.view.look import TYPES, ObjectView, as_object
-from ingress_manager.commands.view.managed import CONTROLLER, is_managed, operations_to_disown
+from ingress_manager.commands.view.managed import (
+    CONTROLLER,
+    controller_of,
+    copied_from,
+    is_managed,
+    operations_to_disown,
+)
 from ingress_manager.core.kubernetes import HTTPRoute
 
 DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"
@@ -74,10 +80,9 @@ def uninstall_plan(
     else:
         head = f"Remove what it has made, {len(managed)} in all: from here on, nothing serves the Services."
         yield from titled(head, *(each_of("delete", items, GOING) for items in together(managed)))
-    keys = sorted({key for item in asking for key in asking_keys(item)})
     yield from titled(
         "Take the annotations off the Services. Whoever keeps Services in Git takes them off there.",
-        *(each_of("annotate", items, changes=[f"{key}-" for key in keys]) for items in together(asking)),
+        *taking_off(asking, managed if keep else ()),
     )
     yield from steps_of(
         "Remove the webhook, the admission policies and the rights.",
@@ -154,6 +159,21 @@ def releasing(managed: Iterable[Item]) -> Iterator[Step]:
     for operations, items in groups.items():
         for some in together(items):
             yield each_of("patch", some, ["--type=json", f"--patch={operations}"])
+
+
+def taking_off(asking: Sequence[Item], kept: Iterable[Item]) -> Iterator[Step]:
+    """Yield the steps that take off Services what asks for something, and what was copied to the objects that stay."""
+    keys = sorted({key for item in asking for key in asking_keys(item)})
+    made: dict[object, list[Item]] = {}
+    for item in kept:
+        made.setdefault(controller_of(item).get("uid"), []).append(item)
+    groups: dict[tuple[str, ...], list[Item]] = {}
+    for item in asking:
+        copied = tuple(copied_from(item, made.get(item.metadata.get("uid"), ())))
+        groups.setdefault(copied, []).append(item)
+    for copied, items in groups.items():
+        for some in together(items):
+            yield each_of("annotate", some, changes=[f"{key}-" for key in (*keys, *copied)])
 
 
 def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:

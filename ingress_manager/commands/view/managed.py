@@ -4,14 +4,23 @@ Source: Metacontroller's decorator controller, which takes an attachment for its
 DecoratorController and the object's controller is the parent. The label is for people, and for the policy name-taken.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from ingress_manager.commands.reading import installations
 from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.copying import ADDED, COPIED_LABELS, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
+from ingress_manager.core.copying import (
+    ADDED,
+    COPIED_LABELS,
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+    NOT_COPIED,
+    is_for_controllers,
+)
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
+from ingress_manager.core.read_from_services import is_read_from_services
 
 CONTROLLER = installations.CONTROLLER
 
@@ -50,6 +59,16 @@ def is_managed(item: Item) -> bool:
 def is_made_for(item: Item, service: Item) -> bool:
     """Return whether ingress-manager looks after an object, and has made it for this Service."""
     return is_managed(item) and controller_of(item).get("uid") == service.metadata.get("uid")
+
+
+def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
+    """Return the annotations of a Service that were copied to what was made for it: they mean nothing on it alone.
+
+    Those that a controller also reads from Services are none of them.
+    """
+    stated = service.annotations
+    same = {key for item in objects for key, value in item.annotations.items() if stated.get(key) == value}
+    return [key for key in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
 
 
 def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
