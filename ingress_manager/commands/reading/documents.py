@@ -11,6 +11,9 @@ FieldPath = Sequence[str | int]
 DEEPEST = 200
 """Levels of nesting. No object of Kubernetes has so many, and what commands do with an object takes frames for each."""
 
+NESTED = (dict, list)
+"""What holds other values. In a tuple: every value of ten thousand objects is asked for its type."""
+
 
 class Lines(Protocol):
     """Where in a text the fields of a document stand. Looked up only for what a person has to be told of.
@@ -40,10 +43,10 @@ class NotReadable(Exception):  # noqa: N818 - it says what a document is
 
 def refuse_levels(value: Any) -> None:
     """Raise NotReadable for a value that is nested too deeply for what is done with it."""
-    level: list[dict[str, Any] | list[Any]] = [value] if isinstance(value, dict | list) else []
+    level: list[dict[str, Any] | list[Any]] = [value] if isinstance(value, NESTED) else []
     for _ in range(DEEPEST):
         inside = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [each for members in inside for each in members if isinstance(each, dict | list)]
+        level = [each for members in inside for each in members if isinstance(each, NESTED)]
         if not level:
             return
     raise NotReadable(TOO_DEEP)

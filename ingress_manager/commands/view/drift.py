@@ -38,8 +38,18 @@ def merged(item: Item, desired: Object) -> Object:
     last = our_parts(last_applied(item.object))
     signed = our_parts(desired)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
-    found: Object = merge(our_parts(item.object), last, signed)
+    parts = our_parts(item.object)
+    if last == signed and _holds(parts, signed):
+        return parts  # as most objects are: it takes a third of the time of the merge
+    found: Object = merge(parts, last, signed)
     return found
+
+
+def _holds(observed: Any, desired: Any) -> bool:
+    """Return whether a value has all that is desired of it."""
+    if isinstance(observed, dict) and isinstance(desired, dict):
+        return all(key in observed and _holds(observed[key], value) for key, value in desired.items())
+    return same(observed, desired)
 
 
 def differences(item: Item, desired: Object) -> list[str]:
