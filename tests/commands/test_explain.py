@@ -24,6 +24,9 @@ from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, listing, run
 from tests.core.test_properties import desired_for
 from tools import cases, dumps, golden
 
+NEEDED = {"ingress/profile": examples.PROFILES, "ingress/tls-redirect": examples.HTTPROUTES}
+"""The settings without which an annotation's example would be refused."""
+
 WITHOUT_EXAMPLE = {
     Reason.BUG,
     Reason.INVALID_REQUEST,
@@ -47,7 +50,7 @@ def test_every_annotation_has_an_example_that_is_accepted(key: str) -> None:
     annotations = examples.ANNOTATIONS[key]
     assert key in annotations
     parent = service(annotations, ports=[{"name": "http", "port": 80}])
-    policy = parse(as_yaml(examples.NEEDED.get(key, {})))
+    policy = parse(as_yaml(NEEDED.get(key, {})))
     decision = decide(msgspec.convert(parent, Service), NOTHING, policy)
     assert isinstance(decision, Desired)
     assert decision.objects

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.annotating.annotations import annotations_for
+from ingress_manager.commands.annotating.annotations import Asked, annotations_for
 from ingress_manager.commands.annotating.changes import Change, changes
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.entrances import annotations_of
@@ -67,18 +66,10 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
         for route in routes_to(service.metadata.name, spec)
     ]
     hosts = [route.host for route in routes if route.host]
-    tls, secret = tls_of(hosts, spec)
-    asking = partial(
-        annotations_for,
-        service,
-        routes,
-        here,
-        ingress=ingress_of(entrance, service.metadata.name),
-        ingress_class=spec.ingress_class_name or item.annotations.get(OLD_CLASS),
-        tls=tls,
-        secret=secret,
-        default_port=default_port_of(service.metadata.name, spec),
-    )
+    ingress_class = spec.ingress_class_name or item.annotations.get(OLD_CLASS)
+    default_port = default_port_of(service.metadata.name, spec)
+    name = ingress_of(entrance, service.metadata.name)
+    ask = Asked(name, routes, ingress_class, *tls_of(hosts, spec), default_port)
     # An Ingress doesn't say these.
     kept = {key: present[key] for key in (PROFILE, "ingress/tls-redirect") if key in present}
     # What is copied from the Service, each of its entrances is given.
@@ -86,8 +77,9 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
     change = changes_to(annotations, also)
     found = [annotated_with(item, spec, service, policy, change, entrance)] if read(present) else []
     found = [each for each in found if not each.refused]
-    for asked in [asking(), *([asking(certificates=certificates_of(hosts, spec))] if spec.tls else [])]:
-        new = {f"{begin}{key}": value for key, value in (asked | kept).items()}
+    for certificates in ((), certificates_of(hosts, spec)) if spec.tls else ((),):
+        asking = annotations_for(service, ask, here, certificates)
+        new = {f"{begin}{key}": value for key, value in (asking | kept).items()}
         off = {f"{begin}{key}": None for key in present if f"{begin}{key}" not in new}
         change = {**changes_to(annotations, new), **off, **changes_to(annotations, also)}
         found.append(annotated_with(item, spec, service, policy, change, entrance))

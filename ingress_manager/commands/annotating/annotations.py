@@ -4,7 +4,7 @@ It is `core.annotations.read` the other way round. What the settings and the Ser
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import yaml
@@ -18,33 +18,39 @@ from ingress_manager.core.ports import find_ports, infer_port, tcp_ports
 DEFAULT_TYPE = "Prefix"
 
 
-def annotations_for(  # noqa: PLR0913 - each is one of the annotations
-    service: Service,
-    routes: Sequence[Route],
-    here: NamespacePolicy,
-    *,
-    ingress: str = "",
-    ingress_class: str | None = None,
-    tls: bool = False,
-    secret: str | None = None,
-    certificates: Sequence[Certificate] = (),
-    default_port: str | None = None,
-) -> dict[str, str]:
-    """Return the ingress/… annotations of `service` that ask for `routes`, each of which has a host and a path.
+class Asked(NamedTuple):
+    """What an Ingress says, and annotations can ask for."""
 
-    `ingress` is the Ingress's name, where it isn't the Service's. A class of None leaves the class to the settings. So
-    does a secret of None, and a port of None to the Service. `certificates` stand in the place of `secret`.
-    `default_port` is that of the default backend; None: it is none.
-    """
-    found = {HTTP.key: "true", **of_routes(service, routes, here, default_port)}
-    if ingress_class is not None and ingress_class != here.default_class:
-        found["ingress/class"] = ingress_class
+    name: str
+    """The Ingress's."""
+
+    routes: Sequence[Route]
+    """Each has a host and a path."""
+
+    ingress_class: str | None
+    """None leaves it to the settings."""
+
+    tls: bool
+    secret: str | None
+    """None leaves it to the settings."""
+
+    default_port: str | None
+    """That of the default backend; None: it is none."""
+
+
+def annotations_for(
+    service: Service, asked: Asked, here: NamespacePolicy, certificates: Sequence[Certificate] = ()
+) -> dict[str, str]:
+    """Return the ingress/… annotations of a Service that ask for this; `certificates` stand in the secret's place."""
+    found = {HTTP.key: "true", **of_routes(service, asked.routes, here, asked.default_port)}
+    if asked.ingress_class is not None and asked.ingress_class != here.default_class:
+        found["ingress/class"] = asked.ingress_class
     if certificates:
         found["ingress/certificates"] = as_text([as_fields(each) for each in certificates])
-    elif tls and secret is not None and secret != here.default_secret(ingress or service.metadata.name):
-        found["ingress/tls-secret"] = secret
-    elif tls != here.tls:
-        found["ingress/tls"] = "true" if tls else "false"
+    elif asked.tls and asked.secret is not None and asked.secret != here.default_secret(asked.name):
+        found["ingress/tls-secret"] = asked.secret
+    elif asked.tls != here.tls:
+        found["ingress/tls"] = "true" if asked.tls else "false"
     return found
 
 

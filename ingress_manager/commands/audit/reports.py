@@ -29,7 +29,7 @@ def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
     if form == "json":
         yield as_json(
             {
-                "findings": [_as_json(finding, _command(finding, audit)) for finding in audit.findings],
+                "findings": [_as_json(finding, shown(finding.command, audit.options)) for finding in audit.findings],
                 "kinds": _tally(audit),
                 "objects": audit.counts,
                 "paused": audit.paused or None,
@@ -46,7 +46,7 @@ def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
             yield from ("\n| kind | object | what | what to do |\n", "|---|---|---|---|\n")
         for finding in audit.findings:
             cells = (finding.kind, finding.about, finding.sentence)
-            yield f"| {' | '.join(map(_cell, cells))} | {_code(_command(finding, audit))} |\n"
+            yield f"| {' | '.join(map(_cell, cells))} | {_code(shown(finding.command, audit.options))} |\n"
     else:
         yield from _table(audit, paint)
         yield f"{_summary(audit)}\n"
@@ -60,15 +60,10 @@ def _table(audit: Audit, paint: Paint) -> Iterator[str]:
     for finding in audit.findings:
         kind = paint(finding.kind.ljust(width), KINDS[finding.kind].severity)
         yield f"{kind}  {one_line(finding.about).ljust(min(long, 60))}  {one_line(finding.sentence)}\n"
-        if command := _command(finding, audit):
+        if command := shown(finding.command, audit.options):
             yield f"{INDENT}{paint(one_line(command), 'command')}\n"
     if audit.findings:
         yield "\n"
-
-
-def _command(finding: Finding, audit: Audit) -> str:
-    """Return what mends it as a line for a shell; empty where no command does."""
-    return shown(finding.command, audit.options) if finding.command else ""
 
 
 def _as_json(finding: Finding, command: str) -> dict[str, Any]:
@@ -131,7 +126,11 @@ def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
                     {"url": each.url, "service": each.service, "sentence": each.sentence} for each in preview.taken
                 ],
                 "first": [
-                    {"service": each.service, "sentence": each.sentence, "command": _first(each, preview) or None}
+                    {
+                        "service": each.service,
+                        "sentence": each.sentence,
+                        "command": _first(each, preview) or None,
+                    }
                     for each in preview.kept
                 ],
                 "paused": preview.paused or None,
@@ -216,8 +215,7 @@ def _about_url(each: Taken) -> str:
 
 
 def _first(each: Kept, preview: Preview) -> str:
-    """Return what keeps it as a line for a shell; empty where no command does."""
-    return shown(each.command, preview.options) if each.command else ""
+    return shown(each.command, preview.options)
 
 
 def _change_as_json(affected: Affected) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.ingresses import backends_in
 from ingress_manager.commands.view.look import (
-    TYPES,
     ObjectView,
     ServiceView,
     Unknown,
@@ -107,8 +106,7 @@ def stands_after(view: View, service: ServiceView, policy: Policy) -> Iterator[O
         if each := service.observed.get(key):
             yield changed(each, desired)
         elif key not in view.objects:
-            kind, type_ = TYPES[f"{desired['apiVersion']}/{desired['kind']}"]
-            yield as_object(Item(desired, service.item.origin), kind, type_)  # type: ignore[misc]
+            yield as_object(Item(desired, service.item.origin))  # type: ignore[misc]
 
 
 def changed(observed: ObjectView, desired: Object) -> ObjectView:
@@ -119,7 +117,7 @@ def changed(observed: ObjectView, desired: Object) -> ObjectView:
         return observed
     metadata = {**observed.item.metadata, **then["metadata"]}
     item = Item({**observed.item.object, "metadata": metadata, "spec": then["spec"]}, observed.item.origin)
-    found = as_object(item, *TYPES[item.kind])
+    found = as_object(item)
     return found if isinstance(found, ObjectView) else observed
 
 

@@ -52,8 +52,8 @@ def table(lines: Iterable[Line], paint: Paint = plain, options: Sequence[str] = 
         yield f"{paint(SIGNS[line.state], line.state)} {one_line(line.sentence)}\n"
         if line.remedy:
             yield f"{INDENT}{one_line(line.remedy)}\n"
-        if line.command:
-            yield f"{INDENT}{paint(one_line(shown(line.command, options)), 'command')}\n"
+        if command := shown(line.command, options):
+            yield f"{INDENT}{paint(one_line(command), 'command')}\n"
 
 
 def summary(lines: Iterable[Line]) -> str:
@@ -82,7 +82,7 @@ def report(lines: Iterable[Line], options: Sequence[str] = ()) -> str:
                     "state": line.state,
                     "sentence": line.sentence,
                     "remedy": line.remedy or None,
-                    "command": shown(line.command, options) if line.command else None,
+                    "command": shown(line.command, options) or None,
                 }
                 for line in found
             ],

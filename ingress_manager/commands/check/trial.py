@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ingress_manager.commands.reading.manifests import Item, Origin
-from ingress_manager.commands.view.look import TYPES, ObjectView, as_object
+from ingress_manager.commands.view.look import ObjectView, as_object
 from ingress_manager.core.kubernetes import Object
 
 SERVICE = "check"
@@ -56,7 +56,7 @@ def _overlap(*hosts: str) -> bool:
 
 def _hosts(item: Item) -> Iterator[str]:
     """Yield the hosts of an object; every host for one that can't be read."""
-    found = as_object(item, *TYPES[item.kind])
+    found = as_object(item)
     yield from found.typed.hosts() if isinstance(found, ObjectView) else [""]
 
 

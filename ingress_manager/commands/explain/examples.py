@@ -46,9 +46,6 @@ SLOW = {"profiles": {"slow": HTTPROUTES["defaults"] | {"timeouts": {"request": "
 
 REDIRECT = {"outputs": ["httproute"], "gateway": WEB, "tls": {"redirect": True, "redirectStatusCode": 308}}
 
-NEEDED = {"ingress/profile": PROFILES, "ingress/tls-redirect": HTTPROUTES}
-"""The settings without which an annotation's example would be refused."""
-
 STATED: dict[str, dict[str, Any]] = {
     "host": {"host": "{service}.{namespace}.apps.example.com"},
     "class": {"class": "public"},

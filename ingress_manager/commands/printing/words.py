@@ -27,9 +27,9 @@ def with_options(command: Iterable[str], options: Sequence[str]) -> Command:
     return (*words[:place], *options, *words[place:])
 
 
-def shown(command: Iterable[str], options: Sequence[str] = ()) -> str:
-    """Return a command as one line for a shell; `options` of kubectl say which cluster."""
-    return " ".join(map(word, with_options(command, options)))
+def shown(command: Sequence[str], options: Sequence[str] = ()) -> str:
+    """Return a command as one line for a shell, empty where it is; `options` of kubectl say which cluster."""
+    return " ".join(map(word, with_options(command, options))) if command else ""
 
 
 def word(text: str) -> str:

@@ -15,7 +15,7 @@ from ingress_manager.commands.reading.installations import DEFAULT, Installation
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
-from ingress_manager.commands.view.look import TYPES, ObjectView, as_object
+from ingress_manager.commands.view.look import ObjectView, as_object
 from ingress_manager.commands.view.managed import (
     CONTROLLER,
     controller_of,
@@ -118,7 +118,7 @@ def uninstall_plan(
 
 def urls_of(item: Item) -> Iterator[str]:
     """Yield the hosts and paths at which an Ingress or an HTTPRoute answers."""
-    found = as_object(item, *TYPES[item.kind])
+    found = as_object(item)
     if not isinstance(found, ObjectView):
         yield "hosts and paths that can't be read"
     elif isinstance(found.typed, HTTPRoute):

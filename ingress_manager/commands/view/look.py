@@ -234,7 +234,7 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
             else:
                 services[item.label] = item, service
         elif kind in TYPES:
-            each = as_object(item, *TYPES[kind])
+            each = as_object(item)
             if isinstance(each, ObjectView):
                 view.objects[each.key] = each
             else:
@@ -276,8 +276,9 @@ def as_observed(objects: Mapping[Key, ObjectView], *, httproutes: bool) -> Obser
     return Observed(found[INGRESS], found[HTTPROUTE] if httproutes else None)
 
 
-def as_object(item: Item, kind: str, type_: type[Ingress] | type[HTTPRoute]) -> ObjectView | list[Message]:
+def as_object(item: Item) -> ObjectView | list[Message]:
     """Return the typed object. For one that is invalid: the messages that say so if it is ours, none if it is not."""
+    kind, type_ = TYPES[item.kind]
     is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
     found: Attachment | list[Message] = typed.as_type(item, item.object, type_)
     if isinstance(found, list):
