@@ -5,7 +5,6 @@ tests/e2e/test_adopt.py takes the steps on a cluster.
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 
 from devcluster.sync_requests import service
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.plans.plan import Seen
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -385,15 +383,8 @@ def test_who_stops_it_is_told_what_was_done(apply: Apply, cluster: Cluster) -> N
 
 
 def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, path: Path, apply: Apply, cluster: Cluster
+    path: Path, apply: Apply, cluster: Cluster
 ) -> None:
-    told: list[str] = []
-
-    def waiting(what: str) -> AbstractContextManager[None]:
-        told.append(what)
-        return nullcontext()
-
-    monkeypatch.setattr(carrying_out, "waiting", waiting)
     path.write_text("namespaces: {team-a: {paused: true}}\n")
     refused = apply()
     sentence = "the settings pause team-a: end the pause first, or add --without-event"
@@ -401,7 +392,6 @@ def test_in_a_pause_neither_the_event_nor_metacontrollers_record_is_waited_for(
     ended = apply("--without-event")
     assert (ended.status, ended.out.splitlines()[-1]) == (0, "team-a/hosts is ingress-manager's: team-a/hosts.")
     assert [call.split()[0] for call in cluster.asked] == ["get", "get", "annotate", "patch"]
-    assert told[-1] == "waiting 10 seconds, so that it is seen"
     printed = run("adopt", "team-a/hosts", "-f", "-", "--settings", path, stdin=json.dumps(objects()))
     assert (printed.status, sentence in printed.err) == (0, True)
     path.write_text("namespaces: {team-b: {paused: true}}\n")

@@ -198,14 +198,14 @@ def test_what_a_cause_calls_a_hint_is_one_for_audit() -> None:
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
-def certificate(*names: x509.GeneralName) -> str:
+def certificate(*names: x509.GeneralName, extension: x509.ExtensionType | None = None) -> str:
     """Return a certificate as a Secret has it."""
     key = ec.generate_private_key(ec.SECP256R1())
     nobody = x509.Name([])
     builder = x509.CertificateBuilder().subject_name(nobody).issuer_name(nobody).public_key(key.public_key())
     builder = builder.serial_number(1).not_valid_before(datetime(2020, 1, 1)).not_valid_after(datetime(2036, 1, 1))
-    if names:
-        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    if extension := x509.SubjectAlternativeName(names) if names else extension:
+        builder = builder.add_extension(extension, critical=False)
     return b64encode(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)).decode()
 
 
@@ -227,12 +227,7 @@ def test_a_certificate_without_hosts_and_what_is_none_are_told() -> None:
 
 
 def test_a_certificate_with_a_wrong_extension_is_not_judged() -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    nobody = x509.Name([])
-    builder = x509.CertificateBuilder().subject_name(nobody).issuer_name(nobody).public_key(key.public_key())
-    builder = builder.serial_number(1).not_valid_before(datetime(2020, 1, 1)).not_valid_after(datetime(2036, 1, 1))
-    builder = builder.add_extension(x509.UnrecognizedExtension(x509.SubjectAlternativeName.oid, b"no ASN.1"), False)
-    crt = b64encode(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)).decode()
+    crt = certificate(extension=x509.UnrecognizedExtension(x509.SubjectAlternativeName.oid, b"no ASN.1"))
     assert wrong_with(crt, ["a.example.com"], NOW) == ""
 
 

@@ -17,7 +17,7 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devcluster.sync_requests import Object, service
+from devcluster.sync_requests import service
 from ingress_manager.commands.explain.entries import entries
 from ingress_manager.commands.play import command as shell
 from ingress_manager.commands.play import loopback
@@ -274,9 +274,8 @@ def test_it_prints_its_address_and_opens_a_browser(stopped: list[str], monkeypat
     assert stopped == [ended.out.strip()], "not where it is told so, nor where there is no desktop"
 
 
-def test_the_settings_of_a_file_or_of_a_configmap_are_there_at_first(
-    stopped: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("stopped")
+def test_the_settings_are_there_at_first_and_may_be_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen: list[str] = []
 
     def page(settings: str) -> dict[str, loopback.File]:
@@ -284,20 +283,9 @@ def test_the_settings_of_a_file_or_of_a_configmap_are_there_at_first(
         return {}
 
     monkeypatch.setattr(shell, "page", page)
-    path = tmp_path / "settings.yaml"
-    for text in ("defaults: {class: internal}\n", "defaults: [\n"):
-        path.write_text(text)
-        assert run("play", "--port", "0", "--no-open", "--settings", path).status == 0
-    configmap: Object = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "data": {"settings.yaml": "defaults: {class: public}\n"},
-    }
-    path.write_text(as_yaml(configmap))
-    monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(path))
-    assert run("play", "--port", "0", "--no-open").status == 0
-    assert seen == ["defaults: {class: internal}\n", "defaults: [\n", "defaults: {class: public}\n"]
-    assert stopped == []
+    (tmp_path / "settings.yaml").write_text("defaults: [\n")
+    assert run("play", "--port", "0", "--no-open", "--settings", tmp_path / "settings.yaml").status == 0
+    assert seen == ["defaults: [\n"]
 
 
 def test_a_port_that_is_taken_and_settings_that_are_not_there_are_wrong_use(tmp_path: Path) -> None:

@@ -29,41 +29,6 @@ ANYTHING = st.recursive(
     lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=9), inside, max_size=3),
     max_leaves=9,
 )
-FIELDS = ("metadata", "spec", "data", "items", "kind", "apiVersion")
-INSIDE = ("name", "namespace", "uid", "annotations", "labels", "ports", "type", *(
-    "ownerReferences", "deletionTimestamp", "finalizers", "rules", "hostnames", "parentRefs", "ingressClassName", "tls",
-))  # fmt: skip
-OURS: Object = {
-    "labels": {"app.kubernetes.io/managed-by": "ingress-manager"},
-    "annotations": {"metacontroller.k8s.io/decorator-controller": "ingress-manager", "ingress/http": "true"},
-    "ownerReferences": [{"kind": "Service", "name": "shop", "uid": "1", "controller": True}],
-    "uid": "1",
-    "namespace": "team-a",
-}
-"""What makes the same metadata that of a Service and of its own Ingress."""
-
-
-KINDS = [
-    *(("v1", kind) for kind in ("Service", "ConfigMap", "List", "ServiceList")),
-    ("networking.k8s.io/v1", "Ingress"),
-    ("gateway.networking.k8s.io/v1", "HTTPRoute"),
-]
-
-
-@st.composite
-def nearly_objects(draw: st.DrawFn) -> Object:
-    """Draw an object of a kind that is looked at, in which anything may stand anywhere."""
-    version, kind = draw(st.sampled_from(KINDS))
-    made: Object = {"apiVersion": version, "kind": kind}
-    nearly = st.dictionaries(st.sampled_from(INSIDE), ANYTHING, max_size=4)
-    made.update(draw(st.dictionaries(st.sampled_from(FIELDS), nearly | ANYTHING, max_size=4)))
-    metadata = made.get("metadata")
-    if isinstance(metadata, dict) and draw(st.booleans()):
-        metadata["name"] = "shop"
-        metadata |= draw(
-            st.dictionaries(st.sampled_from(list(OURS)), st.none()).map(lambda keys: {k: OURS[k] for k in keys})
-        )
-    return made
 
 
 def told(text: str) -> None:
@@ -101,13 +66,6 @@ def obeyed_by_no_terminal(script: Iterable[str]) -> None:
     text = "".join(script)
     text.encode()
     assert text.replace("\n", "").replace("\t", "").isprintable()
-
-
-@given(nearly_objects(), nearly_objects())
-def test_whatever_stands_in_an_object_is_told_in_lines(made: Object, beside: Object) -> None:
-    told(json.dumps(made, indent=1))
-    told(json.dumps(made))
-    told(yaml.safe_dump_all([made, beside]))
 
 
 @given(made_up.services())
