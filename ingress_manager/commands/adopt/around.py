@@ -56,7 +56,6 @@ class Around:
 
     @classmethod
     def of(cls, manifests: Manifests, policy: Policy, accepted: Container[str]) -> "Around":
-        """Return what is there."""
         around = cls(
             policy,
             accepted,
@@ -71,7 +70,6 @@ class Around:
         return around
 
     def claim(self, spec: IngressSpec, claimant: Claimant) -> None:
-        """Note what an Ingress answers."""
         for claim in dict.fromkeys(places_of(spec)):
             self.claims.setdefault(claim, []).append(claimant)
 

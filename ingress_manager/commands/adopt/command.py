@@ -103,7 +103,6 @@ def adopt(  # noqa: PLR0913 - each is an option
 
 
 def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool) -> None:
-    """Raise click.UsageError for arguments of which one would have no effect."""
     if apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
     if bool(names) == everything:

@@ -23,7 +23,6 @@ class At(NamedTuple):
     is_exact: bool
 
     def __str__(self) -> str:
-        """Return what a person calls it."""
         return f"{self.host or '*'}{self.path} at the Gateway {self.gateway}"
 
     def is_within(self, other: "At") -> bool:
@@ -40,7 +39,6 @@ class At(NamedTuple):
 
 
 def after_each_dot(host: str) -> Iterator[str]:
-    """Yield what comes after each dot of a host."""
     while rest := host.partition(".")[2]:
         yield rest
         host = rest

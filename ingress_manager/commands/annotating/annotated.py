@@ -42,7 +42,6 @@ class Annotated:
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """Return what the Service is given."""
         return self.decision.objects if isinstance(self.decision, Desired) else ()
 
     @property

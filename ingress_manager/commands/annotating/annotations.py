@@ -93,13 +93,11 @@ def fields_of(route: Route, *, port: bool) -> dict[str, str]:
 
 
 def as_fields(certificate: Certificate) -> dict[str, Any]:
-    """Return the fields of one certificate of ingress/certificates."""
     fields = {"hosts": certificate.hosts, "secret": certificate.secret}
     return {field: value for field, value in msgspec.to_builtins(fields).items() if value is not None}
 
 
 def as_text(members: list[dict[str, Any]]) -> str:
-    """Return a list in one line of YAML."""
     text: str = yaml.safe_dump(members, default_flow_style=True, sort_keys=False, width=float("inf"))
     return text.rstrip()
 

@@ -104,7 +104,6 @@ def once(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def counts(view: View) -> dict[str, Count]:
-    """Return how many objects of each kind were looked at."""
     services = view.services.values()
     found = {SERVICE: Count(len(services), sum(service.is_exposed for service in services))}
     for kind in OBJECTS:
@@ -115,7 +114,6 @@ def counts(view: View) -> dict[str, Count]:
 
 
 def unseen(view: View, around: Surroundings) -> Iterator[Unseen]:
-    """Yield what could not be looked at."""
     for what, sentence in view.unseen().items():
         yield Unseen(what, sentence, [kind for kind, row in KINDS.items() if what in row.needs])
     for kind, label in sorted(view.misread):

@@ -31,7 +31,6 @@ class Claim(NamedTuple):
     is_exact: bool
 
     def __str__(self) -> str:
-        """Return what a person calls it."""
         return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
 
 
@@ -122,7 +121,6 @@ def upstream_collisions(objects: Iterable[ObjectView]) -> Iterator[UpstreamColli
 
 
 def claims_of(each: ObjectView) -> Iterator[Claim]:
-    """Yield what an object claims."""
     if isinstance(each.typed, HTTPRoute):
         yield from _claims_of_route(each.item.namespace, each.typed)
         return

@@ -41,7 +41,6 @@ class Affected:
 
     @property
     def about(self) -> str:
-        """Return what a person calls the object: its kind, namespace and name."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
 

@@ -25,7 +25,6 @@ FIRST = "To take nothing away, do this before the settings are changed:"
 
 
 def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
-    """Yield the report of an audit, in pieces."""
     if form == "json":
         yield as_json(
             {
@@ -113,7 +112,6 @@ def _unseen(audit: Audit) -> Iterator[str]:
 
 
 def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
-    """Yield the report of what other settings would do, in pieces."""
     if form == "json":
         yield as_json(
             {
@@ -210,7 +208,6 @@ def _columns(rows: Iterable[tuple[str, ...]], paint: Paint) -> Iterator[str]:
 
 
 def _about_url(each: Taken) -> str:
-    """Return what would become of a host and a path, as a line."""
     return f"{each.url} of Service {each.service}: {each.sentence}"
 
 
@@ -228,7 +225,6 @@ def _change_as_json(affected: Affected) -> dict[str, Any]:
 
 
 def _role_of(line: str) -> str:
-    """Return the role of a line of a diff."""
     if line.startswith(("---", "+++")):
         return "head"
     return {"+": Effect.CREATED, "-": Effect.REMOVED}.get(line[:1], "")

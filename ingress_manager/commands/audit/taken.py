@@ -140,7 +140,6 @@ def fates(view: View, each: ObjectView, label: str, then: Answers) -> Iterator[t
 
 
 def answer(services: Iterable[str]) -> str:
-    """Return the sentence for what another Service would answer."""
     return f"{listed(sorted(services))} would answer"
 
 

@@ -213,7 +213,6 @@ def tried(seen: Seen) -> Line:
 
 
 def is_answered(seen: Seen) -> bool:
-    """Return whether the webhook has answered the trial."""
     return any(sentence in told for told in seen.warned or () for sentence in SENTENCES)
 
 

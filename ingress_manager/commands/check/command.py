@@ -102,7 +102,6 @@ def check(  # noqa: PLR0913 - options, each by its name
 
 
 def trial(source: Source, seconds: int, request: str, address: str) -> Iterator[Line]:
-    """Yield the lines of --live."""
     try:
         policy = source.stated_policy()
     except KubectlFailed as failed:
@@ -249,7 +248,6 @@ def read_admission(kubectl: Kubectl, seen: Seen) -> None:
 
 @contextlib.contextmanager
 def noting(seen: Seen, what: str) -> Iterator[None]:
-    """Note why something could not be read."""
     try:
         yield
     except KubectlFailed as failed:

@@ -191,7 +191,6 @@ def needed(seen: Seen) -> list[tuple[str, tuple[Right, ...]]]:
 
 
 def asked_rights(seen: Seen) -> list[Right]:
-    """Return all rights that are asked about."""
     return list(dict.fromkeys([*(right for _, group in needed(seen) for right in group), *NEVER]))
 
 

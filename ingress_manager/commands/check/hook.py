@@ -183,7 +183,6 @@ def configmap_of_pod(pod: Item) -> str | None:
 
 
 def started(pod: Item) -> str:
-    """Return when a Pod started."""
     return str(at(pod, "status", "startTime") or pod.metadata.get("creationTimestamp", ""))
 
 
@@ -230,7 +229,6 @@ def leads_elsewhere(service: Item, deployment: Item, number: object, who: str = 
 
 
 def ports_of(deployment: Item | None) -> set[Any]:
-    """Return the ports of a Deployment's Pods, by their names and numbers."""
     ports = [port for each in containers(deployment) for port in mappings(each.get("ports"))]
     return {port.get(key) for port in ports for key in ("name", "containerPort")}
 

@@ -71,7 +71,6 @@ def summary(lines: Iterable[Line]) -> str:
 
 
 def report(lines: Iterable[Line], options: Sequence[str] = ()) -> str:
-    """Return the report as JSON."""
     found = list(lines)
     count = Counter(line.state for line in found)
     return as_json(

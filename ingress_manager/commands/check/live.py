@@ -67,7 +67,6 @@ class Trial:
 
 
 def key_of(made: Object) -> tuple[str, str]:
-    """Return the kind and the name of an object."""
     return made["kind"], made["metadata"]["name"]
 
 
@@ -106,7 +105,6 @@ def live(kubectl: Kubectl, policy: Policy, seconds: float, host: str = "", addre
 
 
 def untried(why: str) -> Line:
-    """Return the line for a trial that isn't begun."""
     return Line(PART, State.UNKNOWN, f"nothing was tried: {why}")
 
 

@@ -29,7 +29,6 @@ def check(seen: Seen, version: str) -> Iterator[Line]:
 
 
 def kubernetes(seen: Seen) -> Iterator[Line]:
-    """Yield whether the API server's version is known to work."""
     part = "Kubernetes"
     if "version" in seen.unread:
         yield Line(part, State.UNKNOWN, f"the version could not be looked at: {seen.unread['version']}")

@@ -67,12 +67,10 @@ class Seen:
 
     @property
     def controller(self) -> Item | None:
-        """Return our DecoratorController."""
         return self.one("DecoratorController", CONTROLLER)
 
     @property
     def makes_httproutes(self) -> bool:
-        """Return whether our DecoratorController makes HTTPRoutes."""
         attachments = mappings(at(self.controller, "spec", "attachments"))
         return any(each.get("resource") == "httproutes" for each in attachments)
 
@@ -97,11 +95,9 @@ class Seen:
 
     @property
     def hook(self) -> Item | None:
-        """Return the hook's Deployment, None where it isn't there."""
         return self.one("Deployment", self.installation.name, self.installation.namespace)
 
     def engines(self) -> list[Item]:
-        """Return what runs Metacontroller."""
         return [
             item
             for item in (*self.of_kind("Deployment"), *self.of_kind("StatefulSet"))
@@ -126,12 +122,10 @@ class Seen:
 
 
 def containers(item: Item | None) -> list[dict[str, Any]]:
-    """Return the containers of a Deployment's Pods."""
     return mappings(at(item, "spec", "template", "spec", "containers"))
 
 
 def images(item: Item | None) -> list[str]:
-    """Return the images of a Deployment's Pods."""
     return [str(each.get("image", "")) for each in containers(item)]
 
 

@@ -33,7 +33,6 @@ def version_of(text: str) -> Version | None:
 
 
 def by_version(part: str, name: str, stated: str, known: Known) -> Line:
-    """Return the line for a program's version."""
     version = version_of(stated)
     if version is None:
         return Line(part, State.UNKNOWN, f"the version of {name} can't be told from {stated}")

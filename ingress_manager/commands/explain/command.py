@@ -27,7 +27,6 @@ COULD_NOT_LOOK = 2
 
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the keys that begin with what was typed, for the shell."""
     return [CompletionItem(entry.key, help=entry.meaning) for entry in entries() if entry.key.startswith(incomplete)]
 
 

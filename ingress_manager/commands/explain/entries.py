@@ -74,7 +74,6 @@ class Entry:
         return self.sort in {REASON, KIND}
 
     def text(self) -> str:
-        """Return all of it, for a terminal."""
         width = max((len(name) for name, _ in self.facts), default=0)
         facts = "".join(_filled(fact, f"  {name.ljust(width)}  ") for name, fact in self.facts)
         parts = (f"{self.key}: {self.sort}\n", _filled(self.meaning, "  "), facts, indent(self.example, "  "))

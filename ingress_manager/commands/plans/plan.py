@@ -95,7 +95,6 @@ def without_events(steps: Iterable[Step]) -> list[Step]:
 
 
 def late(seen: Seen, seconds: int) -> str:
-    """Return what to tell when something isn't seen within that many seconds."""
     return seen.missing if seen.at_once else f"After {seconds} s: {seen.missing}"
 
 

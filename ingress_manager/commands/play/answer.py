@@ -100,7 +100,6 @@ def play(service: str, settings: str) -> Result:
 
 
 def _decided(text: str, policy: Policy) -> Result:
-    """Return what the Services in a text become."""
     manifests = read(text, Field.SERVICE)
     services = [item for item in manifests.items if item.kind == SERVICES]
     rendered = render(services[:MOST_SERVICES], policy.without_pause())

@@ -81,7 +81,6 @@ class Loopback(ThreadingTCPServer):
 
     @property
     def url(self) -> str:
-        """Return the URL of the page."""
         return f"http://{ADDRESS}:{self.port}/"
 
     @property
@@ -104,7 +103,6 @@ class _Handler(BaseHTTPRequestHandler):
     default_request_version = "HTTP/1.0"  # else what is no HTTP is answered without headers
 
     def do_GET(self) -> None:
-        """Answer with a file."""
         if self._host() is None:
             return
         file = self.server.files.get(self._path())
@@ -116,7 +114,6 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - it is called by this name
 
     def do_POST(self) -> None:
-        """Answer with what a function returns."""
         host = self._host()
         if host is None:
             return
@@ -171,7 +168,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def version_string(self) -> str:
-        """Return the Server header, without the version of Python."""
         return "ingress-manager"
 
     def log_message(self, *arguments: Any) -> None:

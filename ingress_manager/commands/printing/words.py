@@ -16,7 +16,6 @@ Command = tuple[str, ...]
 
 
 def plain(text: str, _role: str) -> str:
-    """Return the text without any style."""
     return text
 
 

@@ -131,7 +131,6 @@ def _members(text: str, start: int) -> Iterator[tuple[str | int, int, int]]:
 
 
 def _skip(text: str, at: int) -> int:
-    """Return the offset of what follows the white space at `at`."""
     found = _SPACE.match(text, at)
     assert found  # noqa: S101 - it matches an empty text, too
     return found.end()

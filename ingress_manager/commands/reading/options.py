@@ -69,7 +69,6 @@ class Source:
 
     @property
     def kubectl(self) -> Kubectl:
-        """Return kubectl for the cluster that the options name."""
         stated = (("context", self.context), ("kubeconfig", self.kubeconfig))
         return Kubectl([f"--{name}={value}" for name, value in stated if value is not None])
 

@@ -110,7 +110,6 @@ class _Loader(yaml.CSafeLoader):
         return int(re.sub(r"^([-+]?)0(?=[0-9])", r"\g<1>0o", digits), 0)
 
     def construct_boolean(self, node: yaml.ScalarNode) -> bool:
-        """Return the truth value."""
         return str(node.value).lower() in {"y", "yes", "true", "on"}
 
 
@@ -133,7 +132,6 @@ _Loader.add_constructor("tag:yaml.org,2002:bool", _Loader.construct_boolean)
 
 
 def _load(document: str) -> Any:
-    """Return the value of a document. Raises NotReadable."""
     _refuse_depth(document)
     try:
         value = yaml.load(document, _Loader)  # noqa: S506 - it builds plain values only
@@ -172,7 +170,6 @@ def _refuse_endless(value: Any, most: int) -> None:
 
 
 def _members(value: Any) -> list[Any]:
-    """Return what is in a mapping or a list."""
     return list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
 
 

@@ -189,7 +189,6 @@ def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), chang
 
 
 def reference(item: Item) -> dict[str, object]:
-    """Return what of an object says which one it is."""
     version, _, kind = item.kind.rpartition("/")
     return {"apiVersion": version, "kind": kind, "metadata": {"namespace": item.namespace, "name": item.name}}
 

@@ -79,7 +79,6 @@ class Cause(NamedTuple):
 
     @property
     def hint(self) -> bool:
-        """Return whether it may well be as it should."""
         return self.kind in HINTS
 
 

@@ -23,7 +23,6 @@ NOT_INSTALLED = (
 
 
 def can_be_read() -> bool:
-    """Return whether the library is installed."""
     return x509 is not None
 
 

@@ -93,7 +93,6 @@ class ObjectView:
 
     @property
     def key(self) -> Key:
-        """Return what names it."""
         return self.kind, self.item.label
 
     @property
@@ -113,7 +112,6 @@ class ObjectView:
         return self.is_marked or self.is_labelled
 
     def __str__(self) -> str:
-        """Return what a person calls it."""
         return f"{self.kind} {self.item.label}"
 
 
@@ -292,6 +290,5 @@ def is_being_deleted(item: Item) -> bool:
 
 
 def finalizers_of(item: Item) -> list[str]:
-    """Return the finalizers of an object."""
     found = item.metadata.get("finalizers")
     return [str(name) for name in found] if isinstance(found, list) else []

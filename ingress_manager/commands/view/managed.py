@@ -32,7 +32,6 @@ FINALIZER = f"metacontroller.io/decoratorcontroller-{CONTROLLER}"
 
 
 def owners(item: Item) -> list[Object]:
-    """Return the owner references of an object."""
     return mappings(item.metadata.get("ownerReferences"))
 
 
