@@ -169,7 +169,7 @@ def read_again(dump: Dump, less: Less) -> tuple[Manifests, Known, Policy | Unkno
 
 def told(found: Finding) -> tuple[str, ...]:
     """Return what a person is told by a finding, as far as it is the same whoever looks."""
-    return (found.kind, found.about, "" if found.kind in OF_SEVERAL else found.sentence)
+    return (found.kind, str(found.item), "" if found.kind in OF_SEVERAL else found.sentence)
 
 
 def finds_no_more(dump: Dump, *lesses: Less) -> None:
@@ -178,10 +178,10 @@ def finds_no_more(dump: Dump, *lesses: Less) -> None:
         audit(manifests.items, policy, known, surroundings_in(manifests)).findings
         for manifests, known, policy in (read_again(dump, less) for less in (NOTHING_LESS, *lesses))
     )
-    deleted = {each.about for each in whole if "delete" in each.command}
+    deleted = {str(each.item) for each in whole if "delete" in each.command}
     for part in parts:
         assert {told(each) for each in part} <= {told(each) for each in whole}
-        assert {each.about for each in part if "delete" in each.command} <= deleted
+        assert {str(each.item) for each in part if "delete" in each.command} <= deleted
 
 
 NOTHING_LESS = Less(frozenset(), frozenset(), settings=False, objects={})

@@ -88,7 +88,9 @@ def audit_of(view: View, policy: Policy | Unknown, around: Surroundings | None =
     unknown = {SETTINGS, SERVICE} & view.unseen().keys()
     kinds = [kind for kind, row in KINDS.items() if unknown.isdisjoint(row.needs)]
     found = [
-        each for kind in kinds for each in sorted(FINDERS[kind](seen), key=lambda each: (each.item.label, each.about))
+        each
+        for kind in kinds
+        for each in sorted(FINDERS[kind](seen), key=lambda each: (each.item.label, str(each.item)))
     ]
     pauses = policy.pauses if isinstance(policy, Policy) else ""
     return Audit(found, view.invalid, counts(view), pauses, list(unseen(view, around)))

@@ -57,11 +57,6 @@ class Finding:
     reasons: Sequence[Reason] = ()
     """Why the Service is refused, or the object is forbidden, in the words of the Events, logs and metrics."""
 
-    @property
-    def about(self) -> str:
-        """Return what a person calls the object: its kind, namespace and name."""
-        return called(self.item)
-
 
 class Seen:
     """A view in which nothing is paused, sorted out once for all finders; `policy` says what is paused."""
@@ -344,8 +339,3 @@ def has_placeholder(service: ServiceView, entrance: str, policy: Policy) -> bool
     profile = in_namespace(policy, namespace, stated.profile).profile
     nearer = (policy.namespaces.get(namespace, NOTHING_STATED).defaults, policy.profiles.get(profile or ""))
     return policy.defaults.host == PLACEHOLDER_HOST and not any(each and each.host for each in nearer)
-
-
-def called(item: Item) -> str:
-    """Return what a person calls an object: its kind, namespace and name."""
-    return f"{item.object.get('kind', '')} {item.label}"

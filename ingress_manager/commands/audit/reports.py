@@ -44,7 +44,7 @@ def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
         if audit.findings:
             yield from ("\n| kind | object | what | what to do |\n", "|---|---|---|---|\n")
         for finding in audit.findings:
-            cells = (finding.kind, finding.about, finding.sentence)
+            cells = (finding.kind, str(finding.item), finding.sentence)
             yield f"| {' | '.join(map(_cell, cells))} | {_code(shown(finding.command, audit.options))} |\n"
     else:
         yield from _table(audit, paint)
@@ -55,10 +55,10 @@ def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
 def _table(audit: Audit, paint: Paint) -> Iterator[str]:
     """Yield a line for each finding, and below it the command that mends it."""
     width = max((len(finding.kind) for finding in audit.findings), default=0)
-    long = max((len(one_line(finding.about)) for finding in audit.findings), default=0)
+    long = max((len(one_line(str(finding.item))) for finding in audit.findings), default=0)
     for finding in audit.findings:
         kind = paint(finding.kind.ljust(width), KINDS[finding.kind].severity)
-        yield f"{kind}  {one_line(finding.about).ljust(min(long, 60))}  {one_line(finding.sentence)}\n"
+        yield f"{kind}  {one_line(str(finding.item)).ljust(min(long, 60))}  {one_line(finding.sentence)}\n"
         if command := shown(finding.command, audit.options):
             yield f"{INDENT}{paint(one_line(command), 'command')}\n"
     if audit.findings:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from ingress_manager.commands.check.differences import differences
-from ingress_manager.commands.check.engine import AGAIN, called, replicas
+from ingress_manager.commands.check.engine import AGAIN, replicas
 from ingress_manager.commands.check.hook import leads_elsewhere, moment, policy_of, selects
 from ingress_manager.commands.check.lines import Line, State
 from ingress_manager.commands.check.seen import Seen, images
@@ -161,9 +161,7 @@ def unlike(seen: Seen, deployment: Item) -> Iterator[Line]:
     )
     for what, found in its.items():
         if found != hooks[what]:
-            sentence = (
-                f"{called(deployment)} has the {what} {found}, and the hook {hooks[what]}: it may judge otherwise"
-            )
+            sentence = f"{deployment} has the {what} {found}, and the hook {hooks[what]}: it may judge otherwise"
             yield Line(PART, State.WARNING, sentence, AGAIN)
 
 

@@ -72,10 +72,10 @@ def metacontroller(seen: Seen) -> Iterator[Line]:
         wanted = number(at(engine, "spec", "replicas"), 1)
         words = [word for each in containers(engine) for key in ("command", "args") for word in each.get(key) or ()]
         if wanted > 1 and not {"--leader-election", "--leader-election=true"} & set(map(str, words)):
-            sentence = f"{called(engine)} has {wanted} replicas without --leader-election: all of them write"
+            sentence = f"{engine} has {wanted} replicas without --leader-election: all of them write"
             yield Line(PART, State.WRONG, sentence, "Add --leader-election to its arguments, or have one replica.")
     if len(engines) > 1:
-        names = ", ".join(map(called, engines))
+        names = ", ".join(map(str, engines))
         yield Line(PART, State.WARNING, f"several run it: {names}; each writes what the others write", "Keep one.")
 
 
@@ -85,22 +85,17 @@ def replicas(part: str, item: Item) -> Iterator[Line]:
     look: Command = ("kubectl", "describe", f"--namespace={item.namespace}", "--", str(item.object["kind"]), item.name)
     if wanted == 0:
         scale: Command = ("kubectl", "scale", f"--namespace={item.namespace}", "--replicas=2", "--", *look[-2:])
-        yield Line(part, State.WRONG, f"{called(item)} is scaled to 0 replicas", "Scale it up.", scale)
+        yield Line(part, State.WRONG, f"{item} is scaled to 0 replicas", "Scale it up.", scale)
         return
     why = condition(at(item, "status"), "ReplicaFailure").get("message") or ""
     because = f": {why}" if why else ""
-    told = f"{called(item)} has {ready} of {wanted} replicas ready"
+    told = f"{item} has {ready} of {wanted} replicas ready"
     if ready == 0:
         yield Line(part, State.WRONG, f"{told}{because}", "See why its Pods don't start.", look)
     elif ready < wanted:
         yield Line(part, State.WARNING, f"{told}{because}", "See why the others don't start.", look)
     else:
         yield Line(part, State.OK, told)
-
-
-def called(item: Item) -> str:
-    """Return what a person calls an object in a namespace."""
-    return f"{item.object.get('kind')} {item.label}"
 
 
 def crds(seen: Seen) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ingress_manager.commands.check.engine import AGAIN, called, replicas
+from ingress_manager.commands.check.engine import AGAIN, replicas
 from ingress_manager.commands.check.engine import PART as METACONTROLLER
 from ingress_manager.commands.check.lines import Line, State
 from ingress_manager.commands.check.seen import Seen, condition, containers, images, tag_of_image
@@ -128,7 +128,7 @@ def settings(seen: Seen, deployment: Item) -> Iterator[Line]:
     name = configmap_of(deployment)
     where = f"ConfigMap {deployment.namespace}/{name}"
     if name is None:
-        sentence = f"{called(deployment)} mounts no ConfigMap with settings: it runs with the defaults, or not at all"
+        sentence = f"{deployment} mounts no ConfigMap with settings: it runs with the defaults, or not at all"
         yield Line(PART, State.WRONG, sentence, AGAIN)
         return
     if "ConfigMap" in seen.unread:
@@ -219,12 +219,12 @@ def service(seen: Seen, deployment: Item | None) -> Iterator[Line]:
 def leads_elsewhere(service: Item, deployment: Item, number: object, who: str = "the DecoratorController") -> str:
     """Return why a port of a Service, which `who` names, doesn't lead to a Deployment's Pods; empty where it does."""
     if not leads_to(service, deployment):
-        return f"doesn't select the Pods of {called(deployment)}"
+        return f"doesn't select the Pods of {deployment}"
     targets = [port.get("targetPort") for port in mappings(at(service, "spec", "ports")) if port.get("port") == number]
     if not targets:
         return f"has no port {number}, which {who} names"
     if targets[0] not in ports_of(deployment):
-        return f"sends to the port {targets[0]}, which {called(deployment)} doesn't have"
+        return f"sends to the port {targets[0]}, which {deployment} doesn't have"
     return ""
 
 
@@ -297,7 +297,7 @@ def network(seen: Seen) -> Iterator[Line]:
     if shut and "Namespace" in seen.unread:
         return
     if shut:
-        sentence = f"{names} keeps {called(shut[0])} from asking the hook"
+        sentence = f"{names} keeps {shut[0]} from asking the hook"
         yield Line(part, State.WRONG, sentence, "Let its Pods in: metacontroller/README.md says how.")
     elif any(not rule.get("from") for rule in rules):
         yield Line(part, State.WARNING, f"{names} lets every Pod ask the hook", "Let in Metacontroller alone.")

@@ -45,7 +45,7 @@ def in_the_way(objects: Iterable[Object], namespace: str, existing: Iterable[Ite
     hosts = {host for host in hosts_of(objects) if namespace not in host}
     for item in existing:
         if any(_overlap(host, stated) for host in hosts for stated in _hosts(item)):
-            yield f"{item.kind.rpartition('/')[2]} {item.label}"
+            yield str(item)
 
 
 def _overlap(*hosts: str) -> bool:

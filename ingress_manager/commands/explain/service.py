@@ -118,7 +118,7 @@ def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
 
 
 def _to_do(finding: Finding, options: Sequence[str]) -> Iterator[str]:
-    about = "" if finding.item.kind == "v1/Service" else f"{finding.about}: "
+    about = "" if finding.item.kind == "v1/Service" else f"{finding.item}: "
     yield f"{finding.kind}: {about}{finding.sentence}"
     remedies = [REASONS[reason].remedy for reason in finding.reasons] if finding.kind is FindingKind.REFUSED else []
     for remedy in remedies or [KINDS[finding.kind].remedy]:

@@ -175,7 +175,7 @@ def is_taken(service: Item, item: Item) -> Seen:
 
     Source of its words: metacontroller/controller/name-taken.yaml.
     """
-    text = f"{item.kind.rpartition('/')[2]} {item.label} is in the way"
+    text = f"{item} is in the way"
     missing = (
         f"Metacontroller has not reported that {text}. Where the settings pause ingress-manager, or the policy "
         "ingress-manager-name-taken is not installed, --without-event does without"

@@ -64,8 +64,12 @@ class Item:
 
     @cached_property
     def label(self) -> str:
-        """Return what a person calls the object: namespace/name."""
+        """Return the namespace/name."""
         return f"{self.namespace}/{self.name}"
+
+    def __str__(self) -> str:
+        """Return what a person calls the object, as in Service team-a/shop."""
+        return f"{self.object.get('kind', '')} {self.label}"
 
     @property
     def annotations(self) -> dict[str, str]:

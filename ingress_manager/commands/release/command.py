@@ -61,7 +61,7 @@ def release(  # noqa: PLR0913 - each is an option
             plan.steps = without_events(plan.steps)
         if apply and plan.steps:
             carry_out(source.kubectl, plan, seconds)
-            kept = ", ".join(f"{item.kind.rpartition('/')[2]} {item.label}" for item in plan.kept)
+            kept = ", ".join(map(str, plan.kept))
             click.echo(f"{plan.label} is released{f'; {kept} stays as it is' if kept else ''}.")
         elif plan.steps:
             click.echo(comment(plan.label))

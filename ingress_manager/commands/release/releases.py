@@ -98,7 +98,7 @@ def still(item: Item) -> Seen:
     return Seen(
         kubectl("get", item, options=("--ignore-not-found", paths)),
         f"{as_printed(item.metadata.get('uid'))} {as_printed(item.object.get('spec'))}",
-        f"{item.kind.rpartition('/')[2]} {item.label} does not stand any more as it was released",
+        f"{item} does not stand any more as it was released",
         at_once=True,
     )
 

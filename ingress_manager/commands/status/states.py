@@ -314,8 +314,6 @@ class Judge:
 
 
 def _held(item: Item) -> Judged:
-    kind, names = item.object.get("kind"), listed(finalizers_of(item))
+    names = listed(finalizers_of(item))
     since = item.metadata["deletionTimestamp"]
-    return Judged(
-        State.WAITING, f"{kind} {item.label} to go: its deletion began at {since}; held by {names or 'nothing'}"
-    )
+    return Judged(State.WAITING, f"{item} to go: its deletion began at {since}; held by {names or 'nothing'}")

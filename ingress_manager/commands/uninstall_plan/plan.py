@@ -69,7 +69,7 @@ def uninstall_plan(
     asking = [item for item in manifests.of_kind(SERVICES) if asking_keys(item)]
     decorator = [] if has_controllers is False else [delete("decoratorcontroller", CONTROLLER)]
     if managed and not keep:
-        urls = [f"  {url} ({item.kind.rpartition('/')[2]} {item.label})" for item in managed for url in urls_of(item)]
+        urls = [f"  {url} ({item})" for item in managed for url in urls_of(item)]
         yield Step(notes=["No longer answered after this:", *urls])
     there = f"--namespace={installation.namespace}"
     deployment = delete("deployment", installation.name, options=(there, "--cascade=foreground"))

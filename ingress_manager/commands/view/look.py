@@ -112,7 +112,7 @@ class ObjectView:
         return self.is_marked or self.is_labelled
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.item.label}"
+        return str(self.item)
 
 
 @dataclass(frozen=True, slots=True)
