@@ -97,11 +97,11 @@ def becomes(case: Case) -> Object:
     """Return what becomes of the Ingress of a case, as the table has it."""
     [adoption] = adopt(*adoptable(case))
     found = {
-        "into": [] if [*adoption.becomes] == [adoption.item.label] else [*adoption.becomes],
+        "into": [] if [*adoption.becomes] == [adoption.item.full_name] else [*adoption.becomes],
         "steps": [line for step in adoption.steps for line in words(step)],
         "like": like(adoption) if adoption.steps else "",
-        "notes": [sentence.removeprefix(f"{adoption.item.label}: ") for sentence in map(str, adoption.notes)],
-        "refused": [each.told if each.about == adoption.item.label else str(each) for each in adoption.messages],
+        "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
+        "refused": [each.told if each.about == adoption.item.full_name else str(each) for each in adoption.messages],
         "first": [*script(adoption.advice)],
     }
     return {key: value for key, value in found.items() if value}
@@ -157,7 +157,7 @@ def like(adoption: Adoption) -> str:
     for name, others in waits_of_scripts().items():
         if own == others:
             return name
-    raise ValueError(f"no script in {FOLDER} is like that of {adoption.item.label}: add the case to SCRIPTS")
+    raise ValueError(f"no script in {FOLDER} is like that of {adoption.item.full_name}: add the case to SCRIPTS")
 
 
 @cache

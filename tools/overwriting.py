@@ -18,7 +18,7 @@ def changes(controllers: Sequence[Item], objects: Sequence[Item], image: str, se
     of their hooks, and of our own.
     """
     places = {str(found) for found in installations(controllers, objects)}
-    deployments = {item.label: item for item in objects if item.kind == DEPLOYMENTS}
+    deployments = {item.full_name: item for item in objects if item.kind == DEPLOYMENTS}
     ours = str(DEFAULT)
     there = sorted(places | ({ours} & deployments.keys()))
     for place in there:
@@ -32,7 +32,7 @@ def changes(controllers: Sequence[Item], objects: Sequence[Item], image: str, se
         [container, *_] = current.object["spec"]["template"]["spec"]["containers"]
         if container["image"] != image:
             yield f"The image is {container['image']}, and would be {image}."
-    texts = {item.label: text_of(item) or "" for item in objects if item.kind == "v1/ConfigMap"}
+    texts = {item.full_name: text_of(item) or "" for item in objects if item.kind == "v1/ConfigMap"}
     for place in there:
         deployment = deployments[place]
         before = texts.get(f"{deployment.namespace}/{configmap_of(deployment)}", "")

@@ -49,8 +49,8 @@ def test_an_ingress_that_stays_keeps_its_spec_but_for_what_is_accepted_or_served
     manifests, [ingress], policy, accepted = adoptions.adoptable(case)
     before = ingress.object["spec"]
     [adoption] = adopt(manifests, [ingress], policy, accepted)
-    assert (adoption.spec is not None) == (ingress.label in adoption.becomes)
-    if [*adoption.becomes] == [ingress.label] and adoption.spec is not None:
+    assert (adoption.spec is not None) == (ingress.full_name in adoption.becomes)
+    if [*adoption.becomes] == [ingress.full_name] and adoption.spec is not None:
         changed = {field for field in {**adoption.spec, **before} if adoption.spec.get(field) != before.get(field)}
         assert changed == {field.split(".")[1] for field in adoption.changes if field.startswith("spec.")}
         seen = [until.text for step in adoption.steps for until in step.until if isinstance(until, Seen)]

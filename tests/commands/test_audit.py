@@ -64,8 +64,8 @@ MAY_BE_DELETED = {
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
 def test_no_advice_deletes_what_serves(case: Case) -> None:
     items = dumps.manifests(case).items
-    services = {item.label for item in items if item.kind == SERVICES}
-    objects = {f"{item.object['kind'].lower()} {item.label}": item for item in items}
+    services = {item.full_name for item in items if item.kind == SERVICES}
+    objects = {f"{item.object['kind'].lower()} {item.full_name}": item for item in items}
     for found in audit_module.audit(items, case.policy).findings:
         if found.command[:2] != ("kubectl", "delete") or found.kind in MAY_BE_DELETED:
             continue

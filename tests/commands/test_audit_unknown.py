@@ -162,7 +162,7 @@ def read_again(dump: Dump, less: Less) -> tuple[Manifests, Known, Policy | Unkno
     else:
         manifests = read(json.dumps({"kind": "List", "items": documents}))  # which takes a tenth of the time
     known = Known(misread=manifests.misread, is_whole=manifests.is_whole)
-    known.unknown = dict.fromkeys([*less.kinds & {*KINDS}, *([SETTINGS] if less.settings else [])], "no")
+    known.unread = dict.fromkeys([*less.kinds & {*KINDS}, *([SETTINGS] if less.settings else [])], "no")
     known.httproutes = UNKNOWN if HTTPROUTE in less.kinds else dump.has_httproutes
     return manifests, known, UNKNOWN if less.settings else dump.policy
 

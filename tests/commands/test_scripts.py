@@ -150,7 +150,7 @@ def of_adoptions(
     for adoption in adopt(found, ingresses, policy, accepted):
         meant = of_steps([*adoption.advice, *adoption.steps], options)
         if adoption.becomes and not meant.events:
-            meant.commands.append(("ingress-manager", "adopt", adoption.item.label, "--apply"))
+            meant.commands.append(("ingress-manager", "adopt", adoption.item.full_name, "--apply"))
         printed = "".join(f"{line.removeprefix('#   ')}\n" for line in lines_of(adoption, options))
         scripts.append(meant._replace(text=printed))
     return scripts

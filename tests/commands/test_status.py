@@ -54,7 +54,7 @@ def states_without(case: Case, taken: str) -> dict[tuple[str, ...], State]:
     view = look(manifests.items, UNKNOWN if taken == SETTINGS else case.policy.without_pause(), known)
     found = Judge(view, policy, surroundings_in(manifests), reports_in(manifests.items)).rows(view.services.values())
     return {
-        (row.service.label, row.entrance, *([row.kind, row.name] if row.kind else [])): row.judged.state
+        (row.service.full_name, row.entrance, *([row.kind, row.name] if row.kind else [])): row.judged.state
         for row in found
     }
 

@@ -50,7 +50,7 @@ LIKE_OTHERS = {
 
 def stays(case: Case) -> bool:
     """Return whether the Ingress of a case becomes none but itself, or is refused."""
-    return all({*each.becomes} <= {each.item.label} for each in adopt(*adoptions.adoptable(case)))
+    return all({*each.becomes} <= {each.item.full_name} for each in adopt(*adoptions.adoptable(case)))
 
 
 CASES = [case for case in ADOPTIONS.values() if not case.settings and case.name not in NOT_ON_A_CLUSTER | LIKE_OTHERS]

@@ -299,7 +299,7 @@ def test_what_traefik_takes_for_one_is_found_by_audit_and_denied_by_the_policy(
 
     # `audit` takes them to have the same names, and so finds the same.
     view = look((Item(of_class(made, CLASS), Origin("", "default")) for made in ingresses.values()), Policy())
-    objects = {made.item.label: made for made in view.objects.values()}
+    objects = {made.item.full_name: made for made in view.objects.values()}
     assert {key: in_traefik(made) for key, made in objects.items()} == {
         key: {(kind, name) for kind, name in names if not HASHED.search(name)} for key, names in needed.items()
     }

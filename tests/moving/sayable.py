@@ -50,7 +50,7 @@ def _asks(item: Item, names: list[str], service: Object, policy: Policy, *, besi
     """Return whether a Service can ask for its part, `beside` what it has already."""
     typed = msgspec.convert(service, Service)
     spec = msgspec.convert(part(item.object["spec"], service["metadata"]["name"]), IngressSpec)
-    in_place = [item.label] == names
+    in_place = [item.full_name] == names
     entrance = "also" if beside and not in_place else ""
     asked = annotated_for(item, spec, typed, policy, entrance)
     if asked.refused or asked.ingress is None or not all(change.is_served_alike for change in asked.changes):

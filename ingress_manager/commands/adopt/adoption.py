@@ -72,9 +72,9 @@ class Adoption(Plan):
         """Return what becomes of it, in a few words."""
         if self.messages:
             return "can't be adopted"
-        if [*self.becomes] == [self.item.label]:
+        if [*self.becomes] == [self.item.full_name]:
             return "stays, and is adopted"
-        others = ", ".join(label for label in self.becomes if label != self.item.label)
+        others = ", ".join(label for label in self.becomes if label != self.item.full_name)
         return f"stays, and what leads elsewhere becomes {others}" if self.spec else f"becomes {others}"
 
 
@@ -97,7 +97,7 @@ def adopt(
     for item in ingresses:
         service, entrance = service_of(item, around.services)
         if service and is_made_for(item, service):
-            yield Adoption(item, notes=[f"{item.label}: is ingress-manager's already"])
+            yield Adoption(item, notes=[f"{item.full_name}: is ingress-manager's already"])
             continue
         try:
             yield adoption_of(item, service, entrance, around)
@@ -107,9 +107,9 @@ def adopt(
 
 def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, str]:
     """Return the Service, one of whose Ingresses has the name of `item`, and the entrance that it is of."""
-    if found := services.get(item.label):
+    if found := services.get(item.full_name):
         return found, ""
-    label, _, entrance = item.label.partition(".")
+    label, _, entrance = item.full_name.partition(".")
     return (services.get(label), entrance) if is_entrance_name(entrance) else (None, "")
 
 
@@ -158,7 +158,7 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
     if item.metadata.get("deletionTimestamp"):
         yield "is being deleted"
     if service and service.metadata.get("deletionTimestamp"):
-        yield f"its Service {service.label} is being deleted"
+        yield f"its Service {service.full_name} is being deleted"
     if is_labelled(item):
         # The policy name-taken doesn't look at it, and Metacontroller would not say that it has seen the Service.
         yield f"has the label {MANAGED_BY_LABEL}: {MANAGED_BY}, but isn't ingress-manager's: take it off first"
@@ -202,9 +202,9 @@ def stayed(  # noqa: PLR0913, PLR0917 - each has a say in it
     adoption = Adoption(
         item,
         steps=list(staying(item, service, parts, asked, after, paused=around.policy.paused_in(item.namespace))),
-        becomes=[item.label, *(each.label for each in parts)],
+        becomes=[item.full_name, *(each.full_name for each in parts)],
         spec=after,
-        notes=list(notes(item, {service.label: service}, [asked], parts)),
+        notes=list(notes(item, {service.full_name: service}, [asked], parts)),
         changes=[change.field for change in asked.changes],
     )
     around.annotated(service, asked.annotations)
@@ -218,7 +218,7 @@ def replaced(item: Item, parts: Sequence[Part], changes: Sequence[str]) -> Adopt
     return Adoption(
         item,
         steps=list(steps),
-        becomes=[each.label for each in parts],
+        becomes=[each.full_name for each in parts],
         notes=list(notes(item, {}, [], parts)),
         changes=changes,
     )
@@ -265,7 +265,7 @@ def staying(  # noqa: PLR0913 - each has a say in it
         return
     if parts:
         yield Step(until=still(parts))
-    back = ("ingress-manager", "release", item.label, "--apply")
+    back = ("ingress-manager", "release", item.full_name, "--apply")
     # In a pause, Metacontroller writes its record afterwards.
     recorded = () if paused else (is_recorded(item, after),)
     yield Step(patch(item, given(item, service, asked, after)), back, recorded, takes_away=bool(parts))
@@ -315,22 +315,22 @@ def notes(item: Item, own: Mapping[str, Item], asked: Sequence[Annotated], parts
             if desired["kind"] != "Ingress"
         )
     about_it += about_ingress(item)
-    changed = {**own, **{each.service.label: each.service for each in parts if each.asked.annotations}}
+    changed = {**own, **{each.service.full_name: each.service for each in parts if each.asked.annotations}}
     for service in changed.values():
-        if not own or service.label not in own or any(each.annotations for each in asked):
+        if not own or service.full_name not in own or any(each.annotations for each in asked):
             about_it += about_service(service)
-    return (f"{item.label}: {sentence}" for sentence in about_it)
+    return (f"{item.full_name}: {sentence}" for sentence in about_it)
 
 
 def lines(adoption: Adoption, options: Sequence[str] = (), seconds: int = PATIENCE) -> Iterator[str]:
     """Yield the script that adopts an Ingress, or, as comments, what can be done before it is tried again."""
     if adoption.advice:
-        yield comment(f"{adoption.item.label} can't be adopted as it is. First:")
+        yield comment(f"{adoption.item.full_name} can't be adopted as it is. First:")
         yield from (comment(f"  {line}") for line in script(adoption.advice, options))
     if not adoption.becomes:
         return
-    yield comment(adoption.item.label)
+    yield comment(adoption.item.full_name)
     yield from script(adoption.steps, options, seconds)
     if not any(step.until for step in adoption.steps):
         yield comment("The next steps need the Ingress and the Services as the cluster has them:")
-        yield f"ingress-manager adopt {word(adoption.item.label)} --apply"
+        yield f"ingress-manager adopt {word(adoption.item.full_name)} --apply"

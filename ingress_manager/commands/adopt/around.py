@@ -17,7 +17,7 @@ from ingress_manager.core.policy import Policy
 class Claimant(NamedTuple):
     """An Ingress that answers a host and path."""
 
-    label: str
+    full_name: str
     ingress_class: str
     """Empty for the cluster's default."""
 
@@ -27,7 +27,7 @@ class Claimant(NamedTuple):
     def meets(self, other: "Claimant") -> bool:
         """Return whether another Ingress may be served by the same controller."""
         classes = {self.ingress_class, other.ingress_class}
-        return self.label != other.label and (len(classes) == 1 or "" in classes)
+        return self.full_name != other.full_name and (len(classes) == 1 or "" in classes)
 
 
 NOT_YET = "not born yet"
@@ -60,13 +60,13 @@ class Around:
             policy,
             accepted,
             Manifests([*manifests.of_kind(HTTPROUTES)]),
-            {item.label: item for item in manifests.of_kind(SERVICES)},
+            {item.full_name: item for item in manifests.of_kind(SERVICES)},
         )
         for item in manifests.of_kind(INGRESSES):
-            around.taken.add(item.label)
+            around.taken.add(item.full_name)
             spec = as_spec(item)
             if isinstance(spec, IngressSpec):
-                around.claim(spec, Claimant(item.label, class_of(item, spec), item.born))
+                around.claim(spec, Claimant(item.full_name, class_of(item, spec), item.born))
         return around
 
     def claim(self, spec: IngressSpec, claimant: Claimant) -> None:
@@ -75,19 +75,19 @@ class Around:
 
     def beside(self, item: Item, spec: IngressSpec) -> Iterator[Place]:
         """Yield what another Ingress than this one may answer."""
-        own = Claimant(item.label, class_of(item, spec), item.born)
+        own = Claimant(item.full_name, class_of(item, spec), item.born)
         return (claim for claim, claimants in self.claims.items() if any(own.meets(each) for each in claimants))
 
     def rooted(self, item: Item, spec: IngressSpec) -> set[str]:
         """Return which of its hosts have a path / that another Ingress than this one may answer."""
-        own = Claimant(item.label, class_of(item, spec), item.born)
+        own = Claimant(item.full_name, class_of(item, spec), item.born)
         hosts = {host for host, _ in spec.paths()}
         return {host for host in hosts if any(own.meets(each) for each in self.claims.get((host, "/", False), ()))}
 
     def made(self, service: Item, annotations: Mapping[str, str | None], ingress: Object) -> None:
         """Note that a Service is to be annotated, and then has an Ingress."""
         label = f"{service.namespace}/{ingress['metadata']['name']}"
-        self.annotated(self.services[service.label], annotations)
+        self.annotated(self.services[service.full_name], annotations)
         self.taken.add(label)
         spec = msgspec.convert(ingress["spec"], IngressSpec)
         self.claim(spec, Claimant(label, spec.ingress_class_name or "", (NOT_YET, label)))
@@ -98,4 +98,4 @@ class Around:
         kept = {key: value for key, value in after.items() if value is not None}
         metadata = {**service.metadata, "annotations": kept}
         metadata.pop("resourceVersion", None)
-        self.services[service.label] = replace(service, object={**service.object, "metadata": metadata})
+        self.services[service.full_name] = replace(service, object={**service.object, "metadata": metadata})

@@ -95,7 +95,7 @@ def adopt(  # noqa: PLR0913 - each is an option
             adoption.steps = without_events(adoption.steps)
         if apply and adoption.steps:
             carry_out(source.kubectl, adoption, seconds)
-            click.echo(f"{adoption.item.label} is ingress-manager's: {', '.join(adoption.becomes)}.")
+            click.echo(f"{adoption.item.full_name} is ingress-manager's: {', '.join(adoption.becomes)}.")
         else:
             for line in lines(adoption, source.kubectl.options, seconds):
                 click.echo(line)
@@ -125,7 +125,7 @@ def httproutes(source: Source, policy: Policy, namespaces: Iterable[str]) -> Man
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
     """Yield a line for each Ingress that says what becomes of it; all of them are comments of a script."""
-    rows = [(adoption.item.label, adoption.summary) for adoption in adoptions]
+    rows = [(adoption.item.full_name, adoption.summary) for adoption in adoptions]
     width = max((len(label) for label, _ in rows), default=0)
     yield from (comment(f"{label:{width}}  {summary}") for label, summary in rows)
     can = sum(bool(adoption.becomes) for adoption in adoptions)

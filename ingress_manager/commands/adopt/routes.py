@@ -72,7 +72,7 @@ def why_not_routed(service: Item, objects: Iterable[Object], manifests: Manifest
     for each in own:
         if not any(each.name == new.name and answers(each) == answers(new) for new in made):
             yield (
-                f"HTTPRoute {each.label} would change or go, because Service {service.name} asks for something else "
+                f"{each} would change or go, because Service {service.name} asks for something else "
                 "than this Ingress: let it ask for that as another entrance first"
             )
     claims = [(each, at) for each in standing for at in answered_by(each)] if made else []
@@ -80,7 +80,7 @@ def why_not_routed(service: Item, objects: Iterable[Object], manifests: Manifest
         for at in answered_by(new):
             wider = [(each, other) for each, other in claims if at.is_within(other)]
             older = any(other.is_within(at) for _, other in wider)
-            taken = next((each.label for each, _ in wider if each not in own), None)
+            taken = next((each.full_name for each, _ in wider if each not in own), None)
             if taken and not older:
                 yield (
                     f"Service {service.name} would also get the HTTPRoute {new.name}, and {at}, which HTTPRoute "

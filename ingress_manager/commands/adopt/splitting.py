@@ -33,7 +33,7 @@ class Part:
     ingress: Object
 
     @property
-    def label(self) -> str:
+    def full_name(self) -> str:
         """Return what a person calls the new Ingress."""
         return f"{self.service.namespace}/{self.asked.name}"
 
@@ -105,11 +105,11 @@ def why_not_beside(item: Item, made: IngressSpec, new: str, around: Around) -> I
     own = Claimant(new, class_of(item, made), item.born)
     for claim in dict.fromkeys(places_of(made)):
         for other in around.claims.get(claim, ()):
-            if own.meets(other) and other.label != item.label and own.born <= other.born:
+            if own.meets(other) and other.full_name != item.full_name and own.born <= other.born:
                 host, path, _ = claim
                 yield (
-                    f"Ingress {other.label} has {host or '*'}{path}, too, and would be older than {new}: take it out "
-                    "of one of the two first"
+                    f"Ingress {other.full_name} has {host or '*'}{path}, too, and would be older than {new}: take it "
+                    "out of one of the two first"
                 )
 
 
@@ -148,7 +148,9 @@ def beside(parts: Sequence[Part], item: Item) -> Iterator[Step]:
     if parts and known and not addresses:
         yield Step(
             until=[Pause()],
-            notes=[f"No controller has given {item.label} an address, so nobody can see when the new ones are served."],
+            notes=[
+                f"No controller has given {item.full_name} an address, so nobody can see when the new ones are served."
+            ],
         )
 
 

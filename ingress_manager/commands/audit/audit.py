@@ -90,7 +90,7 @@ def audit_of(view: View, policy: Policy | Unknown, around: Surroundings | None =
     found = [
         each
         for kind in kinds
-        for each in sorted(FINDERS[kind](seen), key=lambda each: (each.item.label, str(each.item)))
+        for each in sorted(FINDERS[kind](seen), key=lambda each: (each.item.full_name, str(each.item)))
     ]
     pauses = policy.pauses if isinstance(policy, Policy) else ""
     return Audit(found, view.invalid, counts(view), pauses, list(unseen(view, around)))
@@ -110,7 +110,7 @@ def counts(view: View) -> dict[str, Count]:
     found = {SERVICE: Count(len(services), sum(service.is_exposed for service in services))}
     for kind in OBJECTS:
         objects = [each for each in view.objects.values() if each.kind == kind]
-        if objects or kind not in view.known.unknown:
+        if objects or kind not in view.known.unread:
             found[kind] = Count(len(objects), sum(each.looks_ours for each in objects))
     return found
 

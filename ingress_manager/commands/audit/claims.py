@@ -80,7 +80,7 @@ def claimed_twice(objects: Iterable[ObjectView]) -> Iterator[ClaimedTwice]:
     for claim, claimants in by_claim.items():
         for first, second in pairs(claimants):
             older, younger = claimants[first], claimants[second]
-            key = younger.kind, younger.item.label, older.item.label
+            key = younger.kind, younger.item.full_name, older.item.full_name
             found.setdefault(key, ClaimedTwice(younger, older, [])).claims.append(claim)
     yield from found.values()
 
@@ -171,7 +171,7 @@ def names_of(each: ObjectView) -> Iterator[tuple[Name, str]]:
     for route, count in Counter(routes).items():
         # What one Ingress needs twice gets a hash of its rule, which nobody else's name ends in by chance.
         if count == 1:
-            yield Name(TRAEFIK, ingress_class, INGRESS, route), each.item.label
+            yield Name(TRAEFIK, ingress_class, INGRESS, route), each.item.full_name
     for secret in dict.fromkeys(entry.secret_name for entry in spec.tls or () if entry.secret_name):
         yield Name(TRAEFIK, ingress_class, SECRET, f"{namespace}-{secret}"), f"{namespace}/{secret}"
 

@@ -187,7 +187,7 @@ def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
     for text in findings(audited, output, paint):
         click.echo(text, nl=False)
     count = sum(found.kind in fail_on for found in audited.findings)
-    return count + show(audited.invalid), {each.what for each in audited.unseen} & {EVENT, *known.unknown}
+    return count + show(audited.invalid), {each.what for each in audited.unseen} & {EVENT, *known.unread}
 
 
 def read_controller(source: Source, known: Known) -> tuple[str, Command] | None:

@@ -99,7 +99,7 @@ class Seen:
         if found := self.desired_by.get(each.key):
             return found
         # No Service's name has a dot: what is behind it tells one of its HTTPRoutes from the others.
-        namesake = self.view.service(each.item.label.partition(".")[0])
+        namesake = self.view.service(each.item.full_name.partition(".")[0])
         if isinstance(namesake, Unknown) or not namesake:
             return namesake
         if entrance_for(namesake.service, each.key) not in namesake.entrances:
@@ -187,7 +187,7 @@ def _unwanted(seen: Seen) -> Found:
             else each.key in service.desired
         )
         if not is_asked_for:
-            sentence = f"Service {service.item.label} doesn't ask for it"
+            sentence = f"Service {service.item.full_name} doesn't ask for it"
             yield Finding(FindingKind.UNWANTED, each.item, sentence, kubectl("delete", each.item))
 
 
@@ -227,7 +227,7 @@ def _held(seen: Seen) -> Found:
     others = [other.item for _, _, other in seen.absent if isinstance(other, ObjectView)]
     objects = [*(each.item for _, each in seen.made), *(each.item for each, _ in seen.alone), *others]
     services = [service.item for service in seen.exposed]
-    for item in {(item.kind, item.label): item for item in (*services, *objects)}.values():
+    for item in {(item.kind, item.full_name): item for item in (*services, *objects)}.values():
         if is_being_deleted(item):
             since, names = item.metadata["deletionTimestamp"], listed(finalizers_of(item))
             sentence = f"its deletion began at {since}; held by {names or 'nothing'}"

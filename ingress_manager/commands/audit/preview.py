@@ -83,7 +83,7 @@ def preview(items: Iterable[Item], policy: Policy, known: Known | None = None) -
         affected
         for service in view.services.values()
         for affected in of_service(view, service)
-        if affected.kind not in view.known.unknown
+        if affected.kind not in view.known.unread
     ]
     found.sort(key=lambda each: (order[each.effect], each.namespace, each.about))
     return Preview(found, view.invalid, *taken(view, policy), policy.pauses, view.unseen())
@@ -106,12 +106,12 @@ def of_service(view: View, service: ServiceView) -> Iterator[Affected]:
         if key in observed:
             yield from of_update(observed[key], desired)
         elif view.object(key) is None:
-            yield of_object(Effect.CREATED, key, f"Service {service.item.label} asks for it")
+            yield of_object(Effect.CREATED, key, f"Service {service.item.full_name} asks for it")
 
 
 def reasons(view: View, service: ServiceView) -> Callable[[Key], str]:
     """Return a function that says why an object of a Service would be removed."""
-    unasked = f"Service {service.item.label} doesn't ask for it with these settings"
+    unasked = f"Service {service.item.full_name} doesn't ask for it with these settings"
     if not isinstance(service.decision, Purged):
         return lambda _: unasked
     forbidden = view.forbidden(service)

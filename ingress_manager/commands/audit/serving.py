@@ -48,5 +48,5 @@ def name_taken(service: ServiceView, other: ObjectView) -> tuple[str, Command]:
     backends = backends_of(other)
     does = what_it_does(other, backends)
     if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_marked:
-        return f"{sentence}{does}", ("ingress-manager", "adopt", other.item.label)
+        return f"{sentence}{does}", ("ingress-manager", "adopt", other.item.full_name)
     return f"{sentence}{does}", kubectl("edit", service.item) if does else kubectl("delete", other.item)

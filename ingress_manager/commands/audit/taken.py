@@ -164,7 +164,7 @@ def called(claim: Claim) -> str:
 
 def keeping(view: View, service: ServiceView, objects: Iterable[ObjectView], policy: Policy) -> Iterator[Kept]:
     """Yield what keeps objects of a Service as they are, the settings that come notwithstanding."""
-    label = service.item.label
+    label = service.item.full_name
     forbidden = view.forbidden(service)
     for each in objects:
         if not isinstance(each.typed, Ingress):

@@ -96,7 +96,7 @@ def waiting_pods(seen: Seen) -> Iterator[Line]:
             if reason and reason not in {"ContainerCreating", "PodInitializing", *told}:
                 told.add(reason)
                 message = at(waits, "message")
-                sentence = f"the Pod {pod.label} doesn't run: {reason}{f': {message}' if message else ''}"
+                sentence = f"the Pod {pod.full_name} doesn't run: {reason}{f': {message}' if message else ''}"
                 look: Command = ("kubectl", "logs", f"--namespace={pod.namespace}", "--previous", "--", pod.name)
                 if "Image" in reason:
                     look = ("kubectl", "describe", f"--namespace={pod.namespace}", "--", "pod", pod.name)
@@ -104,7 +104,7 @@ def waiting_pods(seen: Seen) -> Iterator[Line]:
         scheduled = condition(at(pod, "status"), "PodScheduled")
         if scheduled.get("status") == "False" and "Unschedulable" not in told:
             told.add("Unschedulable")
-            sentence = f"the Pod {pod.label} has no node: {scheduled.get('message')}"
+            sentence = f"the Pod {pod.full_name} has no node: {scheduled.get('message')}"
             yield Line(PART, State.WRONG, sentence, "Make room for it, or take the obstacle away.")
 
 
@@ -168,7 +168,7 @@ def unread_or_older(seen: Seen, deployment: Item, where: str, text: str) -> Iter
         pod for pod in seen.pods() if (configmap_of_pod(pod) != configmap_of(deployment) or started(pod) < changed)
     ]
     if older:
-        sentence = f"the Pod {older[0].label} hasn't read the settings in the {where} as they are now"
+        sentence = f"the Pod {older[0].full_name} hasn't read the settings in the {where} as they are now"
         yield Line(PART, State.WARNING, sentence, "The hook reads them when it starts: restart it.", command)
     elif not seen.pods():
         sentence = f"the settings in the {where} can be used; no Pod has read them"
@@ -210,10 +210,10 @@ def service(seen: Seen, deployment: Item | None) -> Iterator[Line]:
         sentence = f"there is no Service {namespace}/{name}, which the DecoratorController {CONTROLLER} names"
         yield Line(PART, State.WRONG, sentence, AGAIN)
     elif deployment is not None and (why := leads_elsewhere(found, deployment, webhook.get("port", 80))):
-        sentence = f"the Service {found.label} {why}"
+        sentence = f"the Service {found.full_name} {why}"
         yield Line(PART, State.WRONG, sentence, AGAIN)
     elif deployment is not None:
-        yield Line(PART, State.OK, f"the Service {found.label} selects its Pods")
+        yield Line(PART, State.OK, f"the Service {found.full_name} selects its Pods")
 
 
 def leads_elsewhere(service: Item, deployment: Item, number: object, who: str = "the DecoratorController") -> str:
@@ -289,7 +289,7 @@ def network(seen: Seen) -> Iterator[Line]:
         sentence = "no NetworkPolicy selects the hook's Pods: any Pod may ask it, and use up its connections"
         yield Line(part, State.WARNING, sentence, AGAIN)
         return
-    names = f"NetworkPolicy {', '.join(each.label for each in policies)}"
+    names = f"NetworkPolicy {', '.join(each.full_name for each in policies)}"
     rules = [rule for each in policies for rule in mappings(at(each, "spec", "ingress"))]
     engines = seen.engines()
     shut = [each for each in engines if not any(admits(rule, each, seen) for rule in rules)]

@@ -73,14 +73,14 @@ def explain_service(source: Source, name: str) -> int:
     policy = read_policy(source, manifests, known, "--settings")
     item = named(manifests, SERVICES, name, source.namespace)
     view = look(manifests.items, policy, known)
-    service = view.services.get(item.label)
+    service = view.services.get(item.full_name)
     if service is None:
         raise click.UsageError("; ".join(map(str, view.invalid)))
     events = manifests.items if source.files else read_events(source, item, known)
     around = read_surroundings(source, manifests, view)
     audited = audit(manifests.items, policy, known, around)
     found = (
-        reports_in(events) if source.files else "Events may not be read" if EVENT in known.unknown else reports(events)
+        reports_in(events) if source.files else "Events may not be read" if EVENT in known.unread else reports(events)
     )
     findings = with_reasons(audited.findings, found)
     unseen = [*view.unseen().values(), *(sentence for _, sentence in around.unseen())]
@@ -94,5 +94,5 @@ def read_events(source: Source, item: Item, known: Known) -> list[Item]:
     try:
         return source.kubectl.get("events", which, f"--namespace={item.namespace}").items
     except KubectlFailed as failed:
-        known.unknown[EVENT] = f"Events could not be looked at: {failed.message}"
+        known.unread[EVENT] = f"Events could not be looked at: {failed.message}"
         return []

@@ -46,7 +46,7 @@ def told(  # noqa: PLR0913, PLR0917 - each is told
     text = "\n".join(
         f"  {title}\n" + "".join(f"    {one_line(line)}\n" for line in lines) for title, lines in parts if lines
     )
-    return f"Service {service.item.label}\n\n{text}"
+    return f"Service {service.item.full_name}\n\n{text}"
 
 
 def _is_about(finding: Finding, service: ServiceView) -> bool:
@@ -54,7 +54,7 @@ def _is_about(finding: Finding, service: ServiceView) -> bool:
     if finding.item is service.item or about.metadata.get("uid") == service.service.metadata.uid != "":
         return True
     # What has no owner may still have the name of what is made for it.
-    return finding.item.label in {label for _, label in service.desired}
+    return finding.item.full_name in {label for _, label in service.desired}
 
 
 def _asked_for(service: ServiceView, view: View) -> Iterator[str]:

@@ -99,4 +99,4 @@ def _last(kubectl: Kubectl, command: Command) -> str:
 def _told(plan: Plan, message: str, done: Sequence[Step], options: Sequence[str]) -> str:
     so_far = [f"  {shown(step.command, options)}" for step in done if step.command]
     ending = ["Done so far:", *so_far, *going_back(done, options)] if so_far else ["Nothing of it was done."]
-    return "\n".join([f"{plan.item.label}: {message}", *ending])
+    return "\n".join([f"{plan.item.full_name}: {message}", *ending])

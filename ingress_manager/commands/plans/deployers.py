@@ -146,7 +146,7 @@ def before(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Itera
             yield Step(notes=[f"In {deployer.source}, put on Service {service.name}:", *manifest(annotations)])
     yield from (Step(notes=[f"Take the Ingress out of {deployer.source}. It stays."]) for deployer in held)
     then = " and ".join(dict.fromkeys(acts))
-    yield Step(notes=[f"Then {then}, and plan it again: ingress-manager adopt {ingress.label}"])
+    yield Step(notes=[f"Then {then}, and plan it again: ingress-manager adopt {ingress.full_name}"])
 
 
 def manifest(annotations: Mapping[str, str | None]) -> Iterator[str]:

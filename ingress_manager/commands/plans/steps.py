@@ -108,7 +108,7 @@ def is_unchanged(item: Item) -> Seen:
     return Seen(
         looking(item.namespace, item.name, "{.metadata.uid}", "{.metadata.resourceVersion}"),
         " ".join(map(as_printed, values)),
-        f"Ingress {item.label} has been changed since it was read: plan it again",
+        f"Ingress {item.full_name} has been changed since it was read: plan it again",
         at_once=True,
     )
 
@@ -118,8 +118,8 @@ def is_recorded(item: Item, spec: Any) -> Seen:
     return Seen(
         looking(item.namespace, item.name, "{.metadata.uid}", "{.spec}", path_of(LAST_APPLIED)),
         " ".join(map(as_printed, (item.metadata.get("uid"), spec, '{"apiVersion":'))),
-        f"Metacontroller has not written its record on Ingress {item.label}, or the Ingress is not as planned: does "
-        "the cluster have other settings?",
+        f"Metacontroller has not written its record on {item}, or the Ingress is not as planned: does the cluster have "
+        "other settings?",
     )
 
 

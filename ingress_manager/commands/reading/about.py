@@ -9,7 +9,7 @@ from ingress_manager.core.errors import Problem, Refused
 
 def about(item: Item, sentence: str, *field: str | int, reason: str = "") -> Message:
     """Return a message about an item, at the line of one of its fields, such as "spec", "ports", 0."""
-    return Message(sentence, item.origin.file, item.line(*field), item.label, reason)
+    return Message(sentence, item.origin.file, item.line(*field), item.full_name, reason)
 
 
 def about_refusal(item: Item, refused: Refused) -> Iterator[Message]:

@@ -63,13 +63,13 @@ class Item:
         return str(self.metadata.get("name") or "")
 
     @cached_property
-    def label(self) -> str:
+    def full_name(self) -> str:
         """Return the namespace/name."""
         return f"{self.namespace}/{self.name}"
 
     def __str__(self) -> str:
         """Return what a person calls the object, as in Service team-a/shop."""
-        return f"{self.object.get('kind', '')} {self.label}"
+        return f"{self.object.get('kind', '')} {self.full_name}"
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -84,7 +84,7 @@ class Item:
     @property
     def born(self) -> tuple[str, str]:
         """Return what sorts objects by their age, the oldest first, and those of one second by their names."""
-        return str(self.metadata.get("creationTimestamp") or ""), self.label
+        return str(self.metadata.get("creationTimestamp") or ""), self.full_name
 
     def line(self, *path: str | int) -> int:
         """Return the line of one of its fields in the file, else of the nearest field around it; 0 without a file."""
@@ -112,8 +112,8 @@ class Manifests:
         for item in items:
             if wrong := misnamed(item.kind, item.metadata, item.namespace):
                 line = item.line(*wrong.path)
-                self.unreadable.append(Message(wrong.sentence, item.origin.file, line, item.label))
-                self.misread.add((item.kind.rpartition("/")[2], item.label))
+                self.unreadable.append(Message(wrong.sentence, item.origin.file, line, item.full_name))
+                self.misread.add((item.kind.rpartition("/")[2], item.full_name))
                 # Nobody knows what an object is called whose name is wrong.
                 self.is_whole &= wrong.path[1:] not in {(), ("name",), ("namespace",)}
             else:

@@ -28,7 +28,7 @@ def named(manifests: Manifests, kind: str, name: str, namespace: str | None) -> 
     """Return the object with a name. Without a namespace, it is in the one that kubectl has taken."""
     where, _, own = name.rpartition("/")
     found = {
-        item.label: item
+        item.full_name: item
         for item in manifests.of_kind(kind)
         if item.name == own and (where or namespace or item.namespace) == item.namespace
     }

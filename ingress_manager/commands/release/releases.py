@@ -59,7 +59,7 @@ def release_of(service: Item, objects: Iterable[Item], entrance: str | None, ref
     def is_meant(item: Item) -> bool:
         return entrance in {None, entrance_of(service.name, item.name)}
 
-    label = service.label if entrance is None else f"{service.label}.{entrance}"
+    label = service.full_name if entrance is None else f"{service.full_name}.{entrance}"
     entrances = [*entrances_in(service.annotations)] if entrance is None else [entrance]
     kept = [item for item in objects if is_made_for(item, service) and is_meant(item)]
     off = taken_off(service, entrances, kept)
@@ -73,7 +73,7 @@ def release_of(service: Item, objects: Iterable[Item], entrance: str | None, ref
     on = [each for each in entrances if is_on(annotations_of(each, service.annotations))]
     names = [f"{service.namespace}/{ingress_of(each, service.name)}" for each in on]
     waited_for = [item for item in kept if entrance_of(service.name, item.name) in on]
-    in_the_way = [item for item in objects if item.label in names and item not in kept]
+    in_the_way = [item for item in objects if item.full_name in names and item not in kept]
     steps += [touch(service, item) for item in waited_for]
     # A stranger's object may have been released by a run that was broken off. Of most, Metacontroller never knew.
     of_others = [touch(service, item) for item in in_the_way]
@@ -105,7 +105,7 @@ def still(item: Item) -> Seen:
 
 def adopting(item: Item) -> Command:
     """Return the command that takes the release of an Ingress back; there is none for an HTTPRoute."""
-    return ("ingress-manager", "adopt", item.label, "--apply") if item.kind == INGRESSES else ()
+    return ("ingress-manager", "adopt", item.full_name, "--apply") if item.kind == INGRESSES else ()
 
 
 def taken_off(service: Item, entrances: Collection[str], kept: Iterable[Item]) -> dict[str, str | None]:

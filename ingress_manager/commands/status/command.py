@@ -154,22 +154,22 @@ class Looker:
 
     def _settings(self, manifests: Manifests, known: Known) -> Policy | Unknown:
         if self._policy is None:
-            before = {*known.unknown}
+            before = {*known.unread}
             policy = read_policy(self._source, manifests, known, "--settings")
-            self._policy = policy, {what: why for what, why in known.unknown.items() if what not in before}
+            self._policy = policy, {what: why for what, why in known.unread.items() if what not in before}
         policy, unknown = self._policy
-        known.unknown |= unknown
+        known.unread |= unknown
         return policy
 
     def _labels(self, manifests: Manifests, view: View) -> Iterator[str]:
         """Yield the Services that are looked at, as namespace/name."""
         if self._selector is not None:
-            chosen = {item.label for item in self._source.read("services", f"--selector={self._selector}").items}
+            chosen = {item.full_name for item in self._source.read("services", f"--selector={self._selector}").items}
             yield from (label for label in view.services if label in chosen)
         elif not self._names:
             yield from view.services
         for name in self._names:
-            label = named(manifests, SERVICES, name, self._source.namespace).label
+            label = named(manifests, SERVICES, name, self._source.namespace).full_name
             if label not in view.services:
                 raise click.UsageError(f"Service {label} is not valid")
             yield label

@@ -167,7 +167,7 @@ class Judge:
 
     def rows(self, services: Iterable[ServiceView]) -> Iterator[Row]:
         """Yield what the Services expose, or ask to have exposed, sorted by their names."""
-        for service in sorted(services, key=lambda each: each.item.label):
+        for service in sorted(services, key=lambda each: each.item.full_name):
             if service.is_exposed or service.observed:
                 yield from self._of_service(service)
 
@@ -305,12 +305,12 @@ class Judge:
                     return Judged(State.ACCEPTED, f"waiting for an address of Gateway {label}")
             if not any("backendRefs" in rule for rule in each.item.object["spec"].get("rules") or ()):
                 return Judged(State.SERVING)  # it redirects
-        slices = self._around.slices.get(service.item.label, ())
+        slices = self._around.slices.get(service.item.full_name, ())
         if any(endpoint.is_ready for some in slices for endpoint in some.endpoints or ()):
             return Judged(State.SERVING)
         if not self._around.knows(SLICE, service.item.namespace):
             return Judged(State.ACCEPTED, "and not all EndpointSlices could be looked at", is_unseen=True)
-        return Judged(State.ACCEPTED, f"waiting for a ready endpoint of Service {service.item.label}")
+        return Judged(State.ACCEPTED, f"waiting for a ready endpoint of Service {service.item.full_name}")
 
 
 def _held(item: Item) -> Judged:

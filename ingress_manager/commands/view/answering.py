@@ -124,7 +124,7 @@ def unserved_classes(view: View, around: Surroundings) -> dict[str, str]:
             name = class_of(each.item, each.typed.spec)
             oldest.setdefault(name, each)
             served |= {name} if addresses_of(each.item) else set()
-    is_known = view.known.is_whole and INGRESS not in {*view.known.unknown, *(kind for kind, _ in view.misread)}
+    is_known = view.known.is_whole and INGRESS not in {*view.known.unread, *(kind for kind, _ in view.misread)}
     return {
         name: f"{each}, which was made at {each.item.metadata.get('creationTimestamp')}"
         for name, each in oldest.items()
@@ -218,7 +218,7 @@ def _ports_of(each: ObjectView) -> Iterator[str]:
 
 def _of_service(service: ServiceView, ports: Iterable[str], around: Surroundings) -> Iterator[Cause]:
     item = service.item
-    called, spec = f"{SERVICE} {item.label}", item.object["spec"]
+    called, spec = f"{SERVICE} {item.full_name}", item.object["spec"]
     selector = _labels(spec.get("selector"))
     where = f"--namespace={item.namespace}"
     if spec.get("clusterIP") == "None":
@@ -241,9 +241,9 @@ def _of_endpoints(
     service: ServiceView, selector: Mapping[str, str], ports: Iterable[str], around: Surroundings
 ) -> Iterator[Cause]:
     item = service.item
-    called, where = f"{SERVICE} {item.label}", f"--namespace={item.namespace}"
+    called, where = f"{SERVICE} {item.full_name}", f"--namespace={item.namespace}"
     describe = _kubectl("describe", where, names=["service", item.name])
-    slices = around.slices.get(item.label, [])
+    slices = around.slices.get(item.full_name, [])
     if selector and not slices:
         return  # whatever makes EndpointSlices makes one for each selector; here it hasn't looked, or isn't there
     ready = [each for each in slices if any(endpoint.is_ready for endpoint in each.endpoints or ())]

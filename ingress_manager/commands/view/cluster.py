@@ -46,9 +46,9 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
         for kind, version in VERSIONS.items():
             if not any(manifests.of_kind(version)) and kind not in {misread for misread, _ in known.misread}:
                 prints = f"`kubectl get {PLURAL[kind].lower()}` prints them"
-                known.unknown[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
+                known.unread[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
                 known.empty.add(kind)
-        known.httproutes = UNKNOWN if HTTPROUTE in known.unknown else True
+        known.httproutes = UNKNOWN if HTTPROUTE in known.unread else True
         return manifests, known
     manifests = Manifests()
     for kind, resource in RESOURCES.items():
@@ -58,11 +58,11 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
             if kind == HTTPROUTE and failed.is_unknown_kind:
                 known.httproutes = False
             else:
-                known.unknown[kind] = f"{PLURAL[kind]} could not be looked at: {failed.message}"
+                known.unread[kind] = f"{PLURAL[kind]} could not be looked at: {failed.message}"
     # Last: the Ingress of a Service that is made meanwhile must not be taken for one whose Service is gone.
     manifests.extend(source.read("services"))
     if not manifests.items:
-        known.unknown["namespace"] = f"There is nothing to look at in {scope_of(source)}, if it is there at all"
+        known.unread["namespace"] = f"There is nothing to look at in {scope_of(source)}, if it is there at all"
         known.empty.add("namespace")
     return manifests, known
 
@@ -94,7 +94,7 @@ def read_policy(source: Source, manifests: Manifests, known: Known, option: str)
             return policy_in(manifests, source.by_name)
         return source.stated_policy(option)
     except KubectlFailed as failed:
-        known.unknown[SETTINGS] = (
+        known.unread[SETTINGS] = (
             f"The settings could not be looked at: {failed.message}; {option} FILE names them. Refusals are told that "
             "no settings would lift"
         )
@@ -103,7 +103,7 @@ def read_policy(source: Source, manifests: Manifests, known: Known, option: str)
 
 def policy_in(manifests: Manifests, installation: Installation) -> Policy:
     """Return the settings of an installation whose Deployment and ConfigMap were read. Raises KubectlFailed."""
-    objects: dict[tuple[str, str], Item] = {(item.kind, item.label): item for item in manifests.items}
+    objects: dict[tuple[str, str], Item] = {(item.kind, item.full_name): item for item in manifests.items}
     deployment = objects.get((DEPLOYMENTS, str(installation)))
     label = f"{installation.namespace}/{configmap_of(deployment) if deployment else None}"
     configmap = objects.get(("v1/ConfigMap", label))
@@ -129,14 +129,14 @@ def read_surroundings(
     """Return what stands around the objects of a view that were made for Services, as far as the user may read it.
 
     `manifests` is what the view is of; `more` are kinds, each with a namespace, that are read, too. Why something was
-    not read is said in `unknown`.
+    not read is said in `unread`.
     """
     places = {*places_around(view), *more}
     kinds = [kind for kind in KINDS if kind in {kind for kind, _ in places}]
     if source.files:
         around = surroundings_in(manifests)
         there = {kind for kind, _ in around.read | around.misread}
-        around.unknown = {kind: "there is none in what was read" for kind in kinds if kind not in there}
+        around.unread = {kind: "there is none in what was read" for kind in kinds if kind not in there}
     else:
         around = Surroundings(datetime.now(UTC))
         scope = [kind for kind in kinds if kind not in {SECRET, GATEWAY} or (kind == GATEWAY and source.all_namespaces)]
@@ -148,8 +148,8 @@ def read_surroundings(
             _take_secrets(around, source, places)
         if source.all_namespaces:
             around.unserved = unserved_classes(view, around)
-    if SECRET in kinds and SECRET not in around.unknown and not can_be_read():
-        around.unknown[CERTIFICATES] = NOT_INSTALLED
+    if SECRET in kinds and SECRET not in around.unread and not can_be_read():
+        around.unread[CERTIFICATES] = NOT_INSTALLED
     return around
 
 
@@ -165,7 +165,7 @@ def _take(
         around.take(kubectl.get(",".join(AROUND[kind] for kind in kinds), *scope).items)
     except KubectlFailed as failed:
         if len(kinds) == 1:
-            around.unknown[kinds[0]] = failed.message
+            around.unread[kinds[0]] = failed.message
         for kind in kinds if len(kinds) > 1 else ():
             _take(around, kubectl, [kind], places, scope)
     else:
@@ -179,7 +179,7 @@ def _take_secrets(around: Surroundings, source: Source, places: Collection[tuple
             "get", f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope, "--", "secrets"
         ).splitlines()
     except KubectlFailed as failed:
-        around.unknown[SECRET] = failed.message
+        around.unread[SECRET] = failed.message
         return
     for line in lines:
         namespace, name, crt, keys, type_ = line.split(" ", 4)

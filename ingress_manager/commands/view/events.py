@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ingress_manager.commands.reading.manifests import Item, at
 
 EVENT = "Event"
-"""What `Known.unknown` calls Events."""
+"""What `Known.unread` calls Events."""
 
 EVENTS = "v1/Event"
 SYNC_ERROR = "SyncError"

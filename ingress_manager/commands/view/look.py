@@ -34,7 +34,7 @@ OTHER_VERSIONS = re.compile(
 """The same kinds in versions that aren't looked at."""
 
 SETTINGS = "settings"
-"""What `Known.unknown` calls the settings."""
+"""What `Known.unread` calls the settings."""
 
 
 class Unknown(Enum):
@@ -54,16 +54,16 @@ UNKNOWN: Final = Unknown.UNKNOWN
 class Known:
     """How far one could look.
 
-    A kind is unknown, and not empty, when its objects could not be read, or when what was read need not hold them. The
+    A kind is unread, and not empty, when its objects could not be read, or when what was read need not hold them. The
     API server's answer holds all there are. A dump in files may have been made without a kind, so that one of which it
-    holds no object is unknown.
+    holds no object is unread.
     """
 
-    unknown: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
     """What could not be read, Service, Ingress, HTTPRoute or SETTINGS, with the sentence that says why."""
 
     empty: set[str] = field(default_factory=set)
-    """What of the unknown is so only because nothing of it was read. Somebody may have meant that."""
+    """What of the unread is so only because nothing of it was read. Somebody may have meant that."""
 
     httproutes: bool | Unknown = True
     """Whether the cluster has HTTPRoutes. Without them, Metacontroller can't look after any."""
@@ -93,7 +93,7 @@ class ObjectView:
 
     @property
     def key(self) -> Key:
-        return self.kind, self.item.label
+        return self.kind, self.item.full_name
 
     @property
     def owner_uid(self) -> str:
@@ -177,7 +177,7 @@ class View:
 
     def _absent(self, key: Key) -> Unknown | None:
         """Return what is in the place of an object that isn't among those that were read."""
-        is_known = self.known.is_whole and key[0] not in self.known.unknown and key not in self.misread
+        is_known = self.known.is_whole and key[0] not in self.known.unread and key not in self.misread
         return None if is_known else UNKNOWN
 
     def owner_of(self, each: ObjectView) -> ServiceView | Unknown | None:
@@ -187,18 +187,18 @@ class View:
         return None if is_other else found
 
     def unseen(self) -> dict[str, str]:
-        """Return what of the unknown matters here: HTTPRoutes don't where no Service asks for any."""
+        """Return what of the unread matters here: HTTPRoutes don't where no Service asks for any."""
         skipped = set()
         if self.known.httproutes is UNKNOWN and (
             isinstance(self.policy, Unknown) or not any(each.decision is UNKNOWN for each in self.services.values())
         ):
             skipped = {HTTPROUTE}
-        return {what: sentence for what, sentence in self.known.unknown.items() if what not in skipped}
+        return {what: sentence for what, sentence in self.known.unread.items() if what not in skipped}
 
     def has_all(self, kind: str, namespace: str) -> bool:
         """Return whether each object of a kind in a namespace could be read."""
         misread = any(key[0] == kind and key[1].startswith(f"{namespace}/") for key in self.misread)
-        return self.known.is_whole and kind not in self.known.unknown and not misread
+        return self.known.is_whole and kind not in self.known.unread and not misread
 
     def anew(self, service: ServiceView) -> dict[Key, Object]:
         """Return what a Service would be given if nothing stood in its way."""
@@ -228,18 +228,18 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
             service = typed.as_service(item)
             if isinstance(service, list):
                 view.invalid += service
-                view.misread.add((SERVICE, item.label))
+                view.misread.add((SERVICE, item.full_name))
             else:
-                services[item.label] = item, service
+                services[item.full_name] = item, service
         elif kind in TYPES:
             each = as_object(item)
             if isinstance(each, ObjectView):
                 view.objects[each.key] = each
             else:
                 view.invalid += each
-                view.misread.add((TYPES[kind][0], item.label))
+                view.misread.add((TYPES[kind][0], item.full_name))
         elif other := OTHER_VERSIONS.fullmatch(kind):
-            view.misread.add((other.group(1) or other.group(2), item.label))
+            view.misread.add((other.group(1) or other.group(2), item.full_name))
     made_for: dict[str, dict[Key, ObjectView]] = {}
     for each in view.objects.values():
         if each.is_marked and each.owner_uid:

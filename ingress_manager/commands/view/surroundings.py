@@ -23,7 +23,7 @@ CLASS, SLICE, POLICY, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Networ
 KINDS = (CLASS, GATEWAY, SLICE, POLICY, SECRET)
 
 CERTIFICATES = "certificates"
-"""What `Surroundings.unknown` calls what is in the Secrets, where nothing is there that reads it."""
+"""What `Surroundings.unread` calls what is in the Secrets, where nothing is there that reads it."""
 
 PLURAL = {
     CLASS: "IngressClasses",
@@ -179,7 +179,7 @@ class Surroundings:
     now: datetime = LONG_AGO
     """When it was read, or some time before."""
 
-    unknown: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
     """What could not be read and matters here, kinds or CERTIFICATES, each with the reason."""
 
     read: set[tuple[str, str]] = field(default_factory=set)
@@ -211,7 +211,7 @@ class Surroundings:
     def unseen(self) -> Iterator[tuple[list[str], str]]:
         """Yield what could not be read for one reason, with a sentence that says so."""
         by_reason: dict[str, list[str]] = {}
-        for what, reason in self.unknown.items():
+        for what, reason in self.unread.items():
             by_reason.setdefault(reason, []).append(what)
         for reason, whats in by_reason.items():
             yield whats, f"{', '.join(PLURAL[what] for what in whats)} could not be looked at: {reason}"
@@ -230,7 +230,7 @@ class Surroundings:
                 self.misread.add((kind, EVERYWHERE if kind == CLASS else item.namespace))
 
     def _take(self, item: Item, kind: str, type_: type[msgspec.Struct]) -> None:
-        namespace, label = (EVERYWHERE, item.name) if kind == CLASS else (item.namespace, item.label)
+        namespace, label = (EVERYWHERE, item.name) if kind == CLASS else (item.namespace, item.full_name)
         each = typed.as_type(item, item.object, type_)
         if isinstance(each, list):
             self.misread.add((kind, namespace))
