@@ -58,7 +58,7 @@ class Finding:
     """Why the Service is refused, or the object is forbidden, in the words of the Events, logs and metrics."""
 
 
-class Seen:
+class Sorted:
     """A view in which nothing is paused, sorted out once for all finders; `policy` says what is paused."""
 
     def __init__(self, view: View, policy: Policy | Unknown, around: Surroundings) -> None:
@@ -132,7 +132,7 @@ class Seen:
 Found = Iterator[Finding]
 
 
-def _refused(seen: Seen) -> Found:
+def _refused(seen: Sorted) -> Found:
     for service in seen.exposed:
         if service.refused and not is_held(service.item):
             command = remedies.correct(service.item, service.refused)
@@ -140,7 +140,7 @@ def _refused(seen: Seen) -> Found:
             yield Finding(FindingKind.REFUSED, service.item, service.refused.line(), command, reasons)
 
 
-def _name_taken(seen: Seen) -> Found:
+def _name_taken(seen: Sorted) -> Found:
     for service, _, other in seen.absent:
         if not isinstance(other, ObjectView) or is_being_deleted(other.item):
             continue
@@ -149,21 +149,21 @@ def _name_taken(seen: Seen) -> Found:
             yield Finding(FindingKind.NAME_TAKEN, service.item, *name_taken(service, other))
 
 
-def _forbidden(seen: Seen) -> Found:
+def _forbidden(seen: Sorted) -> Found:
     for _, each in seen.made:
         if each.key in seen.forbidden and not is_being_deleted(each.item):
             why = seen.forbidden[each.key]
             yield Finding(FindingKind.FORBIDDEN, each.item, why.told(), kubectl("delete", each.item), [why.reason])
 
 
-def _missing(seen: Seen) -> Found:
+def _missing(seen: Sorted) -> Found:
     for service, (kind, label), other in seen.absent:
         if other is None:
             sentence = f"its {kind} {label} isn't there"
             yield Finding(FindingKind.MISSING, service.item, *seen.undone(service.item, sentence))
 
 
-def _drifted(seen: Seen) -> Found:
+def _drifted(seen: Sorted) -> Found:
     for service, each in seen.settled:
         if service.refused or each.key not in service.desired:
             continue
@@ -178,7 +178,7 @@ def _drifted(seen: Seen) -> Found:
                 yield Finding(FindingKind.DRIFTED, each.item, *seen.undone(each.item, listed(found)))
 
 
-def _unwanted(seen: Seen) -> Found:
+def _unwanted(seen: Sorted) -> Found:
     for service, each in seen.settled:
         # One that is refused asks for all of its entrances.
         is_asked_for = (
@@ -191,13 +191,13 @@ def _unwanted(seen: Seen) -> Found:
             yield Finding(FindingKind.UNWANTED, each.item, sentence, kubectl("delete", each.item))
 
 
-def _detached(seen: Seen) -> Found:
+def _detached(seen: Sorted) -> Found:
     for each, owner in seen.alone:
         if not is_being_deleted(each.item):
             yield Finding(FindingKind.DETACHED, each.item, *_lacks(seen, each, owner))
 
 
-def _lacks(seen: Seen, each: ObjectView, owner: ServiceView | None) -> tuple[str, Command]:
+def _lacks(seen: Sorted, each: ObjectView, owner: ServiceView | None) -> tuple[str, Command]:
     """Return what an object lacks that Metacontroller doesn't take for ours, and the command that mends it."""
     if owner:
         return "it lacks Metacontroller's annotation", remedies.attach(each, owner)
@@ -223,7 +223,7 @@ def _lacks(seen: Seen, each: ObjectView, owner: ServiceView | None) -> tuple[str
     return f"{sentence}, and leads to nothing that is there", kubectl("delete", each.item)
 
 
-def _held(seen: Seen) -> Found:
+def _held(seen: Sorted) -> Found:
     others = [other.item for _, _, other in seen.absent if isinstance(other, ObjectView)]
     objects = [*(each.item for _, each in seen.made), *(each.item for each, _ in seen.alone), *others]
     services = [service.item for service in seen.exposed]
@@ -239,7 +239,7 @@ def _held(seen: Seen) -> Found:
             yield Finding(FindingKind.HELD, item, sentence, remedies.let_go(item, keep))
 
 
-def _upstream_collision(seen: Seen) -> Found:
+def _upstream_collision(seen: Sorted) -> Found:
     for each in upstream_collisions(seen.view.objects.values()):
         # Which of two is used for longer isn't known where not all Ingresses are.
         namespaces = {label.partition("/")[0] for label in (each.one, each.other)}
@@ -252,7 +252,7 @@ def _upstream_collision(seen: Seen) -> Found:
             yield Finding(FindingKind.UPSTREAM_COLLISION, item, sentence, command)
 
 
-def _mended(seen: Seen, collision: UpstreamCollision) -> tuple[Item | None, Command]:
+def _mended(seen: Sorted, collision: UpstreamCollision) -> tuple[Item | None, Command]:
     """Return the object of a collision that a person changes, if it is there, and the command for that."""
     younger = collision.younger
     if collision.kind == SERVICE:
@@ -264,7 +264,7 @@ def _mended(seen: Seen, collision: UpstreamCollision) -> tuple[Item | None, Comm
     return younger.item, kubectl("edit", owner.item if isinstance(owner, ServiceView) else younger.item)
 
 
-def _claimed_twice(seen: Seen) -> Found:
+def _claimed_twice(seen: Sorted) -> Found:
     for both in claimed_twice(seen.view.objects.values()):
         is_told = seen.has_placeholder(both.younger)
         claims = [str(claim) for claim in both.claims if not (is_told and claim.host == PLACEHOLDER_HOST)]
@@ -275,7 +275,7 @@ def _claimed_twice(seen: Seen) -> Found:
             yield Finding(FindingKind.CLAIMED_TWICE, both.younger.item, sentence, command)
 
 
-def _not_copied(seen: Seen) -> Found:
+def _not_copied(seen: Sorted) -> Found:
     for service in seen.given if isinstance(seen.view.policy, Policy) else ():
         ours: dict[str, str] = {}
         anew = seen.view.anew(service)
@@ -289,7 +289,7 @@ def _not_copied(seen: Seen) -> Found:
             yield Finding(FindingKind.NOT_COPIED, service.item, sentence, command)
 
 
-def _placeholder_host(seen: Seen) -> Found:
+def _placeholder_host(seen: Sorted) -> Found:
     policy = seen.view.policy
     for service in seen.given if isinstance(policy, Policy) and policy.defaults.host == PLACEHOLDER_HOST else ():
         for entrance in service.entrances if seen.view.anew(service) else ():
@@ -304,7 +304,7 @@ def _of_cause(kind: FindingKind) -> "Finder":
     return lambda seen: (each for each in seen.causes if each.kind is kind)
 
 
-Finder = Callable[[Seen], Found]
+Finder = Callable[[Sorted], Found]
 FINDERS: dict[FindingKind, Finder] = {
     FindingKind.REFUSED: _refused,
     FindingKind.NAME_TAKEN: _name_taken,

@@ -23,9 +23,9 @@ from ingress_manager.commands.view.look import (
     as_object,
     is_being_deleted,
 )
-from ingress_manager.core.decide import Purged, Unchanged, decide, refusal_of
+from ingress_manager.core.decide import Purged, Unchanged
 from ingress_manager.core.entrances import entrance_for
-from ingress_manager.core.kubernetes import NOTHING, Ingress, Object, key_of
+from ingress_manager.core.kubernetes import Ingress, Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
@@ -59,7 +59,7 @@ def taken(view: View, policy: Policy) -> tuple[list[Taken], list[Kept]]:
     """Return what the settings of a view would take, by Service and then by host and path, and what keeps it."""
     services = view.services.items()
     ours = {key: label for label, service in services for key in service.observed}
-    after = {label: list(stands_after(view, service, policy)) for label, service in services}
+    after = {label: list(stands_after(view, service)) for label, service in services}
     others = [(each, "") for key, each in view.objects.items() if key not in ours]
     now = answers([*others, *((each, label) for label, service in services for each in service.observed.values())])
     then = answers([*others, *((each, label) for label, objects in after.items() for each in objects)])
@@ -92,7 +92,7 @@ def answers(objects: Iterable[tuple[ObjectView, str]]) -> dict[Claim, set[str]]:
     return found
 
 
-def stands_after(view: View, service: ServiceView, policy: Policy) -> Iterator[ObjectView]:
+def stands_after(view: View, service: ServiceView) -> Iterator[ObjectView]:
     """Yield what stands for a Service in the end, once all that the settings forbid is gone."""
     if isinstance(service.decision, Unchanged | Unknown) or is_being_deleted(service.item):
         yield from service.observed.values()
@@ -100,9 +100,7 @@ def stands_after(view: View, service: ServiceView, policy: Policy) -> Iterator[O
     if service.refused:
         yield from (each for key, each in service.observed.items() if key in service.desired)
         return
-    decision = decide(service.service, NOTHING, policy) if isinstance(service.decision, Purged) else service.decision
-    for desired in () if refusal_of(decision) else decision.objects:  # type: ignore[union-attr]
-        key = key_of(desired)
+    for key, desired in view.anew(service).items():
         if each := service.observed.get(key):
             yield changed(each, desired)
         elif key not in view.objects:

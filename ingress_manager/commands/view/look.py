@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any, Final
 
 from ingress_manager.commands.printing.messages import Message
@@ -115,7 +116,7 @@ class ObjectView:
         return str(self.item)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ServiceView:
     """A Service, with what is observed of what was made for it, and what is desired."""
 
@@ -127,12 +128,12 @@ class ServiceView:
     decision: Decision | Unknown
     """UNKNOWN where it depends on what could not be read. It is a refusal if that is one whatever was not read."""
 
-    @property
+    @cached_property
     def entrances(self) -> dict[str, Stated]:
         """Return what its annotations ask for, by the name of the entrance."""
         return read_entrances(self.item.annotations)
 
-    @property
+    @cached_property
     def desired(self) -> dict[Key, Object]:
         """Return what should exist for it. When it is refused and something is forbidden: what of that may stay."""
         objects = () if isinstance(self.decision, Unchanged | Unknown) else self.decision.objects
