@@ -9,7 +9,7 @@ mistake here.
 import ipaddress
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -31,169 +31,57 @@ OLD_CLASS = "kubernetes.io/ingress.class"
 MOST_ANNOTATION_BYTES = 256 * 1024
 
 
-class Strict(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A type that takes no field but its own."""
+def strict(kind: str = "", /, **fields: Any) -> Any:
+    """Return a type with these fields and no other; a field with a default is a pair. `kind`: of a whole object."""
+    stated = [(name, *(each if isinstance(each, tuple) else (each,))) for name, each in fields.items()]
+    tag: dict[str, Any] = {"tag_field": "kind", "tag": kind} if kind else {}
+    return msgspec.defstruct(kind or "Strict", stated, rename="camel", forbid_unknown_fields=True, kw_only=True, **tag)
 
 
-class Port(Strict):
-    number: int
+def many(item: Any) -> Any:
+    """Return the type of a list of items of a type."""
+    return list.__class_getitem__(item)
 
 
-class BackendService(Strict):
-    name: str
-    port: Port
+METADATA = strict(name=str, namespace=str, labels=dict[str, str], annotations=(dict[str, str], {}))
+BACKEND = strict(service=strict(name=str, port=strict(number=int)))
+PATH = strict(path=str, path_type=Literal["Prefix", "Exact", "ImplementationSpecific"], backend=BACKEND)
+RULE = strict(http=strict(paths=many(PATH)), host=(str | None, None))
+TLS = strict(hosts=(list[str], []), secret_name=(str | None, None))
+INGRESS = strict(
+    rules=(many(RULE), []),
+    default_backend=(BACKEND | None, None),
+    ingress_class_name=(str | None, None),
+    tls=(many(TLS), []),
+)
+Ingress = strict("Ingress", api_version=Literal["networking.k8s.io/v1"], metadata=METADATA, spec=INGRESS)
+
+GATEWAY = Literal["gateway.networking.k8s.io"]
+PARENT = strict(group=GATEWAY, kind=Literal["Gateway"], namespace=str, name=str, section_name=str)
+MATCH = strict(path=strict(type=Literal["PathPrefix", "Exact"], value=str))
+SERVICE = strict(group=Literal[""], kind=Literal["Service"], name=str, port=int, weight=Literal[1])
+MIRROR = strict(backend_ref=strict(group=str, kind=str, name=str, port=int), percent=int)
+REPLACED = strict(type=Literal["ReplacePrefixMatch"], replace_prefix_match=str)
+FILTER = strict(
+    type=str,
+    request_header_modifier=(strict(set=many(strict(name=str, value=str))) | None, None),
+    request_mirror=(MIRROR | None, None),
+    url_rewrite=(strict(path=REPLACED) | None, None),
+    extension_ref=(strict(group=str, kind=str, name=str) | None, None),
+    cors=(strict(allow_origins=list[str], max_age=int) | None, None),
+    request_redirect=(strict(scheme=Literal["https"], status_code=Literal[301, 308]) | None, None),
+)
+ROUTE_RULE = strict(
+    matches=many(MATCH),
+    backend_refs=(many(SERVICE), []),
+    filters=(many(FILTER), []),
+    timeouts=(strict(request=str, backend_request=str) | None, None),
+)
+HTTPROUTE = strict(parent_refs=many(PARENT), rules=many(ROUTE_RULE), hostnames=(list[str], []))
+HTTPRoute = strict("HTTPRoute", api_version=Literal["gateway.networking.k8s.io/v1"], metadata=METADATA, spec=HTTPROUTE)
 
 
-class Backend(Strict):
-    service: BackendService
-
-
-class Path(Strict):
-    path: str
-    path_type: Literal["Prefix", "Exact", "ImplementationSpecific"]
-    backend: Backend
-
-
-class Http(Strict):
-    paths: list[Path]
-
-
-class Rule(Strict):
-    http: Http
-    host: str | None = None
-
-
-class Tls(Strict):
-    hosts: list[str] = []
-    secret_name: str | None = None
-
-
-class Spec(Strict):
-    rules: list[Rule] = []
-    default_backend: Backend | None = None
-    ingress_class_name: str | None = None
-    tls: list[Tls] = []
-
-
-class Metadata(Strict):
-    name: str
-    namespace: str
-    labels: dict[str, str]
-    annotations: dict[str, str] = {}
-
-
-class Ingress(Strict, tag_field="kind", tag="Ingress"):
-    api_version: Literal["networking.k8s.io/v1"]
-    metadata: Metadata
-    spec: Spec
-
-
-class ParentRef(Strict):
-    group: Literal["gateway.networking.k8s.io"]
-    kind: Literal["Gateway"]
-    namespace: str
-    name: str
-    section_name: str
-
-
-class RoutePath(Strict):
-    type: Literal["PathPrefix", "Exact"]
-    value: str
-
-
-class RouteMatch(Strict):
-    path: RoutePath
-
-
-class BackendRef(Strict):
-    group: Literal[""]
-    kind: Literal["Service"]
-    name: str
-    port: int
-    weight: Literal[1]
-
-
-class Header(Strict):
-    name: str
-    value: str
-
-
-class HeaderModifier(Strict):
-    set: list[Header]
-
-
-class MirrorBackend(Strict):
-    group: str
-    kind: str
-    name: str
-    port: int
-
-
-class Mirror(Strict):
-    backend_ref: MirrorBackend
-    percent: int
-
-
-class Replaced(Strict):
-    type: Literal["ReplacePrefixMatch"]
-    replace_prefix_match: str
-
-
-class Rewrite(Strict):
-    path: Replaced
-
-
-class ExtensionRef(Strict):
-    group: str
-    kind: str
-    name: str
-
-
-class Cors(Strict):
-    allow_origins: list[str]
-    max_age: int
-
-
-class Redirect(Strict):
-    scheme: Literal["https"]
-    status_code: Literal[301, 308]
-
-
-class Filter(Strict):
-    type: str
-    request_header_modifier: HeaderModifier | None = None
-    request_mirror: Mirror | None = None
-    url_rewrite: Rewrite | None = None
-    extension_ref: ExtensionRef | None = None
-    cors: Cors | None = None
-    request_redirect: Redirect | None = None
-
-
-class RouteTimeouts(Strict):
-    request: str
-    backend_request: str
-
-
-class RouteRule(Strict):
-    matches: list[RouteMatch]
-    backend_refs: list[BackendRef] = []
-    filters: list[Filter] = []
-    timeouts: RouteTimeouts | None = None
-
-
-class RouteSpec(Strict):
-    parent_refs: list[ParentRef]
-    rules: list[RouteRule]
-    hostnames: list[str] = []
-
-
-class HTTPRoute(Strict, tag_field="kind", tag="HTTPRoute"):
-    api_version: Literal["gateway.networking.k8s.io/v1"]
-    metadata: Metadata
-    spec: RouteSpec
-
-
-def rules_broken(made: Ingress | HTTPRoute) -> Iterator[str]:
+def rules_broken(made: Any) -> Iterator[str]:
     """Yield what the API server would complain of."""
     for key in made.metadata.annotations:
         if not QUALIFIED.fullmatch(key.lower()):
@@ -202,7 +90,7 @@ def rules_broken(made: Ingress | HTTPRoute) -> Iterator[str]:
         if not QUALIFIED.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
             yield f"label {key!r}: {value!r}"
     spec = made.spec
-    if isinstance(spec, Spec):
+    if isinstance(spec, INGRESS):
         names = [spec.ingress_class_name, *(tls.secret_name for tls in spec.tls)]
         hosts = [rule.host for rule in spec.rules if rule.host is not None]
         hosts += [host for tls in spec.tls for host in tls.hosts]
@@ -233,7 +121,7 @@ def rules_broken(made: Ingress | HTTPRoute) -> Iterator[str]:
     yield from (f"port {port}" for port in ports if not 1 <= port <= 65535)
 
 
-def filters_broken(rule: RouteRule) -> Iterator[str]:
+def filters_broken(rule: Any) -> Iterator[str]:
     """Yield what the API server would complain of in the filters, the timeouts and the backends of a rule."""
     types = [each.type for each in rule.filters]
     redirects = "RequestRedirect" in types

@@ -1,10 +1,10 @@
-"""The annotations: each row of the table decides something, and opting out is read before all else."""
+"""The annotations: each row of the table decides something, and says what is wrong with it."""
 
 import msgspec
 import pytest
 
 from devcluster.sync_requests import Object, service
-from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Stated, read
+from ingress_manager.core.annotations import HTTP, TABLE, Annotation, Stated, read
 from ingress_manager.core.decide import Desired, decide
 from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Policy, Profile, Tls
@@ -50,12 +50,6 @@ def test_every_annotation_changes_the_answer(row: Annotation) -> None:
     assert objects({HTTP.key: "true"} | {row.key: OTHER_VALUES[row.key]}) != objects({HTTP.key: "true"})
 
 
-def test_every_row_of_the_table_is_a_field_that_is_stated() -> None:
-    fields = {field.name for field in msgspec.structs.fields(Stated)} - {"problems", "more_problems"}
-    assert {row.field for row in TABLE} == fields | {HTTP.field}
-    assert len(set(KEYS)) == len(KEYS)
-
-
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.key)
 def test_every_problem_names_its_annotation(row: Annotation) -> None:
     stated = read({HTTP.key: "true"} | {row.key: "\0"})
@@ -66,15 +60,6 @@ def test_every_problem_names_its_annotation(row: Annotation) -> None:
         assert [problem.annotation for problem in stated.problems] == [row.key]
         assert stated.has_wrong(row.key)
         assert getattr(stated, row.field, None) == getattr(Stated(), row.field, None)
-
-
-@pytest.mark.parametrize("annotations", [{}, {"ingress/http": "false"}, {"ingress/host": "A", "other": "x"}])
-def test_without_the_annotation_or_with_false_nothing_is_asked_for(annotations: dict[str, str]) -> None:
-    assert read(annotations) is None
-
-
-def test_the_annotation_alone_leaves_everything_to_the_settings_and_the_ports() -> None:
-    assert read({"ingress/http": "true"}) == Stated()
 
 
 def test_of_many_unknown_annotations_the_first_are_named_and_all_are_counted() -> None:

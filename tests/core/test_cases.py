@@ -52,28 +52,15 @@ def test_the_value_is_refused_as_the_table_says(row: Object) -> None:
 
 WRITTEN = """\
 # What stands here is for people.
-right:
-  why: It is right.  # So is this.
-  becomes: [{Ingress: {rules: {example.com: {Prefix /: 80}}}}]
-
-new:
-  why: It says nothing yet.
-  annotations: {ingress/http: "yes"}
-
 wrong:
   why: It says what isn't so.
-  annotations:
-    ingress/http: "false"
   becomes:
-  - Ingress: {rules: {example.com: {Prefix /: 80}}}
-
   - Ingress: {}
 
 # Of the next one.
-settings:
-  why: The settings are wrong.
-  settings: |
-    paused: 1
+new:
+  why: It says nothing yet.
+  annotations: {ingress/http: "false"}
 """
 
 
@@ -83,17 +70,12 @@ def test_make_cases_writes_what_is_missing_and_shows_what_changes(
     table = tmp_path / "table.yaml"
     table.write_text(WRITTEN, encoding="utf-8")
     cases.main(tmp_path)
-    shown = capsys.readouterr().out
-    changes = [line for line in shown.splitlines() if line.startswith(("+ ", "- "))]
+    changes = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("+ ", "- "))]
     assert changes == [
-        """+  becomes: {refused 422: ['ingress/http: "yes" must be "true" or "false" [invalid-value]']}""",
         "-  becomes:",
-        "-  - Ingress: {rules: {example.com: {Prefix /: 80}}}",
         "-  - Ingress: {}",
+        "+  becomes: [{Ingress: {rules: {example.com: {Prefix /: 80}}}}]",
         "+  becomes: nothing",
-        "+  becomes: {settings refused: ['line 1: paused: 1 must be true or false']}",
     ]
-    assert table.read_text(encoding="utf-8").startswith(WRITTEN[: WRITTEN.index('"yes"}')])
+    assert table.read_text(encoding="utf-8").startswith(WRITTEN[: WRITTEN.index("  becomes")])
     assert all(case.outcome() == case.becomes for case in golden.cases_in(tmp_path))
-    cases.main(tmp_path)
-    assert capsys.readouterr().out == ""

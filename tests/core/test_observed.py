@@ -252,10 +252,8 @@ def test_a_record_is_not_answered_and_neither_is_what_others_have_added(forged: 
 
 
 @pytest.mark.parametrize("then", [{"defaults": WEB}, {"defaults": WEB | {"profile": "web"}, "profiles": {"web": WEB}}])
-@pytest.mark.parametrize("asks", [OOPS, {}])
-def test_no_listener_is_allowed_where_no_gateway_is_stated_any_more(then: Object, asks: dict[str, str]) -> None:
-    observed = made({}, then)
-    answer = answered(service(ON | asks), {"profiles": {"web": {}}}, *observed)
+def test_no_listener_is_allowed_where_no_gateway_is_stated_any_more(then: Object) -> None:
+    answer = answered(service(ON), {"profiles": {"web": {}}}, *made({}, then))
     assert [each["kind"] for each in attachments(answer)] == ["Ingress"]
     assert answer.forbidden is not None
     assert answer.forbidden.reason is Reason.LISTENER_NOT_ALLOWED
@@ -308,12 +306,3 @@ def test_an_ingress_loses_its_class_when_an_annotation_names_one() -> None:
         )
     )
     assert "ingressClassName" not in desired["spec"]
-
-
-def test_a_record_without_a_class_leaves_that_of_the_cluster_to_be_judged() -> None:
-    [ingress] = made({}, {"defaults": {"class": None}})
-    public = patched(ingress, {"spec": {"ingressClassName": "public"}})
-    settings = {"limits": {"classes": ["nginx"]}}
-    assert attachments(answered(service(ON | OOPS), settings, public)) == []
-    settings["limits"]["classes"].append("public")
-    assert answered(service(ON | OOPS), settings, public).status == 422

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import msgspec
 from hypothesis import given
@@ -95,7 +96,7 @@ def entrance_of(made: Object, parent: Object) -> str:
     return f"{name}." if name in made_up.ENTRANCE_NAMES else ""
 
 
-def typed(made: Object) -> Ingress | HTTPRoute:
+def typed(made: Object) -> Any:
     """Return an object as the API server knows it. Raises ValidationError if it has a field too many."""
     return msgspec.convert(made, Ingress | HTTPRoute)
 
@@ -156,26 +157,6 @@ def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_t
         assert [each["spec"] for each in alone] == [each["spec"] for each in made if each["kind"] == "HTTPRoute"]
 
 
-@given(made_up.valid_services(), made_up.policy(), st.lists(made_up.HOSTS, min_size=2, max_size=5, unique=True))
-def test_an_httproute_keeps_its_name_and_its_spec_when_another_host_is_added(
-    parent: Object, policy: Policy, hosts: list[str]
-) -> None:
-    only = everywhere(policy, "httproute")
-    for count in range(1, len(hosts)):
-        fewer, more = (
-            {
-                route["metadata"]["name"]: route["spec"]
-                for route in desired_for(
-                    with_routes(parent, [{"host": host, "path": f"/{host[-9]}"} for host in some]), only
-                )
-            }
-            for some in (hosts[:count], hosts[: count + 1])
-        )
-        for name, spec in fewer.items():
-            kept = more[name]["hostnames"][: len(spec["hostnames"])]
-            assert (more[name]["rules"], kept) == (spec["rules"], spec["hostnames"])
-
-
 @given(
     made_up.valid_services(),
     made_up.policy(),
@@ -186,15 +167,16 @@ def test_an_httproute_keeps_its_name_and_its_spec_when_another_host_is_added(
 def test_no_httproute_that_stands_is_made_anew_because_a_host_is_added_wherever_it_is_stated(
     parent: Object, policy: Policy, hosts: list[str], paths: list[str], place: int
 ) -> None:
-    """That would be: deleted first. The one before it holds only for a host that is stated behind the others."""
+    """That would be: deleted first. Nor do its hosts lead elsewhere."""
     only = everywhere(policy, "httproute")
     routes = [{"host": host, "path": path} for host, path in zip(hosts, paths, strict=False)]
     more = with_routes(parent, routes)
     del routes[place % len(routes)]
     fewer = with_routes(parent, routes)
     standing = [as_created(each, fewer) for each in desired_for(fewer, only)]
-    after = attachments(answer(body(sync_request(more, attached=standing)), only))
-    assert {key_of(each) for each in standing} <= {key_of(each) for each in after}
+    after = {key_of(each): each for each in attachments(answer(body(sync_request(more, attached=standing)), only))}
+    for each in standing:
+        assert after[key_of(each)]["spec"]["rules"] == each["spec"]["rules"]
 
 
 @given(
