@@ -151,6 +151,23 @@ def test_an_unknown_key_is_wrong_use_and_the_nearest_is_named(key: str, end: str
 
 # A sentence.
 
+PROBLEM = re.compile(r"(.+) \[([a-z-]+)\]")
+REFUSALS = [
+    (case.name, found[1].removesuffix("…"), found[2])
+    for case in golden.cases_in(golden.CASES)
+    if isinstance(case.stated["becomes"], dict)
+    for problem in case.stated["becomes"].get("refused 422", ())
+    if (found := PROBLEM.fullmatch(problem))
+]
+
+
+def test_the_reason_of_a_sentence_is_known_also_where_its_word_was_cut_off() -> None:
+    assert {reason for _, _, reason in REFUSALS} > {*Reason} - WITHOUT_EXAMPLE - {Reason.PAUSED}
+    assert [(case, words_in(sentence)) for case, sentence, _ in REFUSALS] == [
+        (case, [reason]) for case, _, reason in REFUSALS
+    ]
+
+
 DESCRIBED = """
   Warning  SyncError  4s (x11 over 9s)  metacontroller  Sync error: sync hook failed (version=v2): unsupported status
   code: 422 body: ingress/host: "x" may not be claimed; allowed in namespace team-a: *.a.example.com [host-no
@@ -162,6 +179,7 @@ t-allowed] · ingress/port: "web" is not a TCP port of this Service; it has 80 [
     ("text", "words"),
     [
         (DESCRIBED, ["host-not-allowed", "unknown-port"]),
+        (DESCRIBED[: DESCRIBED.index("[host-no")], ["host-not-allowed"]),
         ("Ingress team-a/shop is in the way: it was not made by", ["name-taken"]),
         ('ingresses "a" is forbidden: exceeded quota: none', ["missing"]),
         ("[no-word-of-ours] Back-off restarting failed container", []),
