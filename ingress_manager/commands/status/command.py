@@ -1,5 +1,7 @@
 """`ingress-manager status`: the shell."""
 
+import gc
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -52,6 +54,7 @@ BETWEEN_LOOKS = 2.0
 @click.option(
     "-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="How it is printed."
 )
+@click.option("-w", "--watch", is_flag=True, help="Go on looking, and print what changes, until Ctrl-C ends it.")
 @click.option(
     "--wait",
     "wanted",
@@ -68,6 +71,8 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     output: str,
     wanted: str | None,
     seconds: int,
+    *,
+    watch: bool,
 ) -> None:
     """List what Services expose: the URLs, what was made for them, who serves it at which address, and the state.
 
@@ -84,15 +89,19 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     \b
     Examples:
       ingress-manager status
-      ingress-manager status --all-namespaces
+      ingress-manager status --all-namespaces --watch
       ingress-manager status -n team-a -l app=shop -o json
       ingress-manager status team-a/shop --wait=serving --timeout=2m
     """  # noqa: D301 - \b keeps click from joining lines
-    if source.files and (wanted or selector):
-        raise click.UsageError("--wait and --selector are for the cluster, not for files")
+    if source.files and (watch or wanted or selector):
+        raise click.UsageError("--watch, --wait and --selector are for the cluster, not for files")
     if wanted and not names:
         raise click.UsageError("--wait is for Services that are named")
+    if watch and (wanted or output not in {"table", "wide"}):
+        raise click.UsageError("--watch prints tables, and doesn't go with --wait")
     looker = Looker(source, names, selector)
+    if watch:
+        go_on_looking(looker, output)
     seen = wait_for(looker, State(wanted), seconds) if wanted else looker.look()
     for text in printed(seen.rows, seen.unseen, seen.now, output, paint):
         click.echo(text, nl=False)
@@ -192,3 +201,23 @@ def wait_for(looker: Looker, wanted: State, seconds: int) -> Seen:
             note(line)
         told = lines
         sleep(min(BETWEEN_LOOKS, max(end - monotonic(), 0)))
+
+
+def go_on_looking(looker: Looker, output: str) -> None:
+    """Print what is exposed whenever it has changed: anew on a terminal, elsewhere a line for each change."""
+    # Nothing else gives back what each look has made, if it goes round in circles.
+    gc.enable()
+    is_terminal = sys.stdout.isatty()
+    before: list[str] | None = None
+    while True:
+        seen = looker.look()
+        lines = [line_of(row) for row in seen.rows]
+        if lines != before and is_terminal:
+            click.clear()
+            click.echo("".join(printed(seen.rows, seen.unseen, seen.now, output, paint)), nl=False)
+        elif not is_terminal:
+            for row, line in zip(seen.rows, lines, strict=True):
+                if line not in (before or ()):
+                    click.echo(paint(one_line(line), row.judged.state))
+        before = lines
+        sleep(BETWEEN_LOOKS)
