@@ -291,7 +291,9 @@ def _not_copied(seen: Sorted) -> Found:
 
 def _placeholder_host(seen: Sorted) -> Found:
     policy = seen.view.policy
-    for service in seen.given if isinstance(policy, Policy) and policy.defaults.host == PLACEHOLDER_HOST else ():
+    if not isinstance(policy, Policy) or policy.defaults.host != PLACEHOLDER_HOST:
+        return
+    for service in seen.given:
         for entrance in service.entrances if seen.view.anew(service) else ():
             if has_placeholder(service, entrance, policy):
                 whose = f"the host of its entrance {entrance}" if entrance else "its host"
