@@ -22,9 +22,7 @@ from hooks.metrics import AdmissionMetrics
 from hooks.settings_file import SettingsFile, from_environment
 from hooks.wsgi import (
     JSON,
-    LARGEST_BODY,
     TEXT,
-    UNREADABLE_BODY,
     Reply,
     Room,
     Wsgi,
@@ -32,7 +30,6 @@ from hooks.wsgi import (
     log_bug,
     log_no_request,
     named,
-    read,
     send,
     without_answer,
 )
@@ -52,22 +49,12 @@ class Admission:
         """Return the reply to a request."""
         match method, path:
             case "POST", "/admit":
-                return self.admit(environ)
+                return self.room.reply(environ, self.answer, without_answer)
             case "GET" | "HEAD", "/metrics":
                 return Reply(200, {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}, self.metrics.text())
             case "GET" | "HEAD", "/healthz" | "/readyz":
                 return Reply(200, {"Content-Type": TEXT}, b"ok\n")
         return without_answer(404, "there are POST /admit, GET /metrics, /healthz and /readyz")
-
-    def admit(self, environ: dict[str, Any]) -> Reply:
-        """Return the reply to a request of the API server, which always says how long the body is."""
-        stated = environ.get("CONTENT_LENGTH", "")
-        length = int(stated) if stated.isdecimal() else 0
-        if length > LARGEST_BODY:
-            return without_answer(413, f"the body has more than {LARGEST_BODY} bytes")
-        with self.room.of(length):
-            body = read(environ, length)
-            return without_answer(400, UNREADABLE_BODY) if body is None else self.answer(body)
 
     def answer(self, body: bytes) -> Reply:
         """Return the reply to the body of a request."""

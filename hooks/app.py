@@ -11,13 +11,14 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic, perf_counter
 from typing import Any
 
 import msgspec
 from flask import Flask, Response, request
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
-from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed, RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from hooks import logs
 from hooks.attempts import NEW_SECONDS, Attempts
@@ -28,9 +29,7 @@ from hooks.sync import answer as answer_to
 from hooks.sync import changed as changed_at
 from hooks.wsgi import (
     JSON,
-    LARGEST_BODY,
     TEXT,
-    UNREADABLE_BODY,
     Reply,
     Room,
     Wsgi,
@@ -38,7 +37,6 @@ from hooks.wsgi import (
     log_bug,
     log_no_request,
     named,
-    read,
     send,
     without_answer,
 )
@@ -150,10 +148,8 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     app.config["PROPAGATE_EXCEPTIONS"] = True  # to `guarded`
     app.wsgi_app = guarded(shortcut(sync, app.wsgi_app), sync.bug)  # type: ignore[method-assign, assignment]
 
-    @app.post("/sync")
-    def answer_sync() -> Response:
-        with sync.room.of(LARGEST_BODY):
-            return response(sync.reply(read_body()))
+    # POST itself never gets there: this is why Flask answers any other method with 405.
+    app.add_url_rule("/sync", endpoint="sync", methods=["POST"])
 
     @app.get("/metrics")
     def show_metrics() -> Response:
@@ -183,20 +179,16 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
 
 def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
-    """Return a WSGI application that answers what Metacontroller sends, and leaves any other request to `otherwise`.
+    """Return a WSGI application that answers POST /sync, and leaves any other request to `otherwise`.
 
     Flask's routing, request and response would take more CPU than the rest of an answer, the network included.
     """
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        stated = environ.get("CONTENT_LENGTH", "")
-        length = int(stated) if stated.isdecimal() else LARGEST_BODY + 1
-        if environ["PATH_INFO"] != "/sync" or environ["REQUEST_METHOD"] != "POST" or length > LARGEST_BODY:
+        if (environ["REQUEST_METHOD"], environ["PATH_INFO"]) != ("POST", "/sync"):
             return otherwise(environ, start_response)
-        with sync.room.of(length):
-            body = read(environ, length)
-            reply = sync.not_a_request("POST", "/sync", 400, UNREADABLE_BODY) if body is None else sync.reply(body)
-        return send(reply, start_response)
+        refuse = partial(sync.not_a_request, "POST", "/sync")
+        return send(sync.room.reply(environ, sync.reply, refuse), start_response)
 
     return application
 
@@ -204,20 +196,3 @@ def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
 def response(reply: Reply) -> Response:
     """Return the reply as Flask's."""
     return Response(reply.body, reply.status, reply.headers)
-
-
-def read_body() -> bytes:
-    """Return the request's body.
-
-    Raises an HTTPException: RequestEntityTooLarge, or BadRequest when the body can't be read to its end.
-    """
-    if (request.content_length or 0) > LARGEST_BODY:
-        raise RequestEntityTooLarge
-    try:
-        # Not Flask's `get_data`: at the largest size, it would cut off a body in chunks and raise nothing.
-        body: bytes = request.environ["wsgi.input"].read(LARGEST_BODY + 1)
-    except Exception as error:
-        raise BadRequest(UNREADABLE_BODY) from error
-    if len(body) > LARGEST_BODY:
-        raise RequestEntityTooLarge
-    return body

@@ -24,7 +24,6 @@ LONGEST_LOGGED = 200
 whoever reaches the hook's port can send others.
 """
 
-UNREADABLE_BODY = "the body can't be read"
 BUG = b"ingress-manager has a bug: its log says more\n"
 
 JSON = "application/json"
@@ -48,6 +47,24 @@ class Room:
     def __init__(self) -> None:
         self._large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
 
+    def reply(
+        self, environ: dict[str, Any], answer: Callable[[bytes], Reply], refuse: Callable[[int, str], Reply]
+    ) -> Reply:
+        """Return what `answer` replies to the body of a request, once there is room for it.
+
+        `refuse` is given a status and a sentence where the body is too long, or can't be read to its end.
+        """
+        stated = environ.get("CONTENT_LENGTH", "")
+        length = int(stated) if stated.isdecimal() else None  # None: it comes in chunks
+        too_long = f"the body has more than {LARGEST_BODY} bytes"
+        if length is not None and length > LARGEST_BODY:
+            return refuse(413, too_long)
+        with self.of(LARGEST_BODY if length is None else length):
+            body = read(environ, length)
+            if body is None:
+                return refuse(400, "the body can't be read")
+            return answer(body) if len(body) <= LARGEST_BODY else refuse(413, too_long)
+
     def of(self, length: int) -> AbstractContextManager[Any]:
         """Return the context in which a body of so many bytes is read and answered; it waits if there are too many."""
         return self._large_bodies if length > ORDINARY_BODY else nullcontext()
@@ -68,13 +85,16 @@ def guarded(inside: Wsgi, bug: Callable[[Exception, str], Reply]) -> Wsgi:
     return application
 
 
-def read(environ: dict[str, Any], length: int) -> bytes | None:
-    """Return a body of so many bytes; None when it can't be read to its end."""
+def read(environ: dict[str, Any], length: int | None) -> bytes | None:
+    """Return a body of so many bytes; without a length, as much of one as shows whether it is too long.
+
+    None: it can't be read to its end.
+    """
     try:
-        body: bytes = environ["wsgi.input"].read(length)
+        body: bytes = environ["wsgi.input"].read(LARGEST_BODY + 1 if length is None else length)
     except Exception:  # noqa: BLE001 - a client can break off in many ways
         return None
-    return body if len(body) == length else None
+    return body if length in (None, len(body)) else None
 
 
 def send(reply: Reply, start_response: Callable[..., Any]) -> Iterable[bytes]:

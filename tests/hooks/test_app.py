@@ -146,7 +146,6 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
     assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
 
 
-@pytest.mark.parametrize("way", ["with a length", "in chunks"])
 @pytest.mark.parametrize(
     "broken",
     [
@@ -158,9 +157,8 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
     ],
 )
 def test_a_bug_anywhere_is_answered_500_without_details_counted_once_and_logged_with_its_traceback(
-    broken: str, way: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    broken: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Metacontroller's way leads past Flask, which would answer and log by itself."""
     client = client_of(Policy())
     refused = service({"ingress/http": "yes"})
     refused["metadata"]["resourceVersion"] = "1"
@@ -174,8 +172,7 @@ def test_a_bug_anywhere_is_answered_500_without_details_counted_once_and_logged_
             raise ZeroDivisionError("the secret of the bug")
 
     monkeypatch.setattr(broken, fails)
-    how: dict[str, Any] = {"data": sent} if way == "with a length" else {"environ_overrides": chunked(io.BytesIO(sent))}
-    response = client.post("/sync", **how)
+    response = client.post("/sync", data=sent)
     assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
     line = log_lines(capsys)[-1]
     assert (line["event"], line["level"], line["status"]) == ("bug", "error", 500)
@@ -340,7 +337,6 @@ def test_a_body_that_breaks_off_is_answered_400(client: FlaskClient, sent: dict[
 
 @pytest.mark.parametrize("sent", [OPTED_IN, body(sync_request(service({"ingress/http": "yes"}))), b"{}"])
 def test_with_a_length_and_in_chunks_a_request_is_answered_alike(client: FlaskClient, sent: bytes) -> None:
-    """Flask answers a body in chunks; a body with a length, as Metacontroller sends it, is answered without Flask."""
     with_length = client.post("/sync", data=sent)
     in_chunks = client.open("/sync", method="POST", environ_overrides=chunked(io.BytesIO(sent)))
     assert shown(with_length) == shown(in_chunks)
