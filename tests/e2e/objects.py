@@ -3,7 +3,7 @@
 from typing import Any
 
 from devcluster import deployments
-from devcluster.api import INGRESSES, NAMESPACES, Api, Object, Resource
+from devcluster.api import INGRESSES, NAMESPACES, Api, Object, Resource, wait_for
 
 _ADMISSION, _GATEWAYS, _RBAC = (
     "admissionregistration.k8s.io/v1",
@@ -54,7 +54,13 @@ def create(
 
 
 def namespace(api: Api, name: str) -> None:
-    """Make a namespace, unless it is there."""
+    """Make a namespace, unless it is there. One that another test has deleted goes first."""
+
+    def is_going() -> bool:
+        found = api.get(NAMESPACES, name)
+        return found is not None and "deletionTimestamp" in found["metadata"]
+
+    wait_for(lambda: not is_going(), 60, what=f"the end of the old namespace {name}")
     if api.get(NAMESPACES, name) is None:
         create(api, NAMESPACES, name)
 

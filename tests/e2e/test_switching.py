@@ -25,7 +25,8 @@ from devcluster.story import Stage
 from tests.e2e import certificates
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.nodes import Nodes
-from tests.e2e.objects import CONFIG_MAPS, create
+from tests.e2e.objects import CONFIG_MAPS
+from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.old_controller import ADDRESS, SERVICE_UPSTREAM, old_controller
 from tests.e2e.shell import environment_of
 from tests.e2e.traffic import IN_A_ROW, Place, asking
@@ -239,7 +240,7 @@ def shops(cluster: DevCluster) -> Iterator[None]:
     """Have the Services, and what answers for them; afterwards, neither them nor what was made for them."""
     api, namespaces = cluster.api, sorted({namespace for namespace, _ in SHOPS})
     for namespace in namespaces:
-        create(api, NAMESPACES, namespace)
+        make_namespace(api, namespace)
     with contextlib.ExitStack() as backends:
         for (namespace, name), annotations in SHOPS.items():
             stage = Stage(api, namespace)

@@ -108,14 +108,14 @@ def serving(home: Path) -> Iterator[Webhook]:
 
 
 def until_ready(webhook: Webhook) -> None:
-    """Return when it answers; raises AssertionError when it ends, or after 30 s."""
+    """Return when it answers; raises AssertionError when it ends, or after 300 attempts, each of a minute at most."""
     for _ in range(300):
         with contextlib.suppress(requests.ConnectionError), webhook.session() as client:
             client.get(f"{webhook.url}/readyz", timeout=60).raise_for_status()
             return
         assert webhook.server.process.poll() is None, (webhook.server.home / "log").read_text()
         time.sleep(0.1)
-    raise AssertionError("it did not become ready in 30 s")
+    raise AssertionError("it did not become ready in 300 attempts")
 
 
 @pytest.fixture(scope="module")

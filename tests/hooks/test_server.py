@@ -87,6 +87,7 @@ def started(command: list[str], home: Path, port: int) -> Iterator[Server]:
 
 
 def until_ready(server: Server, probe: str = "") -> None:
+    """Return when it answers; raises AssertionError when it ends, or after 300 attempts, each of a minute at most."""
     for _ in range(300):
         try:
             requests.get(probe or f"{server.url}/readyz", timeout=60).raise_for_status()
@@ -95,7 +96,7 @@ def until_ready(server: Server, probe: str = "") -> None:
             time.sleep(0.1)
         else:
             return
-    raise AssertionError("it did not become ready in 30 s")
+    raise AssertionError("it did not become ready in 300 attempts")
 
 
 def until_closed(server: Server) -> None:
