@@ -114,7 +114,7 @@ def test_a_sound_installation_is_all_well() -> None:
 
 KINDS = {
     resource: kind
-    for kinds in (command.CLUSTER_WIDE, command.BESIDE_THE_HOOK, {"Gateway": CRDS[0], "Event": "events"})
+    for kinds in (command.CLUSTER_WIDE, command.BESIDE_THE_HOOK, command.OF_GATEWAYS, {"Event": "events"})
     for kind, resource in kinds.items()
 }
 

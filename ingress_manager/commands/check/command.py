@@ -145,6 +145,9 @@ CLUSTER_WIDE = {
 BESIDE_THE_HOOK = {"Service": "services", "Pod": "pods", "NetworkPolicy": "networkpolicies.networking.k8s.io"}
 """What is read of the hook's namespace."""
 
+OF_GATEWAYS = {"Gateway": GATEWAY_API[0], "GatewayClass": "gatewayclasses.gateway.networking.k8s.io"}
+"""What is read where the Gateway API is there."""
+
 BRIEFLY = "--request-timeout=5s"
 """The API server would wait for long for a hook that a NetworkPolicy keeps from it."""
 
@@ -171,7 +174,7 @@ def look(kubectl: Kubectl, seen: Seen) -> Seen:
             options = (f"--namespace={seen.installation.namespace}", IGNORE_NOT_FOUND, "--show-managed-fields")
             seen.items += kubectl.get(f"configmaps/{configmap}", *options).items
     if seen.one("CustomResourceDefinition", GATEWAY_API[0]) or "CustomResourceDefinition" in seen.unread:
-        read_kinds(kubectl, seen, {"Gateway": GATEWAY_API[0]}, "--all-namespaces")
+        read_kinds(kubectl, seen, OF_GATEWAYS, "--all-namespaces")
     read_kinds(kubectl, seen, {"Event": "events"}, "--all-namespaces", OF_SERVICES)
     read_rights(kubectl, seen)
     read_admission(kubectl, seen)

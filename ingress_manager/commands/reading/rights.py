@@ -118,6 +118,7 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("list", "statefulsets.apps", "Metacontroller", _PART, Where.ALL),
         Right("get", "customresourcedefinitions.apiextensions.k8s.io", "the CRDs", _PART, Where.ALL),
         Right("list", "gateways.gateway.networking.k8s.io", "those that the settings name", _PART, Where.ALL),
+        Right("list", "gatewayclasses.gateway.networking.k8s.io", "what these can do", _PART, Where.ALL),
         Right("list", "events", "whether Metacontroller reaches the hook", _PART, Where.ALL),
         Right("create", "subjectaccessreviews.authorization.k8s.io", "what Metacontroller may do", _PART, Where.ALL),
         Right("list", "services", "the hook's Service", _PART, Where.HOOK),
