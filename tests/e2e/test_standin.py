@@ -30,10 +30,8 @@ def test_the_stand_in_plays_the_story_and_writes_nothing_when_nothing_changes() 
 def test_without_faults_each_step_has_its_effect_with_metacontroller_and_with_the_stand_in(
     record_property: Callable[[str, object], None],
 ) -> None:
-    """What stands after each step is what the model expects. In which order an engine writes is promised by nobody."""
+    """After each step nothing is left to be done. In which order an engine writes is promised by nobody."""
     require("standin")
-    # With this seed every limit is tightened when there are Ingresses, there is a pause of some steps, and nearly every
-    # value that is right is that of a Service which is accepted.
     plan = made_up_plan("short-6804", HISTORIES, STEPS, faults=False)
     engines = ("metacontroller", "standin") if find_metacontroller() else ("standin",)
     with contextlib.ExitStack() as exits, ThreadPoolExecutor() as pool:

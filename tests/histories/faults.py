@@ -1,9 +1,6 @@
-"""What breaks: parts that are killed, that stand still or are slow, and a hook that answers wrongly."""
+"""What breaks: parts that are killed, that stand still or are slow."""
 
 import contextlib
-import socket
-import socketserver
-import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -18,16 +15,6 @@ from devcluster.processes import Process
 STORES = ("API server", "etcd")
 """Nothing can be written while one of these is down. So they are started again at once."""
 
-ANSWERS: dict[str, bytes] = {
-    "500": b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\n\r\noops",
-    "no JSON": b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>",
-    "an unknown field": b'HTTP/1.1 200 OK\r\nContent-Length: 32\r\n\r\n{"attachments": [], "other": []}',
-    "half an answer": b'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"attachments": [',
-    "a reset": b"",
-    "nothing": b"",
-}
-"""What a hook may answer that is broken. With `nothing` it never does: Metacontroller gives up after five seconds."""
-
 WEIGHTS = {"hook": 3, "engine": 3, "controller manager": 2, "API server": 1, "etcd": 1}
 
 
@@ -36,24 +23,18 @@ class Fault:
     """Something that breaks while one step is played."""
 
     kind: str
-    """kill, pause, slow or answer."""
+    """kill, pause or slow."""
     part: str
     seconds: float = 0
-    answer: str = ""
-    """A key of ANSWERS."""
 
     def __str__(self) -> str:
-        if self.kind == "answer":
-            return f"the hook answers with {self.answer}"
         return f"{self.kind} {self.part}" + (f" for {self.seconds:.1f} s" if self.seconds else "")
 
 
 def made_up_fault(random: Random) -> Fault:
     """Return a fault at random."""
-    kind = random.choice(["kill", "kill", "pause", "slow", "answer"])
+    kind = random.choice(["kill", "kill", "pause", "slow"])
     part = random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    if kind == "answer":
-        return Fault(kind, "hook", answer=random.choice(list(ANSWERS)))
     return Fault(kind, part, 0 if kind == "kill" else round(random.uniform(0.2, 2), 1))
 
 
@@ -124,10 +105,6 @@ class Keeper:
         elif fault.kind == "kill":
             with self.down(fault.part):
                 yield
-        elif fault.kind == "answer":
-            port = int(self._cluster.hook_url.rpartition(":")[2])
-            with self.down("hook"), answering(port, fault.answer):
-                yield
         else:
             with held_still(self._cluster.parts[fault.part], fault):
                 yield
@@ -152,37 +129,3 @@ def held_still(process: Process, fault: Fault) -> Iterator[None]:
         yield
     finally:
         thread.join()
-
-
-@contextlib.contextmanager
-def answering(port: int, answer: str) -> Iterator[None]:
-    """Serve a port of loopback with one of ANSWERS."""
-    ended = threading.Event()
-
-    class Handler(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
-            self.request.settimeout(5)
-            with contextlib.suppress(OSError):
-                self.request.recv(65536)
-                self.request.sendall(ANSWERS[answer])
-                if answer == "nothing":
-                    ended.wait(10)
-                elif answer == "a reset":
-                    self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-    class Server(socketserver.ThreadingTCPServer):
-        allow_reuse_address = allow_reuse_port = daemon_threads = True
-        request_queue_size = 128
-
-        def handle_error(self, *_arguments: object) -> None:
-            """Say nothing: a client has broken off."""
-
-    with Server(("127.0.0.1", port), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            server.shutdown()
-            thread.join()

@@ -4,37 +4,79 @@ import functools
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, T
-from tests.histories.model import (
-    ENTRANCE,
-    INSIDE,
-    LABEL,
-    LABELS,
-    MARK,
-    PORTS,
-    STRANGERS,
-    TEAM,
-    TIMEOUT,
-    VALUES,
-    Model,
-    Observed,
-    Service,
-    apply_edit,
-    body_of,
-)
+from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.policy import Policy
 
+NAME = "ingress-manager"
 NAMES = ("a", "b")
 """Those of the Services."""
 
+ENTRANCE, INSIDE = "in.", ".in"
+"""How the annotations of the other entrance of a Service begin, and how the name of what is made for it ends."""
+
 MADE = tuple(f"{name}{end}" for name in NAMES for end in ("", INSIDE))
-"""Those of what is made for them."""
+"""The names of what is made for them."""
 
 PATIENCE = 90.0
 """Seconds for which a step is tried again while the API server doesn't answer."""
+
+STRANGERS = "example.com/stranger"
+"""A label of what a stranger has made."""
+
+MANAGED_BY, TEAM, TIER = "app.kubernetes.io/managed-by", "team", "tier"
+TIMEOUT, APP_ROOT = "nginx.ingress.kubernetes.io/proxy-read-timeout", "nginx.ingress.kubernetes.io/app-root"
+SHARED = "shared.example.org"
+
+VALUES: dict[str, list[str | None]] = {
+    "ingress/http": ["true", "true", "true", "false", "yes", None],
+    "ingress/host": [
+        None,
+        "shop.{namespace}.example.com",
+        "a.{namespace}.example.com, b.{namespace}.example.com",
+        SHARED,
+        SHARED,
+        "*",
+        "a.{namespace}.example.com, *",
+        "Shop_1",
+    ],
+    "ingress/path": [None, "/shop", "/shop/", "//shop", "/shop/*"],
+    "ingress/path-type": [None, "Exact", "exact", "ImplementationSpecific", "ImplementationSpecific"],
+    "ingress/port": [None, "metrics", "8081", "nope"],
+    "ingress/class": [None, "other", "Not_A_Class"],
+    "ingress/tls": [None, "true", "false", "maybe"],
+    "ingress/tls-secret": [None, "certificate", "Not A Secret"],
+    "ingress/certificates": [
+        None,
+        "- secret: one\n",
+        "- hosts: [a.{namespace}.example.com]\n  secret: one\n- secret: two\n",
+        "- hosts: []\n",
+        "- hosts: everyone\n",
+    ],
+    "ingress/default-backend": [None, "true", "true", "false"],
+    "ingress/routes": [None, "- {}\n- host: admin.{namespace}.example.com\n", "- path: [\n"],
+    "ingress/profile": [None, "fast", "slow", "none-such", "Not A Profile"],
+    "ingress/tls-redirect": [None, None, None, "true"],
+    "ingress/hots": [None, None, None, "x"],
+    TIMEOUT: [None, "30", "-1"],
+    APP_ROOT: [None, "/shop"],
+}
+"""What owners write, right and wrong."""
+
+LABELS: dict[str, list[str | None]] = {TEAM: [None, "web", "web", "others"], TIER: [None, "gold"]}
+"""The labels that they write."""
+
+PORTS: dict[str, list[dict[str, Any]]] = {
+    "one": [{"name": "http", "port": 80}],
+    "two": [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}],
+    "unclear": [{"name": "web", "port": 8080}, {"name": "api", "port": 8081}],
+    "udp": [{"name": "dns", "port": 53, "protocol": "UDP"}],
+    "https": [{"name": "https", "port": 443}],
+}
 
 ELSEWHERE = {"service": {"name": "elsewhere", "port": {"number": 1}}}
 EDITS: list[dict[str, Any]] = [
@@ -42,8 +84,8 @@ EDITS: list[dict[str, Any]] = [
     {"path": {"path": "/elsewhere"}},
     {"path": {"pathType": "ImplementationSpecific"}},
     {"path": {"backend": ELSEWHERE}},
-    {"labels": {LABEL: None}},
-    {"labels": {LABEL: "somebody"}},
+    {"labels": {MANAGED_BY: None}},
+    {"labels": {MANAGED_BY: "somebody"}},
     {"labels": {TEAM: None}},
     {"labels": {TEAM: "by-hand", "example.com/by-hand": "yes"}},
     {"annotations": {TIMEOUT: "999"}},
@@ -56,7 +98,8 @@ EDITS: list[dict[str, Any]] = [
     {"spec": {"tls": None}},
     {"spec": {"defaultBackend": ELSEWHERE}},
 ]
-"""What people do to an Ingress by hand: see model.apply_edit."""
+"""What people do to an Ingress by hand: fields of `labels`, of `annotations`, of `spec`, of its first `rule` and of the
+first `path` there. None takes away what it stands for."""
 
 
 class Diverged(Exception):  # noqa: N818 - it says what happened
@@ -81,11 +124,20 @@ def certainly(request: Callable[[], T]) -> T:
 
 @dataclass
 class Place:
-    """A namespace, with the models of what is at each of its names."""
+    """A namespace, and what was done there."""
 
     api: Api
     namespace: str
-    models: dict[str, Model] = field(default_factory=dict)
+    services: dict[str, Object | None] = field(default_factory=lambda: dict.fromkeys(NAMES))
+    """The Services as they are now."""
+    recent: dict[str, list[Object | None]] = field(default_factory=lambda: {name: [None] for name in NAMES})
+    """What each was since all had settled last, oldest first."""
+    policy: Policy | None = None
+    """The settings, if they have been the same since then."""
+    edited: set[str] = field(default_factory=set)
+    """The names of the Ingresses that somebody may have changed since then."""
+    taken: set[str] = field(default_factory=set)
+    """The names that strangers have had since then: each is tried again late."""
     gone: bool = False
     """Whether the namespace was deleted."""
     strangers: set[str] = field(default_factory=set)
@@ -93,23 +145,17 @@ class Place:
     denied: int = 0
     """How many writes the admission policies have denied, as they should."""
 
-    def __post_init__(self) -> None:
-        self.models = {name: Model(name, self.namespace) for name in MADE}
-        for name in NAMES:
-            both = self.models_of(name)
-            for model, beside in zip(both, reversed(both), strict=True):
-                model.beside = beside
-
-    def models_of(self, service: str) -> list[Model]:
-        """Return the models of what is made for a Service."""
-        return [self.models[service], self.models[f"{service}{INSIDE}"]]
-
-    def has(self, name: str, service: Service | None) -> None:
+    def has(self, name: str, service: Object | None) -> None:
         """Note what a Service is now; None: it is gone."""
-        for model in self.models_of(name):
-            model.service = service
-        for model in self.models_of(name):
-            model.changed()
+        self.services[name] = service
+        self.recent[name].append(service)
+
+    def settle(self, policy: Policy, waiting: set[str]) -> None:
+        """Note that all has settled with these settings, but for names that were taken and are still waited for."""
+        self.recent = {name: [service] for name, service in self.services.items()}
+        self.policy = policy
+        self.edited.clear()
+        self.taken &= waiting
 
     def ingress(self, name: str) -> Object | None:
         """Return the Ingress of that name."""
@@ -121,18 +167,6 @@ def is_strangers(ingress: Object) -> bool:
     return STRANGERS in (ingress["metadata"].get("labels") or {})
 
 
-def observed_of(ingress: Object | None) -> Observed | None:
-    """Return what an Ingress is to the model."""
-    if ingress is None:
-        return None
-    metadata = ingress["metadata"]
-    if is_strangers(ingress):
-        return Observed("", json.dumps([metadata["uid"], metadata["resourceVersion"]]))
-    owners = metadata.get("ownerReferences") or [{"uid": "no owner"}]
-    marked = MARK in (metadata.get("annotations") or {})
-    return Observed(owners[0]["uid"], body_of(ingress), marked=marked)
-
-
 @dataclass(frozen=True)
 class Step:
     """Something that somebody does at one name: `kind` is a key of PLAYED."""
@@ -142,7 +176,7 @@ class Step:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def play(self, place: Place) -> None:
-        """Do it, and tell the model what came of it. Raises Diverged, and ApiError."""
+        """Do it, and note what came of it. Raises Diverged, and ApiError."""
         if not place.gone:
             PLAYED[self.kind](place, self.name, self.about)
 
@@ -162,101 +196,89 @@ def service_object(namespace: str, name: str, about: Mapping[str, Any]) -> Objec
 
 def create(place: Place, name: str, about: Mapping[str, Any]) -> None:
     """Create a Service, unless there is one."""
-    model = place.models[name]
-    if model.service is not None:
+    if place.services[name] is not None:
         return
-    made = service_object(place.namespace, name, about)
     try:
-        uid = certainly(lambda: place.api.create(SERVICES, made))["metadata"]["uid"]
+        made = certainly(lambda: place.api.create(SERVICES, service_object(place.namespace, name, about)))
     except ApiError as error:
         if error.status != 409:
             raise
         found = certainly(lambda: place.api.get(SERVICES, name, place.namespace))
         if found is None or "deletionTimestamp" in found["metadata"]:
             return  # the old one is still being deleted
-        uid = found["metadata"]["uid"]  # the answer to an earlier try was lost
-    made_as = Service(uid, dict(about["annotations"]), about["ports"], about["external"], dict(about["labels"]))
-    place.has(name, made_as)
+        made = found  # the answer to an earlier try was lost
+    place.has(name, made)
 
 
-def patch_service(place: Place, name: str, patch: Object, after: Service) -> None:
-    """Patch the Service; the model then has `after`, unless the Service is gone."""
+def patch_service(place: Place, name: str, patch: Object) -> None:
+    """Patch the Service, unless it is gone."""
+    service = place.services[name]
+    if service is None:
+        return
     try:
         patched = certainly(lambda: place.api.patch(SERVICES, name, patch, place.namespace))
     except ApiError as error:
         if error.status == 404:
             raise Diverged(f"Service {name} is gone, which nobody deleted") from error
         raise
-    if patched["metadata"]["uid"] != after.uid or "deletionTimestamp" in patched["metadata"]:
+    if patched["metadata"]["uid"] != service["metadata"]["uid"] or "deletionTimestamp" in patched["metadata"]:
         raise Diverged(f"Service {name} is another one, or is being deleted, which nobody did")
-    place.has(name, after)
+    place.has(name, patched)
 
 
 def annotate(place: Place, name: str, about: Mapping[str, Any]) -> None:
     """Set one annotation of a Service; None takes it away."""
-    service = place.models[name].service
-    if service is None:
-        return
-    key, value = about["key"], about["value"]
-    annotations = {other: text for other, text in service.annotations.items() if other != key}
-    if value is not None:
-        annotations[key] = value
-    stated = value and value.replace("{namespace}", place.namespace)
-    after = replace(service, annotations=annotations)
-    patch_service(place, name, {"metadata": {"annotations": {key: stated}}}, after)
+    value = about["value"] and about["value"].replace("{namespace}", place.namespace)
+    patch_service(place, name, {"metadata": {"annotations": {about["key"]: value}}})
 
 
 def set_labels(place: Place, name: str, about: Mapping[str, Any]) -> None:
     """Give a Service other labels."""
-    service = place.models[name].service
-    if service is not None:
-        after = replace(service, labels=dict(about["labels"]))
-        patch_service(place, name, {"metadata": {"labels": dict.fromkeys(LABELS) | about["labels"]}}, after)
+    patch_service(place, name, {"metadata": {"labels": dict.fromkeys(LABELS) | about["labels"]}})
 
 
 def set_ports(place: Place, name: str, about: Mapping[str, Any]) -> None:
     """Give a Service other ports."""
-    service = place.models[name].service
-    if service is not None:
-        after = replace(service, ports=about["ports"])
-        patch_service(place, name, {"spec": {"ports": PORTS[about["ports"]]}}, after)
+    patch_service(place, name, {"spec": {"ports": PORTS[about["ports"]]}})
 
 
-EXTERNAL = {"spec": {"type": "ExternalName", "externalName": "elsewhere.example.org"}}
+def is_annotated(service: Object) -> bool:
+    """Return whether a Service says of an entrance whether it asks for it."""
+    annotations = service["metadata"].get("annotations") or {}
+    return not {"ingress/http", f"{ENTRANCE}ingress/http"}.isdisjoint(annotations)
+
+
+EXTERNAL = {"type": "ExternalName", "externalName": "elsewhere.example.org"}
 
 
 def set_type(place: Place, name: str, about: Mapping[str, Any]) -> None:
     """Make a Service an ExternalName, which is denied while it is annotated, or take that back."""
-    service = place.models[name].service
-    if service is None or service.external == about["external"]:
+    service = place.services[name]
+    if service is None or (service["spec"].get("type") == "ExternalName") == about["external"]:
         return
-    patch = EXTERNAL if about["external"] else {"spec": {"type": "ClusterIP", "externalName": None}}
-    after = replace(service, external=bool(about["external"]))
-    if about["external"] and service.is_annotated:
-        expect_denied(
-            place, f"Service {name} becomes an ExternalName", lambda: patch_service(place, name, patch, after)
-        )
+    spec = EXTERNAL if about["external"] else {"type": "ClusterIP", "externalName": None}
+    if about["external"] and is_annotated(service):
+        what = f"Service {name} becomes an ExternalName"
+        expect_denied(place, what, lambda: patch_service(place, name, {"spec": spec}))
     else:
-        patch_service(place, name, patch, after)
+        patch_service(place, name, {"spec": spec})
 
 
 def delete(place: Place, name: str, about: Mapping[str, Any]) -> None:
     """Delete a Service."""
-    model = place.models[name]
-    if model.service is None:
+    service, propagation = place.services[name], about["propagation"]
+    if service is None:
         return
-    uid = model.service.uid
+    uid = service["metadata"]["uid"]
 
     def request() -> None:
-        propagation = about["propagation"]
         certainly(lambda: place.api.delete(SERVICES, name, place.namespace, propagation=propagation, uid=uid))
 
-    if about["propagation"] == "Orphan":
-        if model.service.is_annotated:
-            expect_denied(place, f"Service {name} is deleted without its Ingress", request)
-        return
-    request()
-    place.has(name, None)
+    if propagation != "Orphan":
+        request()
+        place.has(name, None)
+    elif is_annotated(service):
+        expect_denied(place, f"Service {name} is deleted without its Ingress", request)
 
 
 def expect_denied(place: Place, what: str, request: Callable[[], object]) -> None:
@@ -274,7 +296,7 @@ def expect_denied(place: Place, what: str, request: Callable[[], object]) -> Non
 def ours(place: Place, name: str) -> Object | None:
     """Return the Ingress if it is ours: somebody meddles with that."""
     found = place.ingress(name)
-    return found if found and MARK in (found["metadata"].get("annotations") or {}) else None
+    return found if found and DECORATOR in (found["metadata"].get("annotations") or {}) else None
 
 
 def delete_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
@@ -285,26 +307,33 @@ def delete_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
         try:
             certainly(lambda: place.api.delete(INGRESSES, name, place.namespace, uid=uid))
         except ApiError as error:
-            if error.status != 409:
+            if error.status != 409:  # it was another one by then
                 raise
-            return  # it was another one by then
-        place.models[name].found(None)
 
 
 def edit_ingress(place: Place, name: str, about: Mapping[str, Any]) -> None:
-    """Change the Ingress that we made."""
-    change_ours(
-        place, name, lambda ingress: apply_edit(ingress, about["edit"]), lambda model: model.edited(about["edit"])
-    )
+    """Change the Ingress that we made, as one of EDITS says."""
+
+    def change(ingress: Object) -> None:
+        edit, metadata = about["edit"], ingress["metadata"]
+        for parts, field_name in ((metadata, "labels"), (metadata, "annotations"), (ingress, "spec")):
+            changed = parts.get(field_name, {}) | edit.get(field_name, {})
+            parts[field_name] = {key: value for key, value in changed.items() if value is not None}
+        for rule in ingress["spec"].get("rules", [])[:1]:
+            rule.update(edit.get("rule", {}))
+            for path in rule.get("http", {}).get("paths", [])[:1]:
+                path.update(edit.get("path", {}))
+
+    change_ours(place, name, change)
 
 
 def unmark_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
     """Take Metacontroller's mark off the Ingress."""
 
     def change(ingress: Object) -> None:
-        del ingress["metadata"]["annotations"][MARK]
+        del ingress["metadata"]["annotations"][DECORATOR]
 
-    change_ours(place, name, change, Model.unmarked)
+    change_ours(place, name, change)
 
 
 def disown_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
@@ -321,40 +350,24 @@ def disown_ingress(place: Place, name: str, _about: Mapping[str, Any]) -> None:
             raise
 
 
-def change_ours(place: Place, name: str, change: Callable[[Object], None], tell: Callable[[Model], None]) -> None:
-    """Change the Ingress that we made as it is now, and tell the model; do nothing when it changes meanwhile."""
+def change_ours(place: Place, name: str, change: Callable[[Object], None]) -> None:
+    """Change the Ingress that we made as it is now; do nothing when it changes meanwhile."""
     found = ours(place, name)
     if found is None:
         return
-    before = found["metadata"]["resourceVersion"]
+    place.edited.add(name)
     change(found)
     try:
         place.api.update(INGRESSES, found)
     except ApiError as error:
-        if error.status in {404, 409}:
-            return
         if error.status == 403:
             raise
-        # It may have been carried out.
-        now = place.ingress(name)
-        if now is None or now["metadata"]["resourceVersion"] == before or observed_of(now) != observed_of(found):
-            # Either it wasn't, or it was repaired since.
-            place.models[name].changed()
-            maybe(place.models[name], tell)
-            return
-    tell(place.models[name])
-
-
-def maybe(model: Model, tell: Callable[[Model], None]) -> None:
-    """Tell the model of something that may have happened."""
-    before = set(model.possible)
-    tell(model)
-    model.possible |= before
+        # Else it has changed meanwhile, or the API server is down, and it may have been carried out.
 
 
 def strangers_object(namespace: str, name: str, about: Mapping[str, Any]) -> Object:
     """Return the Ingress of a stranger; with `label` it looks like ours."""
-    labels = {STRANGERS: "yes"} | ({LABEL: "ingress-manager"} if about["label"] else {})
+    labels = {STRANGERS: "yes"} | ({MANAGED_BY: NAME} if about["label"] else {})
     metadata = {"name": name, "namespace": namespace, "labels": labels}
     spec = {"rules": [{"host": "stranger.example.org"}]}
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
@@ -372,7 +385,7 @@ def create_strangers(place: Place, name: str, about: Mapping[str, Any]) -> None:
             return
         made = now  # the answer to an earlier try was lost
     place.strangers.add(made["metadata"]["uid"])
-    place.models[name].found(observed_of(made))
+    place.taken.add(name)
 
 
 def delete_strangers(place: Place, name: str, _about: Mapping[str, Any]) -> None:
@@ -380,16 +393,13 @@ def delete_strangers(place: Place, name: str, _about: Mapping[str, Any]) -> None
     found = place.ingress(name)
     if found and is_strangers(found):
         certainly(lambda: place.api.delete(INGRESSES, name, place.namespace, uid=found["metadata"]["uid"]))
-        place.models[name].found(None)
+        place.taken.add(name)
 
 
 def delete_namespace(place: Place, _name: str, _about: Mapping[str, Any]) -> None:
     """Delete the namespace with all that is in it."""
     certainly(lambda: place.api.delete(NAMESPACES, place.namespace))
     place.gone = True
-    for model in place.models.values():
-        model.service = None
-        model.possible = {None}
 
 
 PLAYED: dict[str, Callable[[Place, str, Mapping[str, Any]], None]] = {

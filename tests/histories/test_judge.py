@@ -1,97 +1,62 @@
-"""The judge of the histories: what it finds wrong with a write of the engine, without a cluster."""
+"""The judge of the histories: what it finds wrong with what stands, and with a write of the engine."""
 
-import json
 from typing import Any, cast
 
 import pytest
 
-from devcluster.api import Api
-from tests.histories.model import STRANGERS, Service, Settings, made_for
-from tests.histories.steps import Place
-from tests.histories.writes import RECORD, misdeed
+from devcluster.api import Api, Object
+from devcluster.standin.updating import with_annotation, with_last_applied
+from devcluster.sync_requests import as_created, service
+from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.policy import Policy
+from tests.histories.judge import asked, misdeed, still_to_do
+from tests.histories.steps import NAME, STRANGERS, Place
 
-SERVICE = Service("1", {"ingress/http": "true"}, "one")
-OTHER = Service("1", {"ingress/http": "true", "ingress/path": "/shop"}, "one")
-OFF = Service("1", {"ingress/http": "false"}, "one")
-WRONG = Service("1", {"ingress/http": "true", "ingress/path": "//shop"}, "one")
-SHARED = Service("1", {"ingress/http": "true", "ingress/host": "shared.example.org"}, "one")
-
-
-def place(*services: Service, settings: Settings | None = None) -> Place:
-    """Return a place where Service `a` was each of these, one after the other, and where a stranger has the uid `s`."""
-    made = Place(cast("Api", None), "history-0", strangers={"s"})
-    for service in services:
-        made.models["a"].service = service
-        made.models["a"].changed()
-    if settings:
-        made.models["a"].settings = settings
-        made.models["a"].changed()
-    return made
-
-
-def judged(at: Place, verb: str, body: dict[str, Any]) -> str | None:
-    """Return what is wrong with a write to Ingress `a`."""
-    return misdeed({"verb": verb, "requestObject": body}, at, at.models["a"])
-
-
-def ingress(service: Service, labels: dict[str, str] | None = None) -> dict[str, Any]:
-    """Return what the engine writes for a Service; somebody has added a label and an annotation."""
-    ours, annotations, spec = json.loads(made_for("a", "history-0", service, Settings()))
-    record = {"metadata": {"labels": ours, "annotations": annotations}, "spec": spec}
-    metadata = {"labels": ours | (labels or {}), "annotations": {"x": "y", RECORD: json.dumps(record)}}
-    return {"metadata": metadata, "spec": spec}
-
-
-def deletion(uid: str) -> dict[str, Any]:
-    """Return the options of a delete."""
-    return {"preconditions": {"uid": uid}}
-
-
-@pytest.mark.parametrize("verb", ["create", "update"])
-def test_what_some_service_since_the_last_standstill_asks_for_may_be_written(verb: str) -> None:
-    assert judged(place(SERVICE, OTHER), verb, ingress(SERVICE)) is None
-    assert judged(place(SERVICE, OTHER), verb, ingress(OTHER)) is None
+POLICY = Policy()
+ON, OFF, WRONG, OTHER = (
+    service({"ingress/http": value, **more})
+    for value, more in (("true", {}), ("false", {}), ("yes", {}), ("true", {"ingress/path": "/other"}))
+)
+[WANTED] = asked(ON, (), POLICY)[1]
+SIGNED = with_annotation(WANTED, DECORATOR, NAME)
+MADE = with_last_applied(SIGNED, SIGNED)
+MADE["metadata"] |= {"uid": "1", "ownerReferences": as_created(WANTED, ON)["metadata"]["ownerReferences"]}
+STRANGERS_OWN: Object = {**WANTED, "metadata": {**WANTED["metadata"], "labels": {STRANGERS: "yes"}}}
 
 
 @pytest.mark.parametrize(
-    "at",
+    ("wanted", "standing", "expected"),
     [
-        place(OTHER),
-        place(OFF),
-        place(WRONG),
-        Place(cast("Api", None), "history-0"),
+        (ON, [MADE], []),
+        (ON, [], ["create shop"]),
+        (ON, [STRANGERS_OWN], []),
+        (OTHER, [MADE], ["update shop"]),
+        (WRONG, [MADE], []),
+        (OFF, [MADE], ["delete shop"]),
+        (None, [MADE], ["collect shop"]),
     ],
 )
-def test_what_nothing_asks_for_may_not_be_written(at: Place) -> None:
-    assert "nothing asks for" in str(judged(at, "create", ingress(SERVICE)))
+def test_what_is_still_to_be_done_is_told(wanted: Object | None, standing: list[Object], expected: list[str]) -> None:
+    assert still_to_do([wanted] if wanted else [], standing, POLICY) == expected
 
 
-def test_once_all_stands_still_only_the_last_service_counts() -> None:
-    at = place(SERVICE, OTHER)
-    at.models["a"].settle(at.models["a"].expected())
-    assert "nothing asks for" in str(judged(at, "update", ingress(SERVICE)))
-
-
-def test_what_the_settings_forbid_may_not_be_written() -> None:
-    at = place(SHARED, settings=Settings(shared=False))
-    assert judged(at, "create", ingress(SHARED)) is None  # until that stands still
-    at.models["a"].settle(at.models["a"].expected())
-    assert "nothing asks for" in str(judged(at, "create", ingress(SHARED)))
+def judged(verb: str, body: dict[str, Any], *services: Object | None, policy: Policy | None = POLICY) -> str | None:
+    """Return what is wrong with a write to an Ingress whose Service was each of these, one after the other."""
+    place = Place(cast("Api", None), "team-a", recent={"shop": [*services]}, policy=policy, strangers={"s"})
+    return misdeed({"verb": verb, "requestObject": body, "objectRef": {"name": "shop"}}, place)
 
 
 def test_an_ingress_is_deleted_with_a_reason_only() -> None:
-    assert judged(place(SERVICE, OFF), "delete", deletion("1")) is None
-    assert judged(place(SHARED, settings=Settings(shared=False, paused=True)), "delete", deletion("1")) is None
-    assert judged(place(SERVICE, OTHER), "delete", deletion("1")) == "nothing asked for that"
-    assert judged(place(SERVICE, WRONG), "delete", deletion("1")) == "nothing asked for that"
-    assert judged(place(SERVICE, settings=Settings(paused=True)), "delete", deletion("1")) == "nothing asked for that"
+    deletion = {"preconditions": {"uid": "1"}}
+    for later in (ON, OTHER, WRONG):
+        assert judged("delete", deletion, ON, later) == "nothing asked for that"
+    for end in (OFF, None):
+        assert judged("delete", deletion, ON, end) is None
+    assert judged("delete", deletion, ON, policy=None) is None
 
 
 def test_a_strangers_ingress_is_not_written_to() -> None:
-    assert "may be a stranger's" in str(judged(place(SERVICE, OFF), "delete", deletion("s")))
-    assert "may be a stranger's" in str(judged(place(SERVICE, OFF), "delete", {}))
-    assert judged(place(SERVICE), "update", ingress(SERVICE, {STRANGERS: "yes"})) == "it is a stranger's"
-
-
-def test_a_write_without_a_record_is_none_of_ours() -> None:
-    assert judged(place(SERVICE), "patch", {}) == "it does not say what was asked for"
+    assert "may be a stranger's" in str(judged("delete", {"preconditions": {"uid": "s"}}, OFF))
+    assert "may be a stranger's" in str(judged("delete", {}, OFF))
+    assert judged("update", STRANGERS_OWN, ON) == "it is a stranger's"
+    assert judged("update", MADE, ON) is None

@@ -1,0 +1,142 @@
+"""What is wrong with what stands when all has settled, and with what the engine has written.
+
+When all has settled, the hook is asked again about each Service, in this process, as Metacontroller would ask it. What
+Metacontroller would do then, by the stand-in for it, must be nothing.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from devcluster.api import INGRESSES, Object, Resource
+from devcluster.cluster import DevCluster
+from devcluster.standin import children
+from devcluster.standin.objects import controller_of, group_key
+from devcluster.standin.updating import with_annotation
+from devcluster.sync_requests import as_created, by_name, sync_request
+from hooks.sync import Answer, answer
+from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.policy import Policy
+from tests.e2e.audit import READS
+from tests.histories.steps import NAME, Place, is_strangers
+
+
+def made_for(service: Object, standing: Iterable[Object]) -> list[Object]:
+    """Return what Metacontroller takes to be made for a Service."""
+    return [
+        each
+        for each in standing
+        if (controller_of(each) or {}).get("uid") == service["metadata"]["uid"]
+        and (each["metadata"].get("annotations") or {}).get(DECORATOR) == NAME
+    ]
+
+
+def asked(service: Object, standing: Iterable[Object], policy: Policy) -> tuple[Answer, list[Object]]:
+    """Return what the hook answers about a Service, and what is to be there: if it refuses, what is there now."""
+    there = made_for(service, standing)
+    answered = answer(json.dumps(sync_request(service, attached=there, httproutes=False)).encode(), policy)
+    return answered, json.loads(answered.body)["attachments"] if answered.status == 200 else there
+
+
+class Wishes:
+    """The API server, for the stand-in: it notes what would be written."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[str, str]] = []
+
+    def create(self, _: Resource, obj: Object) -> Object:
+        self.noted.append(("create", obj["metadata"]["name"]))
+        return obj
+
+    def update(self, _: Resource, obj: Object) -> Object:
+        self.noted.append(("update", obj["metadata"]["name"]))
+        return obj
+
+    def delete(self, _: Resource, name: str, _namespace: str, *, uid: str) -> bool:  # noqa: ARG002 - as Api has it
+        self.noted.append(("delete", name))
+        return True
+
+
+def still_to_do(services: Iterable[Object], ingresses: Sequence[Object], policy: Policy) -> list[str]:
+    """Return what is still to be done in a namespace, an action and a name each."""
+    uids, taken = {each["metadata"]["uid"] for each in services}, {each["metadata"]["name"] for each in ingresses}
+    lines = [
+        f"collect {each['metadata']['name']}"
+        for each in ingresses
+        if not is_strangers(each) and (controller_of(each) or {}).get("uid") not in uids
+    ]
+    for service in services:
+        answered, desired = asked(service, ingresses, policy)
+        if answered.status == 200:
+            wishes, key = Wishes(), group_key(INGRESSES)
+            before = {key: by_name(made_for(service, ingresses))}
+            after = {key: by_name([with_annotation(each, DECORATOR, NAME) for each in desired])}
+            children.manage(wishes, {INGRESSES: "InPlace"}, service, before, after)  # type: ignore[arg-type]
+            # A name that another object has stays taken.
+            lines += [f"{verb} {name}" for verb, name in wishes.noted if verb != "create" or name not in taken]
+        if "deletionTimestamp" in service["metadata"]:
+            lines.append(f"end {service['metadata']['name']}")
+    return lines
+
+
+class Writes:
+    """Reads on in the audit log, and judges what is new of the engine's writes."""
+
+    def __init__(self, cluster: DevCluster) -> None:
+        self._cluster = cluster
+        self._read = 0
+
+    def check(self, places: Sequence[Place]) -> dict[int, str]:
+        """Return what is wrong with the writes since the last time, by the number of the place; -1 is for none.
+
+        Ingresses are judged where they are in one of the places.
+        """
+        with self._cluster.control_plane.audit_log.open("rb") as log:
+            log.seek(self._read)
+            lines = [line for line in log if line.endswith(b"\n")]  # one without an end is still being written
+        self._read += sum(map(len, lines))
+        user, wrong = self._cluster.engine_user, {}
+        numbers = {place.namespace: number for number, place in enumerate(places)}
+        for line in lines:
+            if user.encode() not in line:
+                continue
+            event = json.loads(line)
+            if event["user"]["username"] != user or event["verb"] in READS:
+                continue
+            about = event.get("objectRef", {})
+            if about.get("resource", "") not in {"ingresses", "events", "leases"}:
+                wrong[-1] = f"the engine has tried to write: {line.decode()}"
+            elif about["resource"] == "ingresses" and event["responseStatus"]["code"] < 400:
+                number = numbers.get(about["namespace"])
+                if number is not None and (why := misdeed(event, places[number])):
+                    wrong[number] = f"the engine has done a {event['verb']} to Ingress {about['name']}: {why}"
+        return wrong
+
+
+def misdeed(event: Mapping[str, Any], place: Place) -> str | None:
+    """Return why the engine should not have written to an Ingress; None when it is right."""
+    body, name = {"metadata": {}, **event.get("requestObject", {})}, event["objectRef"].get("name", "")
+    if event["verb"] != "delete":
+        return "it is a stranger's" if is_strangers(body) else None
+    uid = body.get("preconditions", {}).get("uid")
+    if uid is None or uid in place.strangers:
+        return f"it may be a stranger's, as its uid is {uid}"
+    return None if may_be_deleted(place, name) else "nothing asked for that"
+
+
+def may_be_deleted(place: Place, name: str) -> bool:
+    """Return whether something may have asked for the end of an Ingress since all had settled.
+
+    Nothing has if the settings are the same, and nobody has edited it, and its Service has asked for it all the time.
+    A mistake asks for nothing.
+    """
+    states, policy = place.recent[name.partition(".")[0]], place.policy
+    if policy is None or name in place.edited or None in states:
+        return True
+    services = [each for each in states if each]
+    made = [as_created(each, service) for service in services for each in asked(service, (), policy)[1]]
+
+    def stays(service: Object) -> bool:
+        return name in {each["metadata"]["name"] for each in asked(service, made, policy)[1]}
+
+    return not all(map(stays, services))
