@@ -18,7 +18,8 @@ WRONG = ("is not a setting", "must be text; put it in quotes", "must be true or 
 MISTAKES = [
     each
     for each in yaml.safe_load((REPOSITORY / "tests/core/settings.yaml").read_text(encoding="utf-8"))
-    if any(says in each.get("says", "") for says in WRONG) and "a key must be text" not in each["says"]  # JSON has no other
+    # JSON has no key but text.
+    if any(says in each.get("says", "") for says in WRONG) and "a key must be text" not in each["says"]
 ]
 
 

@@ -139,6 +139,7 @@ GRANTED = {
         "ingresses.networking.k8s.io": LOOK,
         "httproutes.gateway.networking.k8s.io": LOOK | READ,
         "gateways.gateway.networking.k8s.io": LOOK | READ,
+        "gatewayclasses.gateway.networking.k8s.io": LOOK,
         "ingressclasses.networking.k8s.io": LOOK | READ,
         "networkpolicies.networking.k8s.io": LOOK,
         "endpointslices.discovery.k8s.io": LOOK,
