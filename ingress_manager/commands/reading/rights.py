@@ -89,7 +89,7 @@ _APPLY = (
 _EVENTS = Right("list", "events", "what Metacontroller says of a Service")
 
 _ADMISSION = "admissionregistration.k8s.io"
-_PART = "what rests on it is `unknown`"
+_PART = "it is `unknown`"
 _TRY = Right("create", "services", "a Service to expose", "nothing can be tried", Where.ALL, "--live")
 """The namespace of the trial is a new one, so that its rights are those to the whole cluster."""
 
