@@ -152,7 +152,7 @@ def class_of_a_new_ingress(stage: Stage, name: str) -> str:
 def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     site: Site, processes: Processes, hook_port: int
 ) -> None:
-    metacontroller, install, upgrade, roll_back, uninstall, without_metacontroller = blocks("helm.md", "sh")
+    metacontroller, install, _, upgrade, roll_back, uninstall, without_metacontroller = blocks("helm.md", "sh")
     before = everything(site.plane)
     site.run(metacontroller)
     site.plane.start_controllers()
@@ -192,6 +192,27 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     engine.stop()
     site.run(without_metacontroller)
     assert everything(site.plane) - before == set()
+
+
+def test_helm_takes_over_what_make_install_has_made_and_every_ingress_stays(
+    site: Site, processes: Processes, hook_port: int
+) -> None:
+    metacontroller, _, take_over, *_ = blocks("helm.md", "sh")
+    site.run(metacontroller)
+    site.run("kubectl apply -k manifests/")
+    site.plane.start_controllers()
+    start_metacontroller(site, processes, hook_port)
+    site.run("kubectl apply -k metacontroller/controller/")
+    stage = stage_of(site, "team-a", "nginx")
+    stage.create_service("shop", {"ingress/http": "true"})
+    before = stage.until_ingress("shop", "the Ingress", lambda _: True)
+
+    site.values({"image": {"repository": "registry.example.com/ingress-manager"}})
+    site.run(take_over)
+    assert class_of_a_new_ingress(stage, "later") == "nginx"
+    after = stage.ingress("shop")
+    assert after is not None
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
 def helm_test(site: Site, hook_port: int) -> None:
