@@ -48,14 +48,8 @@ def main() -> None:
 
 @main.command()
 @engine_option
-@click.option(
-    "--resync",
-    type=click.IntRange(min=1),
-    metavar="SECONDS",
-    help="Sync every Service this often, also those whose next sync the hook set later.",
-)
 @click.option("--keep", is_flag=True, help="Leave the folder with the logs and the data.")
-def up(engine: str, resync: int | None, keep: bool) -> None:
+def up(engine: str, keep: bool) -> None:
     """Start a cluster with ingress-manager and keep it until Ctrl-C.
 
     The first start builds the control plane with Go, which takes some minutes; later ones take seconds.
@@ -63,14 +57,14 @@ def up(engine: str, resync: int | None, keep: bool) -> None:
     \b
     Examples:
       python -m devcluster up
-      python -m devcluster up --engine standin --resync 5
+      python -m devcluster up --engine standin --keep
     """  # noqa: D301 - \b keeps click from joining lines
     started = time.monotonic()
     with contextlib.ExitStack() as exits:
         with progress() as report:
             gateways = 0 if lacking() else 1
             cluster = exits.enter_context(
-                DevCluster(engine, resync=resync, gateway=gateways, admission=not lacking(), keep=keep, progress=report)
+                DevCluster(engine, gateway=gateways, admission=not lacking(), keep=keep, progress=report)
             )
             if cluster.gateway:
                 cluster.gateway.certify()
