@@ -97,6 +97,13 @@ def test_what_is_left_out_and_what_is_paused_is_told() -> None:
     assert (len(wrong.mistakes), wrong.notes) == (MOST_MISTAKES, ("Only the first 100 of 200 mistakes are shown.",))
 
 
+def test_where_nothing_is_wanted_and_where_the_settings_are_wrong_is_told() -> None:
+    assert play("# a", "").headline == "Nothing wanted: there is no Service here."
+    assert play(as_yaml(service({})), "").headline.startswith("Nothing wanted: no Service here has the annotation ")
+    wrong = play(GOOD, "paused: true\ndefaults: [\n")
+    assert (wrong.state, wrong.objects, [each.line for each in wrong.mistakes]) == (State.SETTINGS, (), [3])
+
+
 # The server.
 
 

@@ -244,6 +244,7 @@ def test_a_part_of_a_file_that_cannot_be_read_is_exit_status_1_and_an_invalid_se
         (("shop", "--watch", "--wait=serving"), "--watch prints tables, and doesn't go with --wait"),
         (("a/shop", "b/shop"), "the Services that are named have to be in one namespace"),
         (("shop", "--wait=serving", "--timeout=soon"), '"soon" is no time such as 90s, 2m or 1h30m'),
+        (("shop", "--wait=serving", "--timeout=0s"), '"0s" is no time such as 90s, 2m or 1h30m'),
     ],
 )
 def test_options_that_mean_nothing_together_are_wrong_use(options: tuple[str, ...], message: str) -> None:
