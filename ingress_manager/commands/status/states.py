@@ -14,6 +14,7 @@ from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.answering import causes
 from ingress_manager.commands.view.drift import differences
+from ingress_manager.commands.view.entrances import entrances_on
 from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.commands.view.look import (
@@ -178,7 +179,7 @@ class Judge:
             wanted = wanted if service.refused else {**self._view.anew(service), **wanted}
             forbidden = self._view.forbidden(service)
         reasons = [problem.reason for problem in service.refused.problems] if service.refused else []
-        of_entrance: dict[str, list[Key]] = {entrance: [] for entrance in service.entrances}
+        of_entrance: dict[str, list[Key]] = {entrance: [] for entrance in entrances_on(service.item.annotations)}
         for key in sorted({**wanted, **service.observed}):
             of_entrance.setdefault(entrance_for(service.service, key), []).append(key)
         for entrance, keys in of_entrance.items():

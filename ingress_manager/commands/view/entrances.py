@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ingress_manager.core.annotations import PREFIX
+from ingress_manager.core.annotations import PREFIX, is_on
 from ingress_manager.core.entrances import HTTP_OF_ENTRANCE, begin_of
 
 
@@ -12,6 +12,11 @@ def entrances_in(keys: Iterable[str]) -> Iterator[str]:
     if any(key.startswith(PREFIX) for key in found):
         yield ""
     yield from (key.removesuffix(HTTP_OF_ENTRANCE) for key in found if key.endswith(HTTP_OF_ENTRANCE))
+
+
+def entrances_on(annotations: Mapping[str, str]) -> list[str]:
+    """Return the names that `read_entrances` has, sorted, without a look at what is asked for."""
+    return sorted(each for each in entrances_in(annotations) if is_on(annotations_of(each, annotations)))
 
 
 def keys_of(entrance: str, keys: Iterable[str]) -> list[str]:
