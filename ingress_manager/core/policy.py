@@ -82,6 +82,14 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "GatewayClass): what needs another one is a mistake in the settings; null: not known."
         ),
     ] = None
+    decides: Annotated[
+        tuple[Literal["class", "certificates"], ...],
+        Meta(
+            description="What is its own matter where HTTPRoutes alone are made: `class`: `ingress/class` is then no "
+            "mistake, and has no effect; `certificates`: neither are `ingress/tls-secret` and `ingress/certificates`, "
+            "which only turn TLS on."
+        ),
+    ] = ()
 
     def lacks(self, feature: str) -> bool:
         """Return whether it is known not to have a feature of the Gateway API."""

@@ -172,7 +172,8 @@ def class_of_httproutes(ingress_class: str, namespace: str, gateway: str) -> Pro
     """Only HTTPRoutes are made here, and they have no class."""
     return Problem(
         f"ingress/class: {quoted(ingress_class)} has no effect: in namespace {namespace} only HTTPRoutes "
-        f"are made, which have no class and attach to {gateway}; remove it",
+        f"are made, which have no class and attach to {gateway}; remove it, or the administrator lets the Gateway "
+        "decide (gateway.decides)",
         Reason.NOT_IN_HTTPROUTE,
         "ingress/class",
     )
@@ -182,7 +183,8 @@ def secret_of_httproutes(stated: str, gateway: str, *, tls: bool) -> Problem:
     """Only HTTPRoutes are made here, and they name no certificate. `tls` says whether the Gateway serves TLS at all."""
     instead = 'state ingress/tls: "true" in its place' if tls else "remove it"
     return Problem(
-        f"{stated} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}; {instead}",
+        f"{stated} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}; {instead}, or "
+        "the administrator lets the Gateway decide (gateway.decides)",
         Reason.NOT_IN_HTTPROUTE,
         stated.partition(": ")[0],
     )

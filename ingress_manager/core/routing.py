@@ -83,9 +83,14 @@ def choose_routing(
 
 
 def of_ingresses_alone(stated: Stated, namespace: str, gateway: Gateway) -> Iterator[Problem]:
-    """Yield a problem for each of our annotations that says something of an Ingress, where none is made."""
-    if stated.ingress_class is not None:
+    """Yield a problem for each of our annotations that says something of an Ingress, where none is made.
+
+    But for those about which the Gateway decides, say the settings.
+    """
+    if stated.ingress_class is not None and "class" not in gateway.decides:
         yield refusals.class_of_httproutes(stated.ingress_class, namespace, str(gateway))
+    if "certificates" in gateway.decides:
+        return
     serves_tls = gateway.https is not None
     if stated.tls_secret is not None:
         annotation = f"ingress/tls-secret: {quoted(stated.tls_secret)}"

@@ -83,6 +83,9 @@ SETTINGS: dict[str, Any] = {
         "defaults": {"tls": {"annotations": {"cert-manager.io/cluster-issuer": "letsencrypt"}}}
     },
     **{f"defaults.gateway.{field}": HTTPROUTES for field in WEB},
+    "defaults.gateway.decides": {
+        "defaults": {"outputs": ["httproute"], "gateway": WEB | {"decides": ["class", "certificates"]}}
+    },
     "defaults.gateway.supports": {
         "defaults": {
             "outputs": ["httproute"],
