@@ -72,12 +72,18 @@ class Sorted:
         self.absent = [(service, key, view.object(key)) for service, key in missing]
         """What Services ask for and Metacontroller doesn't have, with what has its name."""
 
-        self.made = [(service, each) for service in self.exposed for each in service.observed.values()]
-        self.forbidden = {key: why for service in self.exposed for key, why in view.forbidden(service).items()}
+        self.made = [
+            (service, each, forbidden.get(key))
+            for service in self.exposed
+            for forbidden in [view.forbidden(service)]
+            for key, each in service.observed.items()
+        ]
+        """What was made for Services, each with why it is forbidden, if it is."""
+
         self.settled = [
             (service, each)
-            for service, each in self.made
-            if not (is_being_deleted(each.item) or each.key in self.forbidden or is_being_deleted(service.item))
+            for service, each, forbidden in self.made
+            if not (forbidden or is_being_deleted(each.item) or is_being_deleted(service.item))
             and not isinstance(service.decision, Unknown)
         ]
         """What was made for Services, and may stand."""
@@ -150,9 +156,8 @@ def _name_taken(seen: Sorted) -> Found:
 
 
 def _forbidden(seen: Sorted) -> Found:
-    for _, each in seen.made:
-        if each.key in seen.forbidden and not is_being_deleted(each.item):
-            why = seen.forbidden[each.key]
+    for _, each, why in seen.made:
+        if why and not is_being_deleted(each.item):
             yield Finding(FindingKind.FORBIDDEN, each.item, why.told(), kubectl("delete", each.item), [why.reason])
 
 
@@ -225,7 +230,7 @@ def _lacks(seen: Sorted, each: ObjectView, owner: ServiceView | None) -> tuple[s
 
 def _held(seen: Sorted) -> Found:
     others = [other.item for _, _, other in seen.absent if isinstance(other, ObjectView)]
-    objects = [*(each.item for _, each in seen.made), *(each.item for each, _ in seen.alone), *others]
+    objects = [*(each.item for _, each, _ in seen.made), *(each.item for each, _ in seen.alone), *others]
     services = [service.item for service in seen.exposed]
     for item in {(item.kind, item.full_name): item for item in (*services, *objects)}.values():
         if is_being_deleted(item):
