@@ -25,7 +25,7 @@ def test_with_the_rights_of_the_table_a_service_is_exposed_repaired_and_no_longe
     # The hook of this cluster has no Service, so that its settings are looked for by its name.
     rights = [*ones(RIGHTS["check"]), One("get", "deployments.apps", HOOK)]
     give(plane, tester, rights)
-    until_given(plane, tester, rights, ())
+    until_given(plane, tester, rights)
     at = f"--address=127.0.0.1:{cluster.gateway.http_port}"
     arguments = ("check", "--live", "--output=json", at, "--timeout=60s")
     ended = run(plane, *arguments, "--request=check-live.example.com", kubeconfig=acting_as(plane, tmp_path, tester))

@@ -1,4 +1,4 @@
-"""What the engine and Traefik may do, by the API server's authorizer, and what they do, by its audit log.
+"""What the engine may do, by the API server's authorizer, and what it and Traefik do, by its audit log.
 
 tests/manifests has the whole list of their rights; here are the promises that rest on it.
 """
@@ -41,24 +41,6 @@ ENGINE = {
 }
 """What it may do and what not: verbs, a kind, and for some a namespace. The others are asked for in all namespaces."""
 
-TRAEFIK = {
-    True: [
-        "list watch: ingresses.networking.k8s.io",
-        "update: ingresses.networking.k8s.io/status",
-        "list watch: services",
-        "list watch: secrets",
-        "list watch: endpointslices.discovery.k8s.io",
-        "list watch: nodes",
-        "list watch: ingressclasses.networking.k8s.io",
-    ],
-    False: [
-        f"{WRITES} deletecollection: ingresses.networking.k8s.io",
-        f"{WRITES}: services",
-        "update patch: services/status",
-        f"get {WRITES}: secrets",
-        f"get {WRITES}: secrets in kube-system",
-    ],
-}
 WATCHED = {"endpointslices", "ingressclasses", "ingresses", "nodes", "secrets", "services"}
 
 
@@ -91,10 +73,6 @@ def wrongly_judged(cluster: DevCluster, user: str, rights: dict[bool, list[str]]
 @pytest.mark.gate
 def test_the_api_servers_authorizer_says_what_metacontroller_may_do(cluster: DevCluster) -> None:
     assert wrongly_judged(cluster, cluster.engine_user, ENGINE) == []
-
-
-def test_the_api_servers_authorizer_says_what_traefik_may_do(cluster: DevCluster) -> None:
-    assert wrongly_judged(cluster, gateway.USER, TRAEFIK) == []
 
 
 def test_the_rights_of_an_existing_metacontroller_are_narrowed_by_the_commands_of_its_page(
