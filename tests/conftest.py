@@ -25,9 +25,6 @@ MOST_FLAKY = 5
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screenshot", action="store_true", help="Write the picture of `play` in docs/.")
     parser.addoption("--thorough", action="store_true", help="Try more: make test-all.")
-    parser.addoption(
-        "--requests", type=int, default=5000, help="With --thorough: how many no disturbance of the gateway may lose."
-    )
     parser.addoption("--clusters", type=int, default=100, help="With --thorough: how many random clusters are moved.")
 
 
