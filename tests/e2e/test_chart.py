@@ -5,7 +5,6 @@ the Deployment mounts, and reports the rollout. Metacontroller asks the hook by 
 it asks through an HTTP proxy, which is the hook itself.
 """
 
-import base64
 import contextlib
 import json
 import os
@@ -15,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import trustme
 import yaml
 
 from devcluster import engines
@@ -234,51 +232,6 @@ def helm_test(site: Site, hook_port: int) -> None:
     assert [item["metadata"]["name"] for item in api.list(NETWORK_POLICIES, NAME)] == [NAME]
 
 
-def kind_of_cert_manager(kind: str) -> Object:
-    """Return a CustomResourceDefinition that takes all objects of one of cert-manager's kinds."""
-    singular = kind.lower()
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{singular}s.cert-manager.io"},
-        "spec": {
-            "group": "cert-manager.io",
-            "names": {"kind": kind, "plural": f"{singular}s", "singular": singular},
-            "scope": "Namespaced",
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
-
-
-def test_an_upgrade_leaves_the_authority_that_cert_manager_wrote_and_uninstalling_leaves_nothing(site: Site) -> None:
-    plane = site.plane
-    definitions = yaml.safe_dump_all(map(kind_of_cert_manager, ("Certificate", "Issuer")))
-    plane.kubectl("apply", "--filename=-", input=definitions)
-    plane.kubectl("wait", "--for=condition=established", "crd", "--all")
-    plane.kubectl("create", "namespace", NAME)
-    before = everything(plane)
-    options = f"{NAME} charts/ingress-manager --namespace {NAME} --values my-values.yaml"
-    # Nobody runs the pods: without an answer, everything is written all the same.
-    values = {"controller": {"create": False}, "admission": {"enabled": True}}
-    site.values(values)
-    installed = site.run(f"helm install {options}")
-    assert "Warning" not in installed.stderr
-
-    authority = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()
-    written = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": authority}]
-    patch = ("patch", "validatingwebhookconfiguration", NAME, "--type=json", f"--patch={json.dumps(written)}")
-    plane.kubectl(*patch, "--field-manager=cert-manager-cainjector")
-    site.values(values | {"admission": {"enabled": True, "replicaCount": 3}})
-    site.run(f"helm upgrade {options}")
-    bundle = "--output=jsonpath={.webhooks[0].clientConfig.caBundle}"
-    assert plane.kubectl("get", "validatingwebhookconfiguration", NAME, bundle) == authority
-    assert (plane.api.get(DEPLOYMENTS, f"{NAME}-admission", NAME) or {})["spec"]["replicas"] == 3
-
-    site.run(f"helm uninstall {NAME} --namespace {NAME}")
-    assert everything(plane) == before
-
-
 def replicas(site: Site) -> int:
     """Return how many pods of the hook are asked for."""
     deployment = site.plane.api.get(DEPLOYMENTS, NAME, NAME) or {}
@@ -306,12 +259,6 @@ def test_the_commands_find_a_release_of_another_name_in_another_namespace(
     found = "With the settings of the ConfigMap tools/edge-ingress-manager-settings-"
     audited = printed("audit", "--namespace=team-a", "--only=missing")
     assert (audited.returncode, audited.stderr.startswith(found)) == (0, True), audited
-    rendered = printed("render", "--namespace=team-a")
-    assert (rendered.returncode, rendered.stderr.startswith(found)) == (0, True), rendered.stderr
-    assert "ingressClassName: traefik" in rendered.stdout
-    assert printed("render", "--installation=tools/edge-ingress-manager").stderr == rendered.stderr
-    other = printed("render", "--installation=ingress-manager/ingress-manager")
-    assert (other.returncode, "but there is tools/edge-ingress-manager (Deco" in other.stderr) == (2, True)
 
     ingress = stage.ingress("shop")
     plan = printed("uninstall-plan", "--keep", "--keep-metacontroller")
