@@ -102,30 +102,22 @@ SERVING_SETTINGS: dict[str, Any] = {
                 },
             ],
         },
-        "internal": {"outputs": ["httproute"], "gateway": {"name": "internal", "namespace": gateway.NAME}},
-        "elsewhere": {"annotations": {"external-dns.kubernetes.io/target": "gateway.example.com"}},
         "by-annotation": {"class": None, "annotations": {"kubernetes.io/ingress.class": overlay.CLASS}},
     },
     "namespaces": {
         "ingress": {},
         "httproute": {"defaults": {"outputs": ["httproute"]}},
         "both": {"defaults": {"outputs": ["ingress", "httproute"]}},
-        "redirected": {
-            "defaults": {
-                "outputs": ["httproute"],
-                "tls": {"enabled": True, "redirect": True, "redirectStatusCode": 308},
-            }
-        },
     },
 }
 
 
 @pytest.fixture(scope="session")
 def serving(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute`, `both` and `redirected`.
+    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute` and `both`.
 
-    What a Service is given there is what the namespace's name says; in the last one, HTTPRoutes with TLS. It syncs
-    every Service each second: otherwise changed settings take 4 to 6 minutes.
+    What a Service is given there is what the namespace's name says. It syncs every Service each second: otherwise
+    changed settings take 4 to 6 minutes.
     """
     if reason := gateway.lacking():
         pytest.skip(reason)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from devcluster.api import INGRESSES, SERVICES
@@ -15,15 +14,14 @@ from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.shell import run
 
 
-@pytest.mark.parametrize("form", ["yaml", pytest.param("json", marks=pytest.mark.thorough)])
-def test_the_api_server_takes_what_render_prints(form: str, empty_cluster: ControlPlane, tmp_path: Path) -> None:
+def test_the_api_server_takes_what_render_prints(empty_cluster: ControlPlane, tmp_path: Path) -> None:
     # Their Ingresses are tried one by one in test_accepted.py.
     services = [case.service for case in CASES if case.ingresses and not case.settings][:5]
     for namespace in {each["metadata"]["namespace"] for each in services}:
         make_namespace(empty_cluster.api, namespace)
     file = tmp_path / "services.yaml"
     file.write_text(yaml.safe_dump_all(services), encoding="utf-8")
-    rendered = run(empty_cluster, "render", "-o", form, file)
+    rendered = run(empty_cluster, "render", file)
     assert rendered.returncode == 0, rendered.stderr
     options = "--dry-run=server", "--validate=strict", "--output=name", "--filename=-"
     taken = empty_cluster.kubectl("apply", *options, input=rendered.stdout)

@@ -1,14 +1,13 @@
-"""Several entrances of one Service: each has a controller of its own, and the promises hold for each by itself."""
+"""Several entrances of one Service: each has a controller of its own, and goes without the other."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from devcluster.api import SERVICES, Object, wait_for
+from devcluster.api import Object, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.gateway import answers
-from devcluster.story import Stage
 from tests.e2e.objects import INGRESS_CLASSES, create
 from tests.e2e.test_traffic import only
 from tests.e2e.traffic import ON, PATIENCE, Place
@@ -65,28 +64,3 @@ def test_each_of_two_controllers_serves_its_entrance_and_one_goes_without_the_ot
         place.until_404_page(outer)
         until_inside(place, [inner], of=hosts)
         assert only(place, "sides.internal") == second
-
-
-@pytest.fixture
-def entrances(stage: Stage) -> Stage:
-    """Return a namespace in which the Service shop has two entrances."""
-    stage.create_service("shop", ON | INTERNAL | {"internal.ingress/host": "inner.example.com"})
-    for name in ("shop", "shop.internal"):
-        stage.until_ingress(name, "the Ingress", lambda _: True)
-    return stage
-
-
-def annotate(stage: Stage, annotations: dict[str, str | None]) -> None:
-    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": annotations}}, stage.namespace)
-
-
-def test_a_mistake_in_one_entrance_changes_neither_and_the_other_can_still_opt_out(entrances: Stage) -> None:
-    before = {name: entrances.ingress(name) for name in ("shop", "shop.internal")}
-    annotate(entrances, {"internal.ingress/path": "x", "ingress/host": "other.example.com"})
-    entrances.until_event("shop", 'internal.ingress/path: "x" must start with /')
-    assert {name: entrances.ingress(name) for name in before} == before
-    annotate(entrances, {"ingress/http": "false"})
-    entrances.until("no Ingress shop", lambda: entrances.ingress("shop") is None)
-    assert entrances.ingress("shop.internal") == before["shop.internal"]
-    annotate(entrances, {"internal.ingress/http": None})
-    entrances.until("no Ingress at all", lambda: entrances.ingress("shop.internal") is None)

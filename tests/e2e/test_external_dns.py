@@ -8,7 +8,6 @@ import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 import pytest
@@ -58,10 +57,16 @@ class Names:
         }
 
 
-@contextlib.contextmanager
-def started(kubeconfig: Path, *options: str) -> Iterator[Names]:
-    """Yield an external-dns; end it at the end."""
-    command = [golang.get("externaldns", print), *ARGUMENTS["args"], *IN_MEMORY, *options, f"--kubeconfig={kubeconfig}"]
+@pytest.fixture(scope="module")
+def names(serving: DevCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Names]:
+    """Yield the external-dns of the page, with its own rights. The gateway has an address, as a cloud gives it one."""
+    if reason := golang.lacking("externaldns"):
+        pytest.skip(reason)
+    create(serving.api, SERVICE_ACCOUNTS, NAME, "default")
+    grant(serving.api, ("default", NAME), NAME, RULES["rules"], None)
+    address(serving.api, ADDRESS)
+    kubeconfig = kubeconfig_of(serving.control_plane, "default", NAME, tmp_path_factory.mktemp(NAME))
+    command = [golang.get("externaldns", print), *ARGUMENTS["args"], *IN_MEMORY, f"--kubeconfig={kubeconfig}"]
     pipe = subprocess.PIPE
     with (
         kubeconfig.with_suffix(".log").open("w+") as log,
@@ -71,28 +76,10 @@ def started(kubeconfig: Path, *options: str) -> Iterator[Names]:
             yield Names(process, log)
         finally:
             process.kill()
-
-
-@pytest.fixture(scope="module")
-def kubeconfig(serving: DevCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield how external-dns logs in: with its own rights. The gateway has an address, as a cloud gives it one."""
-    if reason := golang.lacking("externaldns"):
-        pytest.skip(reason)
-    create(serving.api, SERVICE_ACCOUNTS, NAME, "default")
-    grant(serving.api, ("default", NAME), NAME, RULES["rules"], None)
-    address(serving.api, ADDRESS)
-    yield kubeconfig_of(serving.control_plane, "default", NAME, tmp_path_factory.mktemp(NAME))
     address(serving.api, None)
     for resource in (CLUSTER_BINDINGS, CLUSTER_ROLES):
         serving.api.delete(resource, NAME)
     serving.api.delete(SERVICE_ACCOUNTS, NAME, "default")
-
-
-@pytest.fixture(scope="module")
-def names(kubeconfig: Path) -> Iterator[Names]:
-    """Yield the external-dns of the page."""
-    with started(kubeconfig) as running:
-        yield running
 
 
 def test_its_names_follow_the_annotations_of_a_service(names: Names, place: Place) -> None:
@@ -121,14 +108,6 @@ def test_its_names_follow_the_annotations_of_a_service(names: Names, place: Plac
         place.until_404_page(NOBODYS)
         annotate({"ingress/http": "false"})
         until()
-
-
-@pytest.mark.parametrize("place", ["ingress"], indirect=True)
-def test_an_annotation_of_the_administrator_names_another_target(names: Names, place: Place) -> None:
-    host = place.host("elsewhere.dns")
-    with place.service("elsewhere", {**ON, "ingress/host": host, "ingress/profile": "elsewhere"}):
-        wanted = {host: ("CNAME", ["gateway.example.com"])}
-        wait_for(lambda: names.below(place.host("dns")) == wanted, PATIENCE, what="the CNAME", interval=0.2)
 
 
 def test_it_reads_what_is_made_and_writes_nothing(names: Names, serving: DevCluster) -> None:

@@ -18,7 +18,7 @@ from devcluster.sync_requests import service
 from tests.e2e.nodes import Nodes
 from tests.e2e.objects import POLICIES
 from tests.e2e.shell import commands_of, sh
-from tools import dist, golang, helm
+from tools import dist
 from tools.image import replacement
 
 EVERY_FOLDER = [*FOLDERS, "metacontroller/httproute"]
@@ -56,16 +56,6 @@ def test_all_is_taken_without_a_warning_and_every_pod_is_admitted_where_restrict
     text = yaml.safe_dump_all(made)
     said = installed.kubectl("create", "--filename=-", "--dry-run=server", "--warnings-as-errors", input=text)
     assert said.count("created (server dry run)") == len(made)
-
-
-def test_what_helm_test_makes_is_taken_without_a_warning_and_its_pod_is_admitted_where_restricted_is_enforced(
-    installed: ControlPlane,
-) -> None:
-    if reason := golang.lacking("helm"):
-        pytest.skip(reason)
-    text = yaml.safe_dump_all(item for item in helm.rendered({}) if helm.of_helm_test(item))
-    said = installed.kubectl("create", "--filename=-", "--dry-run=server", "--warnings-as-errors", input=text)
-    assert said.count("created (server dry run)") == 2
 
 
 def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:

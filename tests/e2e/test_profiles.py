@@ -1,70 +1,19 @@
 """Profiles: one word on a Service, and what the administrator means by it."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import yaml
 
-from devcluster import gateway, overlay
-from devcluster.api import HTTPROUTES, INGRESSES, Object, path_of, wait_for
+from devcluster import overlay
+from devcluster.api import INGRESSES, Object, path_of, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from tests.e2e.conftest import fresh_stage
-from tests.e2e.objects import GATEWAYS, INGRESS_CLASSES, by_hand, create
+from tests.e2e.objects import INGRESS_CLASSES, by_hand, create
 from tests.e2e.shell import run
 from tests.e2e.test_traffic import only
 from tests.e2e.traffic import ON, Place
-
-
-def test_the_filters_of_a_profile_hold_for_what_visitors_send_and_get(serving: DevCluster) -> None:
-    place = Place(serving, "httproute")
-    host = place.host("filtered")
-    with place.service("filtered", {**ON, "ingress/path": "/api"}) as service, Backend(service):
-        answer = place.until_served(host, "/api/cart")
-        assert json.loads(answer.body)["path"] == "/api/cart"
-        place.annotate("filtered", {"ingress/profile": "rewritten"})
-        answer = place.until("a header", lambda found: found.headers.get("x-answered") == "2", host, "/api/cart")
-        got = json.loads(answer.body)
-        assert (got["path"], got["headers"]["X-Asked"]) == ("/cart", "1")
-
-
-@pytest.fixture
-def two_gateways(serving: DevCluster) -> Iterator[Place]:
-    """Yield the namespace `httproute` while there is another Gateway, `internal`."""
-    place = Place(serving, "httproute")
-    first = place.api.get(GATEWAYS, overlay.CLASS, gateway.NAME)
-    assert first is not None
-    create(place.api, GATEWAYS, "internal", gateway.NAME, spec=first["spec"])
-    yield place
-    place.api.delete(GATEWAYS, "internal", gateway.NAME)
-
-
-def test_each_of_two_gateways_serves_its_entrance_of_a_service_and_one_goes_without_the_other(
-    two_gateways: Place,
-) -> None:
-    place, inner = two_gateways, two_gateways.host("inner")
-    internal = {"internal.ingress/http": "true", "internal.ingress/profile": "internal", "internal.ingress/host": inner}
-    with place.service("sides", {**ON, **internal}) as service, Backend(service):
-        for name, host, of in (("sides", place.host("sides"), overlay.CLASS), ("sides.internal", inner, "internal")):
-            place.until_served(host)
-            assert accepted_by(place, name) == [of]
-        first = place.api.get(HTTPROUTES, "sides", place.namespace)
-        place.annotate("sides", {"internal.ingress/http": "false"})
-        place.until_404_page(inner)
-        assert place.api.get(HTTPROUTES, "sides", place.namespace) == first
-
-
-def accepted_by(place: Place, name: str) -> list[str]:
-    """Return the names of the Gateways that have accepted an HTTPRoute."""
-    route = place.api.get(HTTPROUTES, name, place.namespace)
-    assert route is not None
-    return [
-        parent["parentRef"]["name"]
-        for parent in route.get("status", {}).get("parents", [])
-        if ("Accepted", "True") in {(each["type"], each["status"]) for each in parent["conditions"]}
-    ]
 
 
 def test_a_class_that_a_profile_says_by_the_annotation_is_served_and_no_default_takes_its_place(

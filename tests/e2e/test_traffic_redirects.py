@@ -40,13 +40,3 @@ def test_http_is_redirected_until_the_service_takes_that_off_and_nothing_else_is
         written = [each for each in writes(serving, stage, "httproutes") if each[1] in {"asks", "asks.redirect"}]
     assert sorted(written[:2]) == [("create", "asks"), ("create", "asks.redirect")]
     assert written[2:] == [("delete", "asks.redirect")]
-
-
-def test_http_is_redirected_as_the_settings_say_unless_the_service_says_no(serving: DevCluster) -> None:
-    place = Place(serving, "redirected")
-    host = place.host("asks-not")
-    with place.service("asks-not") as service, Backend(service):
-        until_redirected(place, host, 308)
-        place.annotate("asks-not", {"ingress/tls-redirect": "false"})
-        place.until_404_page(host)
-        place.until_served(host, tls=True)
