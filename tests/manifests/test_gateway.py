@@ -98,11 +98,16 @@ def test_anybody_may_send_requests_to_traefik_and_only_prometheus_reads_its_metr
 # The components.
 
 
-def test_the_configuration_with_httproutes_is_the_same_but_for_their_provider() -> None:
-    static = yaml.safe_load((FOLDER / "gateway-api/traefik.yaml").read_text(encoding="utf-8"))
-    provider = static["providers"].pop("kubernetesGateway")
-    assert static == STATIC
-    ingress = STATIC["providers"]["kubernetesIngress"]
+def providers(build: Build, *components: str) -> Object:
+    """Return the providers of Traefik's configuration with components, all else in which is as without them."""
+    static = yaml.safe_load(one(with_components(build, *components), "ConfigMap", NAME)["data"]["traefik.yaml"])
+    assert static == STATIC | {"providers": static["providers"]}
+    assert static["providers"].items() >= STATIC["providers"].items()
+    return dict(static["providers"])
+
+
+def test_httproutes_are_served_as_ingresses_are_and_at_the_same_address(build: Build) -> None:
+    provider, ingress = (providers(build, "gateway-api")[name] for name in ("kubernetesGateway", "kubernetesIngress"))
     for option in ("nativeLBByDefault", "crossProviderNamespaces"):
         assert provider[option] == ingress[option]
     address = provider["statusAddress"]["service"]
