@@ -200,7 +200,7 @@ class Gateway:
             process.wait_ready(lambda port=port: answers(port, "/ping"))  # type: ignore[misc]
         self.traefiks[0].wait_ready(lambda: self.ask("nobody.example").is_the_404_page)
 
-    def ask(
+    def ask(  # noqa: PLR0913 - options, each by its name
         self,
         host: str,
         path: str = "/",
@@ -208,14 +208,15 @@ class Gateway:
         method: str = "GET",
         tls: bool = False,
         headers: Mapping[str, str] | None = None,
+        address: str = LOOPBACK,
     ) -> Answer:
         """Send a request on a connection of its own and return the answer; raises OSError or HTTPException."""
         connection: http.client.HTTPConnection
         if tls:
             context = ssl._create_unverified_context()  # noqa: S323 - Traefik's own certificate is signed by nobody
-            connection = http.client.HTTPSConnection(LOOPBACK, self.https_port, timeout=10, context=context)
+            connection = http.client.HTTPSConnection(address, self.https_port, timeout=10, context=context)
         else:
-            connection = http.client.HTTPConnection(LOOPBACK, self.http_port, timeout=10)
+            connection = http.client.HTTPConnection(address, self.http_port, timeout=10)
         with contextlib.closing(connection):
             connection.request(method, path, headers={"Host": host} | dict(headers or {}))
             answer = connection.getresponse()

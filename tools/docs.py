@@ -50,7 +50,7 @@ HAPPENINGS = DOCS.parent / "tests/node/happenings.yaml"
 ALERTS = DOCS.parent / "monitoring/alerts.yaml"
 CHECK_TEXT, CHECK_PICTURE = EXAMPLES / "check.txt", DOCS / "check.svg"
 EXPECTED = DOCS.parent / "ingress_manager/commands/check/expected.json"
-GUARDS = ("name-collisions.yaml", "gateway-api/depth.yaml")
+GUARDS = ("name-collisions.yaml", "ingress-nginx/name-collisions.yaml", "gateway-api/depth.yaml")
 """The admission policies of gateway/."""
 PROMETHEUSRULE = DOCS.parent / "monitoring/prometheusrule.yaml"
 

@@ -44,19 +44,20 @@ SHOPS = {
 
 
 class Address(NamedTuple):
-    """Where a controller is reached: its ports of loopback."""
+    """Where a controller is reached: its ports of loopback, and which address of it."""
 
     http: int
     https: int
+    ip: str = gateway.LOOPBACK
 
     def status(self, host: str, *, tls: bool = False) -> int:
         """Return the status of the answer to a request on a connection of its own."""
         connection: http.client.HTTPConnection
         if tls:
             context = ssl._create_unverified_context()  # noqa: S323 - nobody has signed what is served here
-            connection = http.client.HTTPSConnection(gateway.LOOPBACK, self.https, timeout=10, context=context)
+            connection = http.client.HTTPSConnection(self.ip, self.https, timeout=10, context=context)
         else:
-            connection = http.client.HTTPConnection(gateway.LOOPBACK, self.http, timeout=10)
+            connection = http.client.HTTPConnection(self.ip, self.http, timeout=10)
         with contextlib.closing(connection):
             connection.request("GET", "/", headers={"Host": host})
             return connection.getresponse().status
@@ -65,7 +66,7 @@ class Address(NamedTuple):
     def curl_options(self) -> str:
         """The page's options of curl, with this machine's ports."""
         ports = " ".join(
-            f"--connect-to :{asked}:{gateway.LOOPBACK}:{port}" for asked, port in ((80, self.http), (443, self.https))
+            f"--connect-to :{asked}:{self.ip}:{port}" for asked, port in ((80, self.http), (443, self.https))
         )
         return f"--insecure {ports}"
 
@@ -138,6 +139,7 @@ class Operator:
         """Write the next block into the file that its first line names."""
         language, text = self.blocks.pop(0)
         assert (language, text.splitlines()[0]) == ("yaml", f"# {path}")
+        (self._folder / path).parent.mkdir(exist_ok=True)
         (self._folder / path).write_text(text)
 
     def edit(self, stated: dict[str, Any]) -> None:
@@ -253,7 +255,7 @@ def shops(cluster: DevCluster) -> Iterator[None]:
         api.delete(NAMESPACES, namespace)
 
 
-def before(operator: Operator) -> None:
+def before(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.sh("kubectl get ingresses --all-namespaces")
     counted = operator.sh("kubectl get services,ingresses")
     assert "2 nginx.ingress.kubernetes.io/proxy-read-timeout:" in counted, "the Service's and its Ingress's"
@@ -274,6 +276,7 @@ def before(operator: Operator) -> None:
         NAMED: "200 404 200 404",
         SECURE: "308 404 200 404",
     }
+    way_0(operator, visitor, late)
     operator.learn_to_take_effect()
     operator.edit(
         {
@@ -284,6 +287,39 @@ def before(operator: Operator) -> None:
     operator.take_effect()
     operator.until_routes({"shop"})
     operator.settings({"namespaces": {}})
+
+
+NGINX = REPOSITORY / "gateway/ingress-nginx"
+
+
+def way_0(operator: Operator, visitor: Visitor, late: Visitor) -> None:
+    """Follow it forth and, but for its last step, back, with a Traefik that has the component's configuration."""
+    served, http, https = operator.cluster.gateway, operator.new.http, operator.new.https
+    assert served
+
+    def change(static: Object) -> None:
+        static["providers"] |= yaml.safe_load((NGINX / "provider.yaml").read_text())
+
+    assert operator.sh("kubectl get ingresses --all-namespaces --output yaml") == ""
+    operator.file("my-gateway/kustomization.yaml")
+    operator.sh("kubectl apply -k my-gateway/\ningress-manager audit")
+    traefik, new = served.beside("127.0.0.10", change), Address(http, https, "127.0.0.10")
+    traefik.start()
+    traefik.wait_ready(lambda: gateway.answers(served.internal_ports[0], "/ping", address=new.ip))
+    operator.until_served(new)
+    operator.bash(f"export NEW='{new.curl_options}'")
+    assert operator.compare("compare") == {
+        PLAIN: "200 200 200 200",
+        NAMED: "200 200 200 200",
+        SECURE: "308 308 200 200",
+    }
+    move(new, visitor, late)
+    move(operator.old, visitor, late)
+    operator.bash(f"export NEW='{operator.new.curl_options}'")
+    operator.file("my-gateway/kustomization.yaml")
+    operator.sh("kubectl apply -k my-gateway/")
+    traefik.kill()
+    operator.bash(f"kubectl delete -f {NGINX / 'rbac.yaml'} -f {NGINX / 'name-collisions.yaml'}")
 
 
 BOTH = {"class": "nginx", "outputs": ["ingress", "httproute"]}
@@ -395,7 +431,7 @@ def nobody_notices(operator: Operator) -> Iterator[tuple[Visitor, Visitor]]:
 def test_the_page_on_switching_is_followed_and_no_visitor_of_the_ways_without_loss_notices(operator: Operator) -> None:
     assert operator.ingresses()["team-a", "shop"]["status"] == {"loadBalancer": {"ingress": [{"ip": ADDRESS}]}}
     with nobody_notices(operator) as visitors:
-        before(operator)
+        before(operator, *visitors)
         way_1(operator, *visitors)
     operator.settings({"defaults": {"class": "nginx"}})
     operator.take_effect()

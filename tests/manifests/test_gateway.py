@@ -114,6 +114,16 @@ def test_httproutes_are_served_as_ingresses_are_and_at_the_same_address(build: B
     assert f"{address['namespace']}/{address['name']}" == ingress["ingressEndpoint"]["publishedService"]
 
 
+def test_of_the_class_nginx_one_controller_writes_the_status_whatever_else_is_added(build: Build) -> None:
+    beside, alone = (
+        providers(build, name, "gateway-api")["kubernetesIngressNGINX"]
+        for name in ("ingress-nginx", "ingress-nginx-status")
+    )
+    assert not {"publishService", "publishStatusAddress"} & beside.keys()
+    address = STATIC["providers"]["kubernetesIngress"]["ingressEndpoint"]["publishedService"]
+    assert alone == beside | {"publishService": address}
+
+
 # README.md.
 
 

@@ -1,8 +1,8 @@
 """Claims: which hosts and paths Ingresses and HTTPRoutes claim, and under which names controllers keep what is in them.
 
 Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresses) and controller.go (upstreamName); the
-Gateway API reference, HTTPRouteRule (which of two equal matches wins); Traefik, pkg/provider/kubernetes/ingress (the
-names of its services, routers and certificates) and pkg/provider/configuration.go (Normalize).
+Gateway API reference, HTTPRouteRule (which of two equal matches wins); Traefik, pkg/provider/kubernetes/ingress and
+ingress-nginx (the names of its services, routers and certificates) and pkg/provider/configuration.go (Normalize).
 """
 
 import unicodedata
@@ -13,12 +13,17 @@ from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import class_of, places_of
 from ingress_manager.commands.view.look import ObjectView
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, RouteMatch, RouteRule
+from ingress_manager.core.effects import NGINX as KEYS_OF_NGINX
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, IngressSpec, RouteMatch, RouteRule
 from ingress_manager.core.rules import as_prefix
 
 NGINX, TRAEFIK = "ingress-nginx", "Traefik"
+CLASS_NGINX, CANARY = "nginx", f"{KEYS_OF_NGINX}canary"
+TRAEFIK_OF_NGINX = "Traefik for the class nginx"
+"""Traefik's provider that reads ingress-nginx's annotations."""
 SECRET = "Secret"  # noqa: S105 - a kind
 
 
@@ -153,7 +158,7 @@ def is_redirect(each: ObjectView) -> bool:
 def names_of(each: ObjectView) -> Iterator[tuple[Name, str]]:
     """Yield the names that an Ingress needs in ingress-nginx and in Traefik, and what has each, as namespace/name.
 
-    gateway/name-collisions.yaml says the same of Traefik's names.
+    gateway/name-collisions.yaml and gateway/ingress-nginx/name-collisions.yaml say the same of Traefik's names.
     """
     if not isinstance(each.typed, Ingress):
         return
@@ -174,6 +179,19 @@ def names_of(each: ObjectView) -> Iterator[tuple[Name, str]]:
             yield Name(TRAEFIK, ingress_class, INGRESS, route), each.item.full_name
     for secret in dict.fromkeys(entry.secret_name for entry in spec.tls or () if entry.secret_name):
         yield Name(TRAEFIK, ingress_class, SECRET, f"{namespace}-{secret}"), f"{namespace}/{secret}"
+    if ingress_class == CLASS_NGINX:
+        yield from _names_of_nginx(each.item, spec)
+
+
+def _names_of_nginx(item: Item, spec: IngressSpec) -> Iterator[tuple[Name, str]]:
+    """Yield the names that an Ingress of the class nginx needs in Traefik. A canary has no routes of its own."""
+    is_canary = item.annotations.get(CANARY, "").lower() == "true"
+    prefix = item.namespace if is_canary else f"{item.namespace}-{item.name}"
+    if spec.rules and not is_canary:
+        yield Name(TRAEFIK_OF_NGINX, CLASS_NGINX, INGRESS, prefix), item.full_name
+    for service in dict.fromkeys(path.backend.service for _, path in spec.paths() if path.backend.service):
+        name = f"{prefix}-{service.name}-{service.port}"
+        yield Name(TRAEFIK_OF_NGINX, CLASS_NGINX, SERVICE, name), f"{item.namespace}/{service.name}"
 
 
 def normalized(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ingress_manager.commands.audit import remedies
-from ingress_manager.commands.audit.claims import UpstreamCollision, claimed_twice, upstream_collisions
+from ingress_manager.commands.audit.claims import TRAEFIK, UpstreamCollision, claimed_twice, upstream_collisions
 from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.audit.serving import backends_of, name_taken, what_it_does
 from ingress_manager.commands.plans.steps import kubectl
@@ -263,8 +263,8 @@ def _mended(seen: Sorted, collision: UpstreamCollision) -> tuple[Item | None, Co
     if collision.kind == SERVICE:
         service = seen.view.services.get(collision.one)
         return (service.item, kubectl("edit", service.item)) if service else (None, ())
-    if collision.kind == INGRESS:
-        return younger.item, seen.of_another_host(younger)
+    if collision.kind == INGRESS and TRAEFIK in collision.controllers:
+        return younger.item, seen.of_another_host(younger)  # the host is in that name
     owner = seen.view.owner_of(younger)
     return younger.item, kubectl("edit", owner.item if isinstance(owner, ServiceView) else younger.item)
 
