@@ -302,6 +302,9 @@ def status(generation: int = 2, **ref: str) -> Object:
 def test_what_a_controller_says_counts_for_that_listener_and_for_the_route_as_it_is() -> None:
     said = "not-accepted: example.com/c doesn't accept it (Gateway infrastructure/web): It is full [No]"
     assert told(SERVICE, changed(ROUTE, status=status())) == [said]
+    of_any_time = status()
+    del of_any_time["parents"][0]["conditions"][0]["observedGeneration"]
+    assert told(SERVICE, changed(ROUTE, status=of_any_time)) == [said]
     for other in (
         status(generation=1),
         status(sectionName="other"),
