@@ -96,10 +96,15 @@ def choose_default_port(basis: Basis) -> int | None:
     return choose_ports(basis.service, shared, basis.problems).get(None)
 
 
+def path_of(stated: Stated, route: Route) -> tuple[str, str]:
+    """Return the path and the path type of a route as they are stated, or what holds where they aren't."""
+    return route.path or stated.path or "/", route.path_type or stated.path_type or "Prefix"
+
+
 def choose_path(basis: Basis, route: Route) -> tuple[str, str]:
-    """Return the path and the path type of a route."""
-    stated, policy, problems = basis.stated, basis.policy, basis.problems
-    path, path_type = route.path or stated.path or "/", route.path_type or stated.path_type or "Prefix"
+    """Return the path and the path type of a route. Adds a problem where it can't have them."""
+    policy, problems = basis.policy, basis.problems
+    path, path_type = path_of(basis.stated, route)
     allowed = path_type in policy.path_types
     if not allowed or (path_type == "ImplementationSpecific" and policy.makes_httproutes):
         origin = origin_of("pathType" if route.path_type else None, "ingress/path-type")

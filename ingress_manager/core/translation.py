@@ -13,6 +13,7 @@ from ingress_manager.core.errors import Problem
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
 OF_HAPROXY = "haproxy.org/ssl-redirect"
+REWRITE = f"{NGINX}rewrite-target"
 FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
 """What redirects to https even where the Ingress has no TLS."""
 
@@ -26,6 +27,7 @@ SAID: dict[tuple[str, str], frozenset[bool]] = {
     ("traefik.ingress.kubernetes.io/router.tls", "true"): WITH_TLS,
     ("traefik.ingress.kubernetes.io/router.tls", "false"): WITHOUT_TLS,
     (f"{NGINX}backend-protocol", "HTTP"): ALWAYS,
+    (REWRITE, "/"): ALWAYS,
     **{
         (f"{NGINX}{name}", "false"): ALWAYS
         for name in ("canary", "enable-cors", "from-to-www-redirect", "ssl-passthrough", "use-regex")
@@ -46,30 +48,30 @@ def asks_redirect(copied: Mapping[str, str], *, otherwise: bool) -> bool:
     return bool(asking_redirect(copied)) or (otherwise and not says)
 
 
-def unsaid(copied: Mapping[str, str], accepted: Container[str], *, tls: bool) -> Iterator[Problem]:
+def unsaid(copied: Mapping[str, str], accepted: Container[str], *, tls: bool, at_root: bool) -> Iterator[Problem]:
     """Yield a problem for what is copied, changes the answer, and can't be said by HTTPRoutes with, or without, TLS.
 
-    Those `accepted` may be lost.
+    Those `accepted` may be lost. `at_root` says that the path is / alone.
     """
     for key, value in copied.items():
-        if key not in accepted and changes_ingresses_alone(key) and not is_said(key, value, tls=tls):
-            by_tls = not tls and is_said(key, value, tls=True)
+        if key not in accepted and changes_ingresses_alone(key) and not is_said(key, value, tls=tls, at_root=at_root):
+            by_tls = not tls and is_said(key, value, tls=True, at_root=at_root)
             yield refusals.annotation_of_httproutes(key, value, by_tls=by_tls)
 
 
-def unsaid_of_settings(added: Mapping[str, str], accepted: Container[str], *, tls: bool) -> Iterator[Problem]:
-    """Yield a problem for what the settings add to Ingresses, protects or changes the answer, and can't be said.
-
-    Those `accepted` may be lost.
-    """
+def unsaid_of_settings(
+    added: Mapping[str, str], accepted: Container[str], *, tls: bool, at_root: bool
+) -> Iterator[Problem]:
+    """Yield the same for what the settings add to Ingresses, and protects or changes the answer."""
     for key, value in added.items():
         if key not in accepted and is_for_ingresses_alone(key):
             if protects(key):
                 yield refusals.added_protection_of_httproutes(key)
-            elif changes_ingresses_alone(key) and not is_said(key, value, tls=tls):
+            elif changes_ingresses_alone(key) and not is_said(key, value, tls=tls, at_root=at_root):
                 yield refusals.added_annotation_of_httproutes(key)
 
 
-def is_said(key: str, value: str, *, tls: bool) -> bool:
+def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
     """Return whether HTTPRoutes with, or without, TLS say what the annotation says."""
-    return tls in SAID.get((key, value), NEVER)
+    # To rewrite a path as itself is nothing. ingress-nginx rewrites each other one, and takes it for a pattern.
+    return tls in SAID.get((key, value), NEVER) and (at_root or key != REWRITE)
