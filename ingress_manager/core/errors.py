@@ -141,12 +141,12 @@ REASONS = {
         "Do as the sentence says. The administrator can let a profile add the annotation of the ingress controller.",
     ),
     Reason.NOT_MADE: Meaning(
-        "What the Service should have isn't there, however often it is changed: something denies each write.",
+        "Something denies each write: the Service doesn't get its Ingress or HTTPRoute, however often it is changed.",
         "Look for a quota, an object that has the name already, or an admission policy: `ingress-manager audit` says "
         "which it is. Until then Metacontroller asks again every half minute or so.",
     ),
     Reason.OUTDATED: Meaning(
-        "What was made earlier has other filters or timeouts than its profile has now; or it is an HTTPRoute, and the "
+        "The object has other filters or timeouts than its profile has now; or it is an HTTPRoute, and the "
         "settings make none any more.",
         "Correct what else is wrong with the Service: it then gets what the settings say now.",
     ),

@@ -56,7 +56,7 @@ class State(StrEnum):
 STATES = {
     State.SERVING: (
         "The Ingress or HTTPRoute is as the Service asks. A controller has taken it, and an address is known. A Pod of "
-        'the Service is ready. Nothing is known to be in the way; what may be stands behind "though".'
+        'the Service is ready. Nothing is known to be in the way; a hint stands behind "though".'
     ),
     State.ACCEPTED: (
         "The Ingress or HTTPRoute is as the Service asks. A controller has taken it: the Ingress has an address, or "
@@ -64,12 +64,12 @@ STATES = {
         "the sentence says which."
     ),
     State.WAITING: (
-        "What stands isn't as the Service asks, or no controller has taken it. The sentence says what it waits for."
+        "The object isn't as the Service asks, or no controller has taken it. The sentence says what it waits for."
     ),
     State.REFUSED: (
         "The Service is refused, for the reason in the sentence. Nothing new is made, and what stands stays as it is."
     ),
-    State.UNKNOWN: "What the state depends on could not be looked at. The sentence says what that is.",
+    State.UNKNOWN: "Something that the state depends on could not be looked at; the sentence says it.",
 }
 """What each state means."""
 
