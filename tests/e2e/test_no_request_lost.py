@@ -104,7 +104,7 @@ class Shop:
         return str(report)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def shop(serving: DevCluster) -> Iterator[Shop]:
     """Yield a Service that is served by two Traefiks."""
     with fresh_stage(serving, "lossless") as stage:
