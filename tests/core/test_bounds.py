@@ -75,9 +75,10 @@ def cost(body: bytes, policy: Policy) -> int:
 @pytest.mark.thorough
 def test_nothing_of_an_answered_request_is_left_to_the_garbage_collector() -> None:
     """It comes many requests later. Of 200 large Services that were refused, more was kept than the container has."""
+    policy = Policy()  # the settings: they stay
 
     def answered(body: bytes) -> int:
-        kept = answer(body, Policy())
+        kept = answer(body, policy)
         return kept.status
 
     bodies = {**dict(worst_requests()), "no request": b"{"}

@@ -13,7 +13,7 @@ from devcluster.control_plane import ControlPlane
 from devcluster.manifests import find
 from devcluster.story import Stage
 from tests.docs.test_docs import blocks
-from tests.e2e.objects import namespace
+from tests.e2e.objects import GATEWAY_CLASSES, create, namespace
 from tests.e2e.shell import commands_of, sh
 
 DECORATORCONTROLLERS = Resource(
@@ -31,14 +31,16 @@ def test_the_commands_of_the_page_do_what_it_says(empty_cluster: ControlPlane, t
         if made.get("kind") in {"HTTPRoute", "Gateway"}:
             namespace(empty_cluster.api, made["metadata"]["namespace"])
             empty_cluster.kubectl("apply", "--filename", "-", input=yaml.safe_dump(made))
+    create(empty_cluster.api, GATEWAY_CLASSES, "example", spec={"controllerName": "example.com/gateway"})
     commands = commands_of("docs/httproute.md")
-    assert len(commands) == 6
+    assert len(commands) == 7
     for command in commands:
         # The CRDs are on the Internet; these are the same ones, of the same version.
         sh(empty_cluster, re.sub(r"https://\S*/standard-install\.yaml", str(crds), command))
     controller = empty_cluster.api.get(DECORATORCONTROLLERS, "ingress-manager")
     assert controller is not None
     assert [each["resource"] for each in controller["spec"]["attachments"]] == ["ingresses", "httproutes"]
+    empty_cluster.api.delete(GATEWAY_CLASSES, "example")
     for made in objects:
         if made.get("kind") in {"HTTPRoute", "Gateway"}:
             empty_cluster.kubectl("delete", "--ignore-not-found", "--filename", "-", input=yaml.safe_dump(made))

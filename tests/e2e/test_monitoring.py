@@ -186,6 +186,8 @@ def test_all_that_the_alerts_and_the_dashboard_ask_for_is_there(watched: Watched
     with without_webhook(watched):
         stage.create_service("forbidden", {"ingress/http": "true", "ingress/host": "b.example.com"})
     stage.until_ingress("forbidden", "the Ingress", lambda _: True)
+    # A rate is that of a counter which was read before it rose.
+    wait_for(lambda: watched.query("ingress_manager_removals_total"), PATIENCE, what="a first look at the counters")
     cluster.restart_hook(settings | {"paused": True, "limits": {"hosts": ["a.example.com"]}})
     try:
         asked = {each for rule in RULES for each in selectors(watched.get("parse_query", query=rule["expr"]))}
