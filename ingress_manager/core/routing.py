@@ -13,7 +13,7 @@ from ingress_manager.core.policy import Gateway
 from ingress_manager.core.rules import path_of, states_no_rule
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import quoted
-from ingress_manager.core.translation import asking_redirect, asks_redirect, unsaid, unsaid_of_settings
+from ingress_manager.core.translation import asking_redirect, asks_redirect, unsaid
 
 
 class Parent(msgspec.Struct, frozen=True, gc=False):
@@ -64,10 +64,11 @@ def choose_routing(
         return None
     if not policy.makes_ingresses:
         problems.extend(of_ingresses_alone(basis.stated, policy.namespace, gateway))
-    at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
-    problems.extend(unsaid(copied, policy.accepted_losses, tls=basis.tls, at_root=at_root))
-    if not policy.filters:  # who states them says by them what the annotations say of Ingresses
-        problems.extend(unsaid_of_settings(added, policy.accepted_losses, tls=basis.tls, at_root=at_root))
+    if copied or added:  # nearly always there is neither
+        at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
+        # Who states filters says by them what the annotations say of Ingresses.
+        by_settings = {} if policy.filters else added
+        problems.extend(unsaid(copied, by_settings, policy.accepted_losses, tls=basis.tls, at_root=at_root))
     section = gateway.https if basis.tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(basis.tls, str(gateway)))

@@ -48,27 +48,26 @@ def asks_redirect(copied: Mapping[str, str], *, otherwise: bool) -> bool:
     return bool(asking_redirect(copied)) or (otherwise and not says)
 
 
-def unsaid(copied: Mapping[str, str], accepted: Container[str], *, tls: bool, at_root: bool) -> Iterator[Problem]:
-    """Yield a problem for what is copied, changes the answer, and can't be said by HTTPRoutes with, or without, TLS.
-
-    Those `accepted` may be lost. `at_root` says that the path is / alone.
-    """
-    for key, value in copied.items():
-        if key not in accepted and changes_ingresses_alone(key) and not is_said(key, value, tls=tls, at_root=at_root):
-            by_tls = not tls and is_said(key, value, tls=True, at_root=at_root)
-            yield refusals.annotation_of_httproutes(key, value, by_tls=by_tls)
-
-
-def unsaid_of_settings(
-    added: Mapping[str, str], accepted: Container[str], *, tls: bool, at_root: bool
+def unsaid(
+    copied: Mapping[str, str], added: Mapping[str, str], accepted: Container[str], *, tls: bool, at_root: bool
 ) -> Iterator[Problem]:
-    """Yield the same for what the settings add to Ingresses, and protects or changes the answer."""
-    for key, value in added.items():
-        if key not in accepted and is_for_ingresses_alone(key):
-            if protects(key):
-                yield refusals.added_protection_of_httproutes(key)
-            elif changes_ingresses_alone(key) and not is_said(key, value, tls=tls, at_root=at_root):
+    """Yield a problem for what an Ingress says and HTTPRoutes with, or without, TLS can't say.
+
+    That is what changes the answer, `copied` from the Service or `added` by the settings; of what is added, what
+    protects, too: an owner's is told of where it is lost. Those `accepted` may be lost. `at_root` says that the path is
+    / alone.
+    """
+    for key, value in {**copied, **added}.items():
+        if key in accepted or not is_for_ingresses_alone(key):
+            continue
+        if key in added and protects(key):
+            yield refusals.added_protection_of_httproutes(key)
+        elif changes_ingresses_alone(key) and not is_said(key, value, tls=tls, at_root=at_root):
+            if key in added:
                 yield refusals.added_annotation_of_httproutes(key)
+            else:
+                by_tls = not tls and is_said(key, value, tls=True, at_root=at_root)
+                yield refusals.annotation_of_httproutes(key, value, by_tls=by_tls)
 
 
 def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
