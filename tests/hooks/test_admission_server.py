@@ -6,6 +6,7 @@ import select
 import signal
 import ssl
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -148,6 +149,34 @@ def test_another_certificate_is_served_from_the_next_handshake_on_and_a_connecti
             assert (response.status, response.read() != b"") == (200, True)
         assert kept.sock is opened
     kept.close()
+
+
+@pytest.mark.thorough
+def test_no_answer_is_lost_while_the_certificate_is_replaced_again_and_again(webhook: Webhook) -> None:
+    answers: list[int] = []
+    failures: list[Exception] = []
+    ended = threading.Event()
+
+    def ask() -> None:
+        while not ended.is_set():
+            try:
+                with webhook.session() as client:  # which makes a handshake
+                    answers.append(client.post(f"{webhook.url}/admit", data=REVIEW, timeout=60).status_code)
+            except requests.RequestException as error:
+                failures.append(error)
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    for asker in askers:
+        asker.start()
+    for _ in range(20):
+        webhook.secret.store(new_certificate())
+        time.sleep(0.05)
+    ended.set()
+    for asker in askers:
+        asker.join()
+    assert failures == []
+    assert set(answers) == {200}
+    assert len(answers) > 20
 
 
 @pytest.mark.thorough
