@@ -250,6 +250,15 @@ def test_whatever_is_sent_gets_one_answer(server: Loopback, reason: str, sent: s
     assert HEADERS["Content-Security-Policy"] in received
 
 
+def test_a_client_that_goes_is_not_told_of_and_a_bug_is(server: Loopback, capsys: pytest.CaptureFixture[str]) -> None:
+    for error, told in ((ConnectionResetError(), False), (RuntimeError("a bug"), True)):
+        try:
+            raise error
+        except Exception:  # noqa: BLE001
+            server.handle_error(None, ("127.0.0.1", 1))
+        assert ("a bug" in capsys.readouterr().err) == told
+
+
 # The command.
 
 

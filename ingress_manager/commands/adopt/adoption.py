@@ -208,6 +208,7 @@ def stayed(  # noqa: PLR0913, PLR0917 - each has a say in it
         changes=[change.field for change in asked.changes],
     )
     around.annotated(service, asked.annotations)
+    around.in_the_way.discard(item.full_name)
     return adoption
 
 

@@ -9,6 +9,7 @@ import msgspec
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import Place, class_of, places_of
+from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.commands.view.typed import as_spec
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.policy import Policy
@@ -54,6 +55,9 @@ class Around:
     taken: set[str] = field(default_factory=set)
     """The Ingresses that are there, as namespace/name."""
 
+    in_the_way: set[str] = field(default_factory=set)
+    """Those of them that aren't ingress-manager's, nor are to be: a Service can't have one of that name."""
+
     @classmethod
     def of(cls, manifests: Manifests, policy: Policy, accepted: Container[str]) -> "Around":
         around = cls(
@@ -64,6 +68,8 @@ class Around:
         )
         for item in manifests.of_kind(INGRESSES):
             around.taken.add(item.full_name)
+            if not is_managed(item):
+                around.in_the_way.add(item.full_name)
             spec = as_spec(item)
             if isinstance(spec, IngressSpec):
                 around.claim(spec, Claimant(item.full_name, class_of(item, spec), item.born))

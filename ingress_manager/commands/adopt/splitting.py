@@ -85,6 +85,8 @@ def _add_part(found: Split, name: str, item: Item, spec: IngressSpec, around: Ar
         return
     found.reasons += (wrong.sentence for wrong in unseen(service, asked.annotations))
     new = f"{item.namespace}/{asked.name}"
+    if new in around.in_the_way:
+        found.reasons.append(f"Service {name} asks for it as Ingress {new}, which is in the way: adopt that one first")
     for change in asked.changes:
         if not change.is_served_alike:
             found.changes.append(change.field)
@@ -143,7 +145,7 @@ def beside(parts: Sequence[Part], item: Item) -> Iterator[Step]:
             until.append(is_served(item.namespace, each.asked.name, addresses))
         if each.asked.annotations:
             yield annotating(each.service, each.asked.annotations, until, version=True)
-        elif until:
+        else:
             yield Step(until=until)
     if parts and known and not addresses:
         yield Step(
