@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     thorough = config.getoption("--thorough")
     settings.register_profile(
         "here",
-        max_examples=250 if thorough else 10,
+        max_examples=150 if thorough else 10,
         derandomize=not thorough,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],

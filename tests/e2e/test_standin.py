@@ -12,7 +12,7 @@ from tests.e2e import test_promises
 from tests.e2e.conftest import fresh_stage, require
 from tests.histories.rounds import Rounds, Seen, made_up_plan
 
-HISTORIES, STEPS = 30, 16
+HISTORIES, STEPS = 15, 16
 
 
 def test_the_stand_in_plays_the_story_and_writes_nothing_when_nothing_changes() -> None:
