@@ -30,7 +30,7 @@ all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup $(COVERED)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo cluster test test-all test-range test-node lint format docs cases lock image install uninstall
+.PHONY: help run demo cluster test test-all test-range test-node lint format docs docs-site cases lock image install uninstall
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ format: $(bin)/.complete  ## let ruff put the code in order
 
 docs: $(bin)/.complete  ## write the parts of the docs that are made from the code, and what the commands in them print
 	@$(bin)/python -m tools.docs
+
+docs-site: $(bin)/.complete  ## the docs as a site, in .build/site/html/
+	@$(bin)/python -m tools.site
 
 cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, and the examples of `play`; show what changes
 	@$(bin)/python -m tools.cases

@@ -1,0 +1,98 @@
+"""Makes a site of the docs: `make docs-site`. The pages stay where they are in the repository, so their links hold.
+
+docs/README.md is the menu: its headings, the lines that end with a colon, and its links.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Container
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from devcluster.build import REPOSITORY
+
+BUILT = REPOSITORY / ".build/site"
+INDEX = "docs/README.md"
+BESIDE = {"The project": {"Contributing": "CONTRIBUTING.md", "Security": "SECURITY.md", "What is new": "CHANGELOG.md"}}
+"""The pages that are in the menu, though the index doesn't name them."""
+
+SOURCES = "https://github.com/ingress-manager/ingress-manager/blob/main"
+PICTURES = (".svg", ".webp", ".png")
+
+Menu = list[dict[str, Any]]
+
+
+def menu(index: str) -> Menu:
+    """Return what an index of pages lists, as `nav` of mkdocs.yml has it; paths are from the repository's root."""
+    found: Menu = [{"Start": "README.md"}, {"All pages": INDEX}]
+    part: Menu = found
+    for line in index.splitlines():
+        if heading := re.fullmatch(r"## (?P<title>[^:]+).*", line):
+            part = []
+            found.append({heading["title"]: part})
+        elif group := re.fullmatch(r"(?P<title>[A-Z].*):", line):
+            part = []
+            next(iter(found[-1].values())).append({group["title"]: part})
+        elif link := re.match(r"- \[(?P<title>[^]]+)\]\((?P<path>[^)]+)\)", line):
+            part.append({link["title"].replace("`", ""): from_root(INDEX, link["path"])})
+    return [*found, *({title: [{name: path} for name, path in pages.items()]} for title, pages in BESIDE.items())]
+
+
+def paths(nav: Menu) -> list[str]:
+    """Return the pages of a menu."""
+    values = [value for entry in nav for value in entry.values()]
+    return [path for value in values for path in ([value] if isinstance(value, str) else paths(value))]
+
+
+def from_root(page: str, link: str) -> str:
+    """Return the path from the repository's root of what a page links to."""
+    return str((REPOSITORY / page).parent.joinpath(link.partition("#")[0]).resolve().relative_to(REPOSITORY))
+
+
+def as_site_has_it(page: str, text: str, pages: Container[str]) -> str:
+    """Return a page's text for the site: a file is shown where the repository is, and a fence says one word."""
+
+    def shown(link: re.Match[str]) -> str:
+        target = from_root(page, link["to"])
+        if ":" in link["to"] or target in pages or target.endswith(PICTURES):
+            return link[0]
+        if f"{target}/README.md" in pages:
+            return f"]({link['to'].rstrip('/')}/README.md{link['rest']})"
+        return f"]({SOURCES}/{target})"
+
+    text = re.sub(r"^( *```\w+) .*$", r"\1", text, flags=re.MULTILINE)
+    text = re.sub(r"<(table|tr|td)>", r"<\1 markdown>", text)
+    return re.sub(r"\]\((?P<to>[^)#\s]+)(?P<rest>#[^)]*)?\)", shown, text)
+
+
+def build() -> Path:
+    """Return the folder of the site. Raises CalledProcessError where Zensical warns, such as of a missing heading."""
+    shutil.rmtree(BUILT, ignore_errors=True)
+    nav = menu((REPOSITORY / INDEX).read_text(encoding="utf-8"))
+    pages = paths(nav)
+    for page in pages:
+        text = (REPOSITORY / page).read_text(encoding="utf-8")
+        put(page).write_text(as_site_has_it(page, text, pages), encoding="utf-8")
+    for picture in (REPOSITORY / "docs").iterdir():
+        if picture.name.endswith(PICTURES):
+            shutil.copy(picture, put(f"docs/{picture.name}"))
+    config = yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8"))
+    config |= {"docs_dir": "pages", "site_dir": "html", "nav": nav}
+    (BUILT / "mkdocs.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+    subprocess.run([Path(sys.executable).with_name("zensical"), "build", "--strict"], cwd=BUILT, check=True)
+    return BUILT / "html"
+
+
+def put(path: str) -> Path:
+    """Return where a file is built from, in a folder that is there."""
+    target = BUILT / "pages" / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"The site is in {build()}: open index.html.\n")
