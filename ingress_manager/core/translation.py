@@ -14,16 +14,18 @@ from ingress_manager.core.errors import Problem
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
 OF_HAPROXY = "haproxy.org/ssl-redirect"
 REWRITE = f"{NGINX}rewrite-target"
-FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
+FORCE_SSL_REDIRECT = f"{NGINX}force-ssl-redirect"
+FORCING = (FORCE_SSL_REDIRECT, OF_HAPROXY)
 """What redirects to https even where the Ingress has no TLS."""
 
 ALWAYS, WITH_TLS, WITHOUT_TLS, NEVER = map(frozenset[bool], ([True, False], [True], [False], []))
 
 SAID: dict[tuple[str, str], frozenset[bool]] = {
     **{(key, "true"): WITH_TLS for key in FORCING},
-    **{(key, "false"): ALWAYS for key in FORCING},
+    (FORCE_SSL_REDIRECT, "false"): ALWAYS,
     (SSL_REDIRECT, "true"): ALWAYS,
-    (SSL_REDIRECT, "false"): ALWAYS,
+    # With TLS, the Ingress is served by http as well, and HTTPRoutes by https alone.
+    **{(key, "false"): WITHOUT_TLS for key in (SSL_REDIRECT, OF_HAPROXY)},
     ("traefik.ingress.kubernetes.io/router.tls", "true"): WITH_TLS,
     ("traefik.ingress.kubernetes.io/router.tls", "false"): WITHOUT_TLS,
     (f"{NGINX}backend-protocol", "HTTP"): ALWAYS,

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 import yaml
@@ -39,9 +39,9 @@ SAID: dict[str, tuple[dict[str, str], int | str]] = {
 pytestmark = pytest.mark.usefixtures("served")
 
 
-@pytest.fixture(scope="module")
-def served(cluster: DevCluster) -> Iterator[None]:
-    """Have what the component applies, and one more Traefik, which has its configuration."""
+@contextmanager
+def class_nginx(cluster: DevCluster, address: str) -> Iterator[None]:
+    """Have what the component applies, and one more Traefik, which has its configuration, at an address of loopback."""
     if reason := lacking():
         pytest.skip(reason)
     assert cluster.gateway
@@ -54,12 +54,19 @@ def served(cluster: DevCluster) -> Iterator[None]:
     def change(static: Object) -> None:
         static["providers"] |= yaml.safe_load((FOLDER / "provider.yaml").read_text())
 
-    traefik, [probes, *_] = cluster.gateway.beside(ADDRESS, change), cluster.gateway.internal_ports
+    traefik, [probes, *_] = cluster.gateway.beside(address, change), cluster.gateway.internal_ports
     traefik.start()
-    traefik.wait_ready(lambda: answers(probes, "/ping", address=ADDRESS))
+    traefik.wait_ready(lambda: answers(probes, "/ping", address=address))
     yield
     traefik.kill()
     cluster.kubectl("delete", *files)
+
+
+@pytest.fixture(scope="module")
+def served(cluster: DevCluster) -> Iterator[None]:
+    """Have the class nginx served at ADDRESS."""
+    with class_nginx(cluster, ADDRESS):
+        yield
 
 
 @pytest.fixture
