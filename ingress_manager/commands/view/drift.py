@@ -35,27 +35,29 @@ def merged(item: Item, desired: Object) -> Object:
 
     Raises ValueError when Metacontroller can't read its record of what it last applied: it then does nothing.
     """
-    last = our_parts(last_applied(item.object))
-    signed = our_parts(desired)
+    return _changed(item, desired) or our_parts(item.object)
+
+
+def _changed(item: Item, desired: Object) -> Object | None:
+    """Return these parts as Metacontroller would make them, None where it would change none. Raises ValueError."""
+    last, signed, parts = our_parts(last_applied(item.object)), our_parts(desired), our_parts(item.object)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
-    parts = our_parts(item.object)
     if last == signed and _holds(parts, signed):
-        return parts  # as most objects are: it takes a third of the time of the merge
+        return None  # as of most objects: it takes a third of the time of the merge
     found: Object = merge(parts, last, signed)
-    return found
+    return None if same(parts, found) else found
 
 
 def _holds(observed: Any, desired: Any) -> bool:
     """Return whether a value has all that is desired of it."""
     if isinstance(observed, dict) and isinstance(desired, dict):
         return all(key in observed and _holds(observed[key], value) for key, value in desired.items())
-    return same(observed, desired)
+    return observed == desired if isinstance(observed, str) else same(observed, desired)
 
 
 def differences(item: Item, desired: Object) -> list[str]:
     """Return what is different, a field each: what it is, and what it should be. Raises ValueError as `merged`."""
-    now, then = our_parts(item.object), merged(item, desired)
-    return [] if same(now, then) else list(_differences(now, then, ""))
+    return list(_differences(our_parts(item.object), then, "")) if (then := _changed(item, desired)) else []
 
 
 def _differences(now: Any, then: Any, path: str) -> Iterator[str]:
