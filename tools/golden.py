@@ -260,9 +260,11 @@ def httproute(short: Object, of: Object) -> Object:
             made["backendRefs"] = [target]
         return made | stated
 
-    namespace, name, listener = short["to"].split("/")
-    parent = {"group": GATEWAY_API, "kind": "Gateway", "namespace": namespace, "name": name}
-    spec: Object = {"parentRefs": [parent | {"sectionName": listener}]}
+    def parent(listener: str) -> Object:
+        namespace, name, section = listener.split("/")
+        return {"group": GATEWAY_API, "kind": "Gateway", "namespace": namespace, "name": name, "sectionName": section}
+
+    spec: Object = {"parentRefs": list(map(parent, short["to"].split(", ")))}
     spec |= {"hostnames": short["hosts"]} if "hosts" in short else {}
     spec["rules"] = [rule(stated) for stated in short["rules"]]
     return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute", "metadata": metadata(short, of), "spec": spec}
@@ -271,8 +273,8 @@ def httproute(short: Object, of: Object) -> Object:
 def short_httproute(made: Object, of: Object) -> Object:
     """Return what a case says of an HTTPRoute."""
     spec = made["spec"]
-    [parent] = spec["parentRefs"]
-    found = short_metadata(made, of) | {"to": f"{parent['namespace']}/{parent['name']}/{parent['sectionName']}"}
+    listeners = [f"{parent['namespace']}/{parent['name']}/{parent['sectionName']}" for parent in spec["parentRefs"]]
+    found = short_metadata(made, of) | {"to": ", ".join(listeners)}
     found |= {"hosts": spec["hostnames"]} if "hostnames" in spec else {}
     found["rules"] = []
     for rule in spec["rules"]:

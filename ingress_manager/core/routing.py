@@ -13,7 +13,7 @@ from ingress_manager.core.policy import Gateway
 from ingress_manager.core.rules import path_of, states_no_rule
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import quoted
-from ingress_manager.core.translation import asking_redirect, asks_redirect, unsaid
+from ingress_manager.core.translation import asking_http, asking_redirect, asks_redirect, unsaid
 
 
 class Parent(msgspec.Struct, frozen=True, gc=False):
@@ -34,7 +34,9 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
 class Routing(msgspec.Struct, frozen=True, gc=False):
     """What only HTTPRoutes say."""
 
-    parent: Parent
+    parents: list[Parent]
+    """The listeners that serve it."""
+
     redirect: Redirect | None
     """What answers on http; None: nothing does, or the same as on https."""
 
@@ -69,19 +71,35 @@ def choose_routing(
         # Who states filters says by them what the annotations say of Ingresses.
         by_settings = {} if policy.filters else added
         problems.extend(unsaid(copied, by_settings, policy.accepted_losses, tls=basis.tls, at_root=at_root))
+    said = {**copied, **added}
     section = gateway.https if basis.tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(basis.tls, str(gateway)))
         return None
     return Routing(
-        parent=Parent(gateway.name, gateway.namespace, section),
-        redirect=choose_redirect(basis, gateway, {**copied, **added}),
+        parents=[
+            Parent(gateway.name, gateway.namespace, each) for each in (section, *also_by_http(basis, gateway, said))
+        ],
+        redirect=choose_redirect(basis, gateway, said),
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
         profile=policy.profile,
         main_host=choose_main_host(basis),
     )
+
+
+def also_by_http(basis: Basis, gateway: Gateway, annotations: Mapping[str, str]) -> list[str]:
+    """Return the listener for http where the `annotations` of an Ingress with TLS have it served by http as well.
+
+    That is so unless ingress/tls-redirect says what HTTPRoutes do. Adds a problem where there is no such listener.
+    """
+    keys = asking_http(annotations) if basis.tls and basis.stated.tls_redirect is None else []
+    if keys and gateway.http is not None:
+        return [gateway.http] if gateway.http != gateway.https else []
+    lost = [key for key in keys if key not in basis.policy.accepted_losses]
+    basis.problems.extend([refusals.annotation_of_httproutes(key, annotations[key], by_tls=False) for key in lost])
+    return []
 
 
 def of_ingresses_alone(stated: Stated, namespace: str, gateway: Gateway) -> Iterator[Problem]:

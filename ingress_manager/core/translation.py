@@ -14,18 +14,16 @@ from ingress_manager.core.errors import Problem
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
 OF_HAPROXY = "haproxy.org/ssl-redirect"
 REWRITE = f"{NGINX}rewrite-target"
-FORCE_SSL_REDIRECT = f"{NGINX}force-ssl-redirect"
-FORCING = (FORCE_SSL_REDIRECT, OF_HAPROXY)
+FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
 """What redirects to https even where the Ingress has no TLS."""
 
 ALWAYS, WITH_TLS, WITHOUT_TLS, NEVER = map(frozenset[bool], ([True, False], [True], [False], []))
 
 SAID: dict[tuple[str, str], frozenset[bool]] = {
     **{(key, "true"): WITH_TLS for key in FORCING},
-    (FORCE_SSL_REDIRECT, "false"): ALWAYS,
+    **{(key, "false"): ALWAYS for key in FORCING},
     (SSL_REDIRECT, "true"): ALWAYS,
-    # With TLS, the Ingress is served by http as well, and HTTPRoutes by https alone.
-    **{(key, "false"): WITHOUT_TLS for key in (SSL_REDIRECT, OF_HAPROXY)},
+    (SSL_REDIRECT, "false"): ALWAYS,
     ("traefik.ingress.kubernetes.io/router.tls", "true"): WITH_TLS,
     ("traefik.ingress.kubernetes.io/router.tls", "false"): WITHOUT_TLS,
     (f"{NGINX}backend-protocol", "HTTP"): ALWAYS,
@@ -48,6 +46,11 @@ def asks_redirect(copied: Mapping[str, str], *, otherwise: bool) -> bool:
     """Return whether the annotations that are copied ask for a redirect to https; `otherwise`: they say nothing."""
     says = any(key in copied for key in (SSL_REDIRECT, OF_HAPROXY))
     return bool(asking_redirect(copied)) or (otherwise and not says)
+
+
+def asking_http(copied: Mapping[str, str]) -> list[str]:
+    """Return the keys of the annotations that have an Ingress with TLS served by http as well."""
+    return [] if asking_redirect(copied) else [key for key in (SSL_REDIRECT, OF_HAPROXY) if copied.get(key) == "false"]
 
 
 def unsaid(
