@@ -26,20 +26,22 @@ def changed(annotations: dict[str, str], **metadata: Any) -> Object:
 
 
 CASES: dict[str, list[tuple[Object | None, Object, Policy]]] = {
-    "a new Service has a mistake": [(None, service(WRONG), DENYING)],
-    "a Service that was right gets a mistake": [(service(RIGHT), service(WRONG), DENYING)],
-    "a Service that has a mistake gets another one: that annotation changes, or the type to ExternalName": [
+    "a new Service has a mistake, or a right one gets a mistake": [
+        (None, service(WRONG), DENYING),
+        (service(RIGHT), service(WRONG), DENYING),
+    ],
+    "a wrong Service gets another mistake": [
         (service(WRONG), service(WRONG | {"ingress/class": "Not_A_Class"}), DENYING),
         (service(WRONG), service(WRONG, type="ExternalName", externalName="example.com"), DENYING),
     ],
-    "an entrance that was off is turned on, and has a mistake": [
+    "an entrance with a mistake is turned on": [
         (
             service(WRONG | {"a.ingress/path": "x"}),
             service(WRONG | {"a.ingress/path": "x", "a.ingress/http": "true"}),
             DENYING,
         )
     ],
-    "a Service that has a mistake is changed in something else, or corrected in part": [
+    "a wrong Service is corrected in part, or changed elsewhere": [
         (service(WRONG), changed(WRONG, labels={"team": "a"}), DENYING),
         (service(WRONG), service(WRONG | {"ingress/host": "shop.example.com"}), DENYING),
         (service(WRONG | {"ingress/class": "Not_A_Class"}), service(WRONG), DENYING),
@@ -47,14 +49,14 @@ CASES: dict[str, list[tuple[Object | None, Object, Policy]]] = {
     "a wrong annotation gets another wrong value": [
         (service(WRONG), service(WRONG | {"ingress/path": "elsewhere"}), DENYING)
     ],
-    'a Service opts out: `ingress/http` is taken off or `"false"`': [
+    '`ingress/http` is taken off, or `"false"`': [
         (service(WRONG), service({"ingress/path": "nowhere"}), DENYING),
         (service(WRONG), service(WRONG | {"ingress/http": "false"}), DENYING),
     ],
-    "a Service is deleted, or is being deleted and loses a finalizer": [
+    "a Service is deleted, or loses a finalizer then": [
         (service(RIGHT), changed(WRONG, deletionTimestamp="2026-01-01T00:00:00Z"), DENYING)
     ],
-    "any change in a namespace that the settings pause": [(service(RIGHT), service(WRONG), PAUSING)],
+    "any change in a paused namespace": [(service(RIGHT), service(WRONG), PAUSING)],
 }
 
 
