@@ -53,7 +53,7 @@ CASES: dict[str, list[tuple[Object | None, Object, Policy]]] = {
         (service(WRONG), service({"ingress/path": "nowhere"}), DENYING),
         (service(WRONG), service(WRONG | {"ingress/http": "false"}), DENYING),
     ],
-    "a Service is deleted, or loses a finalizer then": [
+    "a Service is deleted, or in deletion": [
         (service(RIGHT), changed(WRONG, deletionTimestamp="2026-01-01T00:00:00Z"), DENYING)
     ],
     "any change in a paused namespace": [(service(RIGHT), service(WRONG), PAUSING)],
