@@ -13,7 +13,7 @@ from tools import markdown
 
 PAGE = (REPOSITORY / "docs/profiles.md").read_text(encoding="utf-8")
 EXAMPLES = [fence.text for fence in markdown.fences(PAGE) if fence.info == "yaml"]
-NGINX, BOTH, GATEWAY_API, SSO, ENTRANCES = (block for block in EXAMPLES if "profiles:" in block)
+NGINX, BOTH, SSO, ENTRANCES = (block for block in EXAMPLES if "profiles:" in block)
 REPORTS, LEDGER, CATALOG = (block for block in EXAMPLES if "kind: Service\n" in block)
 
 
@@ -37,8 +37,6 @@ def test_a_rewritten_profile_takes_a_service_from_one_controller_to_another() ->
     before, route = made(BOTH, REPORTS)
     assert before == ingress
     assert route["spec"]["rules"][0]["timeouts"] == {"request": "1h"}
-    [alone] = made(GATEWAY_API, REPORTS)
-    assert alone["spec"] == route["spec"]
 
 
 def test_the_service_has_the_entrances_that_the_page_says() -> None:
