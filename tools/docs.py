@@ -117,9 +117,9 @@ def refusals() -> str:
 def refusal(reason: Reason) -> str:
     """Return the section of one reason."""
     row = REASONS[reason]
-    parts = [f"## `{reason}`\n", f"{row.meaning}\n", f"**What to do:** {row.remedy}\n"]
+    parts = [f"## `{reason}`\n", f"{row.meaning}\n", f"**Fix:** {row.remedy}\n"]
     if example := explain.refusal(reason):
-        parts.append(f"For example:\n\n```\n{example.sentence}\n```\n")
+        parts.append(f"```\n{example.sentence}\n```\n")
     return "\n".join(parts)
 
 

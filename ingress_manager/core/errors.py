@@ -68,17 +68,16 @@ REASONS = {
     ),
     Reason.ANNOTATION_NOT_ALLOWED: Meaning(
         "The settings don't allow an annotation of the Ingress, or its value.",
-        "Take the annotation off the Service, or give it an allowed value. The administrator allows it in the setting "
-        "limits.copyAnnotations.",
+        "Take the annotation off, or give it an allowed value. The administrator allows it in limits.copyAnnotations.",
     ),
     Reason.BUG: Meaning(
-        "ingress-manager has a bug: what it would have made isn't the Service's own. So nothing is made.",
+        "ingress-manager has a bug: it would have made an object that isn't the Service's own. It makes nothing.",
         "Report it, with the line of the hook's log whose event is bug.",
     ),
     Reason.CLASS_NOT_ALLOWED: Meaning(
         "The settings don't allow the IngressClass in the Service's namespace.",
-        "Name an allowed class in ingress/class, or take the annotation off. The administrator allows classes in the "
-        "setting limits.classes, in general or for a namespace.",
+        "Name an allowed class in ingress/class, or take the annotation off. The administrator allows classes in "
+        "limits.classes.",
     ),
     Reason.CONTRADICTION: Meaning(
         "Two annotations contradict each other, or one has no effect because of another.",
@@ -95,20 +94,19 @@ REASONS = {
     ),
     Reason.HOST_NOT_ALLOWED: Meaning(
         "The settings don't allow the host in the Service's namespace.",
-        "State an allowed host in ingress/host or ingress/routes. The administrator allows hosts in the setting "
-        "limits.hosts, in general or for a namespace.",
+        "State an allowed host in ingress/host or ingress/routes. The administrator allows hosts in limits.hosts.",
     ),
     Reason.HTTPS_PORT: Meaning(
-        "The Service's only TCP port speaks HTTPS, and nothing says that it is to be used.",
+        "The Service's only TCP port speaks HTTPS, and no annotation asks for it.",
         "Add a port for HTTP. Or name the port in ingress/port, if the controller is told to send HTTPS.",
     ),
     Reason.INVALID_DEFAULT_HOST: Meaning(
         "The settings' template of the default host makes no valid host for this Service.",
-        "State ingress/host. The administrator changes the template in the setting defaults.host.",
+        "State ingress/host. The administrator changes the template in defaults.host.",
     ),
     Reason.INVALID_REQUEST: Meaning(
         "The request is not one of Metacontroller's contract.",
-        "Let Metacontroller 4 call the hook, with hook version v2, as the DecoratorController that is shipped says.",
+        "Let Metacontroller call the hook with hook version v2, as the shipped DecoratorController says.",
     ),
     Reason.INVALID_VALUE: Meaning(
         "An annotation has a value that it can't have.",
@@ -116,43 +114,42 @@ REASONS = {
     ),
     Reason.LABEL_NOT_ALLOWED: Meaning(
         "The settings don't allow a label of the Ingress, or its value.",
-        "Take the label off the Service, or give it an allowed value. The administrator allows it in the setting "
-        "limits.copyLabels.",
+        "Take the label off, or give it an allowed value. The administrator allows it in limits.copyLabels.",
     ),
     Reason.LISTENER_NOT_ALLOWED: Meaning(
-        "An HTTPRoute that was made earlier attaches to a listener that the settings don't name any more.",
-        "Correct what else is wrong with the Service: it then gets an HTTPRoute for the listener that is named.",
+        "An older HTTPRoute attaches to a listener that the settings don't name any more.",
+        "Correct the Service's other mistakes: it then gets an HTTPRoute for the listener that the settings name.",
     ),
     Reason.NO_HTTPROUTES: Meaning(
-        "The settings ask for HTTPRoutes, and Metacontroller was not told to look after them.",
-        "The administrator applies metacontroller/httproute/, or takes httproute out of the setting defaults.outputs.",
+        "The settings ask for HTTPRoutes, and Metacontroller doesn't watch them.",
+        "The administrator applies metacontroller/httproute/, or takes httproute out of defaults.outputs.",
     ),
     Reason.NO_PORT: Meaning(
         "The Service has no TCP port.",
-        "Add the TCP port that serves HTTP to the Service.",
+        "Add the TCP port that serves HTTP.",
     ),
     Reason.NOT_IN_HTTPROUTE: Meaning(
         "The annotations ask for something that an HTTPRoute, or its Gateway, can't do.",
-        "Do as the sentence says. A certificate belongs to a listener of the Gateway, which the administrator names in "
-        "the setting defaults.gateway.",
+        "Do as the sentence says. A certificate belongs to the Gateway's listener, which the administrator names in "
+        "defaults.gateway.",
     ),
     Reason.NOT_IN_INGRESS: Meaning(
         "The annotations ask for something that an Ingress can't say.",
-        "Do as the sentence says. The administrator can let a profile add the annotation of the ingress controller.",
+        "Do as the sentence says. The administrator can let a profile add the controller's annotation.",
     ),
     Reason.NOT_MADE: Meaning(
-        "Something denies each write: the Service doesn't get its Ingress or HTTPRoute, however often it is changed.",
-        "Look for a quota, an object that has the name already, or an admission policy: `ingress-manager audit` says "
-        "which it is. Until then Metacontroller asks again every half minute or so.",
+        "Something denies each write, so the Service doesn't get its Ingress or HTTPRoute.",
+        "`ingress-manager audit` says which it is: a quota, a taken name or an admission policy. Metacontroller "
+        "tries again about every half minute.",
     ),
     Reason.OUTDATED: Meaning(
-        "The object has other filters or timeouts than its profile has now; or it is an HTTPRoute, and the "
-        "settings make none any more.",
-        "Correct what else is wrong with the Service: it then gets what the settings say now.",
+        "The object has other filters or timeouts than its profile; or it is an HTTPRoute, and the settings make "
+        "none any more.",
+        "Correct the Service's other mistakes: it then gets what the settings say now.",
     ),
     Reason.PATH_TYPE_NOT_ALLOWED: Meaning(
         "The settings don't allow the path type.",
-        "Use an allowed path type. The administrator allows others in the setting limits.pathTypes.",
+        "Use an allowed path type. The administrator allows others in limits.pathTypes.",
     ),
     Reason.PAUSED: Meaning(
         "The settings pause ingress-manager.",
@@ -160,36 +157,35 @@ REASONS = {
     ),
     Reason.PROFILE_NOT_ALLOWED: Meaning(
         "The settings don't allow the profile in the Service's namespace.",
-        "Name an allowed profile in ingress/profile, or take the annotation off. The administrator allows profiles in "
-        "the setting limits.profiles, in general or for a namespace.",
+        "Name an allowed profile in ingress/profile, or take the annotation off. The administrator allows profiles "
+        "in limits.profiles.",
     ),
     Reason.PROTECTION_LOST: Meaning(
-        "An annotation of the Service keeps requests out, and wouldn't reach all that is made for it: it would be open "
-        "to more than its owner says.",
-        "Take the annotation off only if the Service may be open without it. The administrator lets it be copied in "
-        "the setting limits.copyAnnotations, makes no HTTPRoute where only an Ingress can say it, or accepts the loss "
-        "in the setting limits.acceptedLosses, or in a profile.",
+        "An annotation of the Service keeps requests out, and some object for this Service would lack it: more "
+        "visitors could come in.",
+        "Take the annotation off only if the Service may be open without it. Or the administrator copies it "
+        "(limits.copyAnnotations), makes no HTTPRoute, or accepts the loss (limits.acceptedLosses, or in a profile).",
     ),
     Reason.TOO_LARGE: Meaning(
         "The Ingress would be larger than Kubernetes can store.",
         "Ask for fewer hosts, routes or annotations, or spread them over several Services.",
     ),
     Reason.TOO_MANY_OBJECTS: Meaning(
-        "The Service would be given more Ingresses and HTTPRoutes than one Service may have, in all its entrances.",
+        "The Service, with all its entrances, would get too many Ingresses and HTTPRoutes.",
         "Give hosts the same paths: they then share an HTTPRoute. Or spread the hosts over several Services.",
     ),
     Reason.UNKNOWN_ANNOTATION: Meaning(
-        "The Service has an ingress/… annotation that ingress-manager doesn't know.",
+        "ingress-manager doesn't know an ingress/… annotation of the Service.",
         "Correct its name, or take it off.",
     ),
     Reason.UNKNOWN_PORT: Meaning(
-        "The Service has no TCP port of the name or number that is asked for.",
+        "The Service has no TCP port of this name or number.",
         "Name one of the Service's own ports: its port, not its targetPort.",
     ),
     Reason.UNKNOWN_PROFILE: Meaning(
-        "The settings have no profile of the name that is asked for.",
+        "The settings have no profile of this name.",
         "Correct the name in ingress/profile, or take the annotation off. The administrator writes profiles in the "
-        "setting profiles.",
+        "settings.",
     ),
 }
 """What each reason means, and what to do about it, for the docs and for `ingress-manager explain`."""
