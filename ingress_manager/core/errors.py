@@ -68,16 +68,16 @@ REASONS = {
     ),
     Reason.ANNOTATION_NOT_ALLOWED: Meaning(
         "The settings don't allow an annotation of the Ingress, or its value.",
-        "Take the annotation off, or give it an allowed value. The administrator allows it in limits.copyAnnotations.",
+        "Take the annotation off, give it an allowed value, or the administrator allows it (limits.copyAnnotations).",
     ),
     Reason.BUG: Meaning(
         "ingress-manager has a bug: it would have made an object that isn't the Service's own. It makes nothing.",
         "Report it, with the line of the hook's log whose event is bug.",
     ),
     Reason.CLASS_NOT_ALLOWED: Meaning(
-        "The settings don't allow the IngressClass in the Service's namespace.",
-        "Name an allowed class in ingress/class, or take the annotation off. The administrator allows classes in "
-        "limits.classes.",
+        "The namespace may not use this IngressClass.",
+        "Name an allowed class in ingress/class, take the annotation off, or the administrator allows it "
+        "(limits.classes).",
     ),
     Reason.CONTRADICTION: Meaning(
         "Two annotations contradict each other, or one has no effect because of another.",
@@ -85,16 +85,16 @@ REASONS = {
     ),
     Reason.DUPLICATE_ROUTE: Meaning(
         "Two routes are the same one to ingress controllers.",
-        "Remove one of them from ingress/routes. A slash at the end counts only in an Exact path, and "
-        "ImplementationSpecific counts as Prefix.",
+        "Remove one from ingress/routes. A slash at the end counts only in an Exact path, and ImplementationSpecific "
+        "counts as Prefix.",
     ),
     Reason.EXTERNAL_NAME: Meaning(
         "The Service is of type ExternalName, which leads out of its namespace.",
-        "Use a Service of another type, or write the Ingress by hand.",
+        "Use another type, or write the Ingress by hand.",
     ),
     Reason.HOST_NOT_ALLOWED: Meaning(
-        "The settings don't allow the host in the Service's namespace.",
-        "State an allowed host in ingress/host or ingress/routes. The administrator allows hosts in limits.hosts.",
+        "The namespace may not use this host.",
+        "State an allowed host in ingress/host or ingress/routes, or the administrator allows it (limits.hosts).",
     ),
     Reason.HTTPS_PORT: Meaning(
         "The Service's only TCP port speaks HTTPS, and no annotation asks for it.",
@@ -102,7 +102,7 @@ REASONS = {
     ),
     Reason.INVALID_DEFAULT_HOST: Meaning(
         "The settings' template of the default host makes no valid host for this Service.",
-        "State ingress/host. The administrator changes the template in defaults.host.",
+        "State ingress/host, or the administrator changes the template (defaults.host).",
     ),
     Reason.INVALID_REQUEST: Meaning(
         "The request is not one of Metacontroller's contract.",
@@ -114,7 +114,7 @@ REASONS = {
     ),
     Reason.LABEL_NOT_ALLOWED: Meaning(
         "The settings don't allow a label of the Ingress, or its value.",
-        "Take the label off, or give it an allowed value. The administrator allows it in limits.copyLabels.",
+        "Take the label off, give it an allowed value, or the administrator allows it (limits.copyLabels).",
     ),
     Reason.LISTENER_NOT_ALLOWED: Meaning(
         "An older HTTPRoute attaches to a listener that the settings don't name any more.",
@@ -148,17 +148,17 @@ REASONS = {
         "Correct the Service's other mistakes: it then gets what the settings say now.",
     ),
     Reason.PATH_TYPE_NOT_ALLOWED: Meaning(
-        "The settings don't allow the path type.",
-        "Use an allowed path type. The administrator allows others in limits.pathTypes.",
+        "The namespace may not use this path type.",
+        "Use an allowed path type, or the administrator allows it (limits.pathTypes).",
     ),
     Reason.PAUSED: Meaning(
         "The settings pause ingress-manager.",
-        "Wait; nothing is wrong with the Service. The administrator sets paused to false.",
+        "Wait: the Service needs no change. The administrator sets paused to false.",
     ),
     Reason.PROFILE_NOT_ALLOWED: Meaning(
-        "The settings don't allow the profile in the Service's namespace.",
-        "Name an allowed profile in ingress/profile, or take the annotation off. The administrator allows profiles "
-        "in limits.profiles.",
+        "The namespace may not use this profile.",
+        "Name an allowed profile in ingress/profile, take the annotation off, or the administrator allows it "
+        "(limits.profiles).",
     ),
     Reason.PROTECTION_LOST: Meaning(
         "An annotation of the Service keeps requests out, and some object for this Service would lack it: more "
@@ -172,7 +172,7 @@ REASONS = {
     ),
     Reason.TOO_MANY_OBJECTS: Meaning(
         "The Service, with all its entrances, would get too many Ingresses and HTTPRoutes.",
-        "Give hosts the same paths: they then share an HTTPRoute. Or spread the hosts over several Services.",
+        "Give hosts the same paths: they then share an HTTPRoute. Or spread them over several Services.",
     ),
     Reason.UNKNOWN_ANNOTATION: Meaning(
         "ingress-manager doesn't know an ingress/… annotation of the Service.",
@@ -184,8 +184,7 @@ REASONS = {
     ),
     Reason.UNKNOWN_PROFILE: Meaning(
         "The settings have no profile of this name.",
-        "Correct the name in ingress/profile, or take the annotation off. The administrator writes profiles in the "
-        "settings.",
+        "Correct ingress/profile, take it off, or the administrator writes the profile (profiles).",
     ),
 }
 """What each reason means, and what to do about it, for the docs and for `ingress-manager explain`."""
