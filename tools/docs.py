@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,13 +19,13 @@ import yaml
 from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
-from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.kinds import KINDS, Severity
 from ingress_manager.commands.check.command import paint
 from ingress_manager.commands.check.lines import SIGNS
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.explain import entries as explain
 from ingress_manager.commands.main import commands
-from ingress_manager.commands.reading.rights import RIGHTS
+from ingress_manager.commands.reading.rights import BY_NAME, RIGHTS, THE_SETTINGS
 from ingress_manager.commands.status.states import STATES
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.copying import KNOWN
@@ -167,9 +168,12 @@ def pinned(path: str, pattern: str) -> str:
 
 
 def kinds() -> str:
-    """Return the table of the kinds of findings."""
-    rows = ((f"`{kind}`", row.severity, row.meaning, row.remedy) for kind, row in KINDS.items())
-    return table(("kind", "severity", "what it means", "what to do"), rows)
+    """Return the table of the kinds of findings, and how much each matters that isn't an error."""
+    rows = ((f"`{kind}`", row.meaning, row.remedy) for kind, row in KINDS.items())
+    few = {each: [f"`{kind}`" for kind, row in KINDS.items() if row.severity is each] for each in Severity}
+    warnings, hints = (", ".join(few[each]) for each in (Severity.WARNING, Severity.HINT))
+    head = ("kind", "what it means", "what to do")
+    return f"{table(head, rows)}\n\nWarnings are {warnings}.\nHints are {hints}. All others are errors."
 
 
 def states() -> str:
@@ -178,17 +182,31 @@ def states() -> str:
 
 
 def rights(command: str) -> str:
-    """Return the table of the rights that a command needs on a cluster."""
-    rows = (
-        (
-            f"`{each.resource}`: {each.verbs.replace(' ', ', ')}",
-            each.where,
-            each.reason,
-            each.without or "the command fails",
-        )
-        for each in RIGHTS[command]
-    )
-    return table(("right", "in", "for", "without it"), rows)
+    """Return what becomes of a command without most of its rights on a cluster, and their table.
+
+    Those with which the hook and its settings are found are in that of `render` alone, to which the others lead.
+    """
+    needed = [each._replace(without=each.without or "the command fails") for each in RIGHTS[command]]
+    [(usual, _)] = Counter(each.without for each in needed).most_common(1)
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for each in needed:
+        shown = f"`{each.resource}`: {each.verbs.replace(' ', ', ')}"
+        if command != "render" and each.without == BY_NAME:
+            continue
+        if command not in {"render", "check"} and each.purpose == THE_SETTINGS:
+            shown = "[to find and read them](render.md#rights)"
+        without = "" if each.without == usual else each.without
+        rows.setdefault((each.where, each.reason, without, each.verbs), []).append(shown)
+    columns = 4 if any(without for _, _, without, _ in rows) else 3
+    cells = ((joined(shown), *key[:3]) for key, shown in rows.items())
+    head = f"Without a right, {usual}{', unless the table says otherwise' if columns > 3 else ''}.\n\n"
+    return head + table(("right", "in", "for", "without it")[:columns], (row[:columns] for row in cells))
+
+
+def joined(shown: list[str]) -> str:
+    """Return rights to several resources, each with the same verbs, as one."""
+    *before, last = shown
+    return ", ".join([*(each.partition(":")[0] for each in before), last])
 
 
 def outages() -> str:
@@ -270,8 +288,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "versions_metacontroller": partial(tried, "metacontroller", "Metacontroller"),
     "kinds": kinds,
     "states": states,
-    # Those of `explain` are in those of `audit`.
-    **{f"rights_{name.replace('-', '_')}": partial(rights, name) for name in {*RIGHTS} - {"explain"} if RIGHTS[name]},
+    # Those of `explain` and `status` are in those of `audit`, and those of `release` in those of `adopt`.
+    **{
+        f"rights_{name.replace('-', '_')}": partial(rights, name)
+        for name in ("adopt", "audit", "check", "render", "uninstall-plan")
+    },
     "outages": outages,
     "happenings": happenings,
     "alerts": alerts,

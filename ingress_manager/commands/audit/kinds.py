@@ -69,163 +69,157 @@ class Row(NamedTuple):
 KINDS = {
     FindingKind.REFUSED: Row(
         Severity.ERROR,
-        "The Service's annotations or ports are refused: nothing is made, and what stands stays as it is.",
-        "Correct the annotation, as the sentence says; `ingress-manager explain` tells more of each reason.",
+        "The hook refuses the Service: nothing new is made, and what stands stays.",
+        "Correct the annotation; `ingress-manager explain` tells more of each reason.",
         (SERVICE,),
     ),
     FindingKind.NAME_TAKEN: Row(
         Severity.ERROR,
-        "The Service can't be given its Ingress or HTTPRoute, because somebody else's has the name.",
-        "If it leads to this Service, `ingress-manager adopt` makes it ingress-manager's while it serves. If it leads "
-        "elsewhere, leave it there, and use another entrance, such as web.ingress/http. Delete it only if it leads "
-        "nowhere.",
+        "Somebody else's object has the name of the Service's Ingress or HTTPRoute.",
+        "If that object leads to this Service, adopt it. If it leads elsewhere, use another entrance, such as "
+        "web.ingress/http. Delete it only if it leads nowhere.",
         MADE,
     ),
     FindingKind.FORBIDDEN: Row(
         Severity.ERROR,
-        "It stands, and holds what the settings don't allow.",
-        "Delete it. It is made again only as the settings allow it. The hook removes it with the next sync of its "
-        "Service, unless the Service is being deleted.",
+        "The object holds what the settings forbid.",
+        "Delete it: it comes back only as the settings allow.",
         MADE,
     ),
     FindingKind.MISSING: Row(
         Severity.ERROR,
-        "The Service asks for it, and it isn't there.",
-        "Mend what the sentence says is in the way. Metacontroller tries again within 1,000 seconds, and at once when "
-        "anything of the Service changes. If no Event says why, the hook or Metacontroller doesn't run, or the change "
-        "is seconds old.",
+        "The Service asks for the object, and it isn't there.",
+        "Remove the obstacle that the sentence names: Metacontroller tries again within 1,000 seconds. If it names "
+        "none, look whether the hook and Metacontroller run, unless the change is seconds old.",
         MADE,
     ),
     FindingKind.DRIFTED: Row(
         Severity.ERROR,
-        "It differs from what the Service and the settings ask for. What others have added to it doesn't count.",
-        "As with `missing`. Changed settings take up to six minutes to reach it.",
+        "The object differs from what the Service and the settings ask for. Additions of others don't count.",
+        "As with `missing`. Changed settings take up to six minutes.",
         MADE,
     ),
     FindingKind.UNWANTED: Row(
         Severity.ERROR,
-        "ingress-manager made it, and its Service doesn't ask for it any more.",
-        "Delete it: it isn't made again. Metacontroller would have deleted it, if it and the hook ran.",
+        "The Service no longer asks for the object that ingress-manager made.",
+        "Delete it: it doesn't come back. Look whether the hook and Metacontroller run.",
         MADE,
     ),
     FindingKind.DETACHED: Row(
         Severity.ERROR,
-        "It carries ingress-manager's label or annotation, and ingress-manager doesn't look after it: it lacks its "
-        "owner or Metacontroller's annotation, or its Service is gone.",
-        "Attach it again, if a Service asks for it. If none does, and it leads to one, take the label off: it serves "
+        "The object has ingress-manager's label or annotation, and lacks its owner or Metacontroller's annotation, "
+        "or its Service is gone.",
+        "If a Service asks for it, attach it again. If it only leads to a Service, take the label off: it serves "
         "on, and is nobody's. Delete it only if it leads to nothing.",
         (SERVICE, *OBJECTS),
     ),
     FindingKind.HELD: Row(
         Severity.ERROR,
-        "It is being deleted, and finalizers hold it; or it has a finalizer of Metacontroller's, which nothing should "
-        "have. Meanwhile nothing about it changes.",
-        "Let the program that has set the finalizers take them off. Do it by hand only if that one is gone for good, "
-        "or if they are Metacontroller's.",
+        "Finalizers hold the object, which is being deleted; or it has a finalizer of Metacontroller's. It doesn't "
+        "change meanwhile.",
+        "Let their program take the finalizers off. Do it by hand only if that program is gone for good, or is "
+        "Metacontroller.",
         (SERVICE, *OBJECTS),
     ),
     FindingKind.UPSTREAM_COLLISION: Row(
         Severity.ERROR,
-        "Two Services, routes or certificates have one name in an ingress controller, such as namespace-service-port "
-        "in ingress-nginx and Traefik. In ingress-nginx a Service may get the other's settings, in Traefik the "
-        "other's requests; of two routes or certificates Traefik drops one.",
-        "Give one of the two another name, the Service's port another number, or the Ingress another host.",
+        "ingress-nginx or Traefik gives two Services, routes or certificates one name, such as namespace-service-"
+        "port. In ingress-nginx one may get the other's settings, in Traefik the other's requests; Traefik drops "
+        "one of two routes or certificates.",
+        "Change the name or the port of one Service, or the host of one Ingress.",
         (SERVICE, INGRESS),
     ),
     FindingKind.NO_CLASS: Row(
         Severity.ERROR,
-        "No IngressClass has the name that the Ingress states; or it states none, and the cluster has no default.",
-        "State the class of an ingress controller that runs: ingress/class, or the setting defaults.class.",
+        "There is no IngressClass of the stated name; or the Ingress states none, and there is no default.",
+        "State the class of a controller that runs, by ingress/class or defaults.class.",
         (SERVICE, INGRESS, CLASS),
     ),
     FindingKind.NO_GATEWAY: Row(
         Severity.ERROR,
-        "The Gateway that the HTTPRoute names isn't there.",
-        "The administrator states a Gateway that is there, in the setting defaults.gateway or in the profile.",
+        "The Gateway that the HTTPRoute states isn't there.",
+        "The administrator states another, in defaults.gateway or in the profile.",
         (SERVICE, HTTPROUTE, GATEWAY),
     ),
     FindingKind.NO_LISTENER: Row(
         Severity.ERROR,
-        "The Gateway has no listener of the name that the HTTPRoute states; or that one takes no HTTPRoutes from this "
-        "namespace, or for one of the hosts.",
-        "The administrator states another listener, or changes the Gateway; or ingress/host states a host that fits.",
+        "The Gateway has no listener of the stated name, or it takes no HTTPRoutes of this namespace or host.",
+        "The administrator states another listener or changes the Gateway, or ingress/host states a host that fits.",
         (SERVICE, HTTPROUTE, GATEWAY),
     ),
     FindingKind.NOT_ACCEPTED: Row(
         Severity.ERROR,
-        "The Gateway's controller doesn't accept the HTTPRoute, or can't resolve what it refers to; or it has said "
-        "nothing for minutes.",
+        "The Gateway's controller doesn't accept the HTTPRoute or resolve its references, or has said nothing for "
+        "minutes.",
         "Do as the controller's sentence says.",
         (SERVICE, HTTPROUTE, GATEWAY),
     ),
     FindingKind.NO_ENDPOINTS: Row(
         Severity.ERROR,
-        "Nothing is ready behind the Service: its host answers 502 or 503.",
-        "Correct the Service's selector, or the Pods; a Service without a selector needs an EndpointSlice.",
+        "No Pod behind the Service is ready: its host answers 502 or 503.",
+        "Correct the Service's selector, or the Pods. A Service without a selector needs an EndpointSlice.",
         (SERVICE, *OBJECTS, SLICE),
     ),
     FindingKind.PORT_UNSERVED: Row(
         Severity.ERROR,
-        "Something is ready behind the Service, but not at the port to which the Ingress or HTTPRoute leads.",
-        "Correct the Service's targetPort or the name of the container's port; or state another ingress/port.",
+        "Pods are ready, but none serves the port to which the Ingress or HTTPRoute leads.",
+        "Correct the targetPort or the container port's name, or state another ingress/port.",
         (SERVICE, *OBJECTS, SLICE),
     ),
     FindingKind.NO_CERTIFICATE: Row(
         Severity.ERROR,
-        "The Secret that the Ingress names for its certificate isn't there, or lacks tls.crt or tls.key.",
-        "Make the Secret, of the type kubernetes.io/tls; or let ingress/tls-secret name another.",
+        "The Ingress's Secret isn't there, or lacks tls.crt or tls.key.",
+        "Make a Secret of the type kubernetes.io/tls, or name another by ingress/tls-secret.",
         (SERVICE, INGRESS, SECRET),
     ),
     FindingKind.WRONG_CERTIFICATE: Row(
         Severity.ERROR,
-        "The certificate in the Secret has expired, isn't for one of the hosts, or isn't one: browsers warn.",
+        "The Secret's certificate has expired, isn't for one of the hosts, or isn't one: browsers warn.",
         "Renew the certificate, or have one made for these hosts.",
         (SERVICE, INGRESS, SECRET, CERTIFICATES),
     ),
     FindingKind.HEADLESS: Row(
         Severity.WARNING,
-        "The Service is headless. Controllers that send requests to its Pods serve it. GKE, and Traefik with "
-        "nativeLB, send them to the Service's address, and there is none.",
-        "Expose a Service with an address beside it, which has the same selector.",
+        "The Service is headless, so it has no address. GKE, and Traefik with nativeLB, need one; other controllers"
+        " send requests to the Pods.",
+        "Expose a second Service with the same selector and an address.",
         (SERVICE, *OBJECTS),
     ),
     FindingKind.CLAIMED_TWICE: Row(
         Severity.WARNING,
-        "Two Ingresses of a class, or two HTTPRoutes of a listener, claim a host and a path. One of them gets no "
-        "requests: with ingress-nginx and in the Gateway API the younger one.",
-        "Give one of the two another host or path.",
+        "Two Ingresses of a class, or two HTTPRoutes of a listener, claim one host and path. One gets no requests: "
+        "in ingress-nginx and the Gateway API the younger.",
+        "Give one of them another host or path.",
         OBJECTS,
     ),
     FindingKind.NOT_COPIED: Row(
         Severity.WARNING,
         "Annotations of the Service look meant for an ingress controller, protect nothing, and are not copied.",
-        "Take them off. Or the administrator allows them in the setting limits.copyAnnotations.",
+        "Take them off, or let the administrator allow them in limits.copyAnnotations.",
         (SETTINGS, SERVICE),
     ),
     FindingKind.PLACEHOLDER_HOST: Row(
         Severity.WARNING,
-        "The host is example.com, the built-in defaults.host. Nobody reaches the Service.",
-        "State ingress/host. Or the administrator states the setting defaults.host, for example with {service}.",
+        "The host is example.com, the built-in defaults.host: nobody reaches the Service.",
+        "State ingress/host; or the administrator states defaults.host, for example with {service}.",
         (SETTINGS, SERVICE),
     ),
     FindingKind.CLASS_UNSERVED: Row(
         Severity.HINT,
-        "None of the IngressClass's Ingresses in any namespace has an address. Perhaps no controller runs for it; "
-        "some write no address.",
-        "Look whether the controller that the IngressClass names runs. It is told once, and only where all namespaces "
-        "are read.",
+        "No Ingress of the class has an address. Perhaps no controller serves it; some write no address.",
+        "Look whether the controller of the IngressClass runs.",
         (SERVICE, INGRESS, CLASS),
     ),
     FindingKind.CERTIFICATE_AWAITED: Row(
         Severity.HINT,
-        "The Secret of the certificate isn't there yet, and an annotation asks cert-manager to make it.",
-        "Wait; if it doesn't come, cert-manager's Certificate of the same name says why.",
+        "The certificate's Secret isn't there yet; an annotation asks cert-manager for it.",
+        "Wait. If it doesn't come, cert-manager's Certificate of the same name says why.",
         (SERVICE, INGRESS, SECRET),
     ),
     FindingKind.NETWORK_POLICY: Row(
         Severity.HINT,
-        "A NetworkPolicy selects the Service's Pods, and none lets anybody of another namespace, or from outside, in.",
-        "Where the host answers 502 or 504: add a NetworkPolicy that admits the ingress controller's namespace.",
+        "NetworkPolicies select the Service's Pods, and admit nobody of another namespace or from outside.",
+        "If the host answers 502 or 504, admit the ingress controller's namespace by a NetworkPolicy.",
         (SERVICE, *OBJECTS, POLICY),
     ),
 }

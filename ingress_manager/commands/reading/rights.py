@@ -10,11 +10,13 @@ from typing import NamedTuple
 class Where(StrEnum):
     """Where a right is needed."""
 
-    READ = "the namespaces that are read"
-    GATEWAYS = "the namespaces of the Gateways"
+    READ = "each namespace"
+    """Each that is read."""
+
+    GATEWAYS = "the Gateways' namespaces"
     HOOK = "the hook's namespace"
     DEFAULT = "the namespace default"
-    ALL = "the whole cluster"
+    ALL = "the cluster"
 
 
 class Right(NamedTuple):
@@ -43,7 +45,8 @@ HTTPROUTES = "httproutes.gateway.networking.k8s.io"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
 CONTROLLERS = "decoratorcontrollers.metacontroller.k8s.io"
 
-BY_NAME = "the hook is looked for by its name"
+BY_NAME = "the command looks for the hook by its name"
+THE_SETTINGS = "the settings"
 
 
 def _settings(without: str) -> tuple[Right, ...]:
@@ -52,17 +55,17 @@ def _settings(without: str) -> tuple[Right, ...]:
         Right("list", CONTROLLERS, "which Service is the hook's", BY_NAME, Where.ALL),
         Right("list", "services", "which Pods are the hook's", BY_NAME, Where.HOOK),
         Right("list", "deployments.apps", "which ConfigMap holds the settings", BY_NAME, Where.HOOK),
-        Right("get", "configmaps", "the settings", without, Where.HOOK),
+        Right("get", "configmaps", THE_SETTINGS, without, Where.HOOK),
     )
 
 
 _LOOK = (
     Right("list", "services", "anything at all"),
-    Right("list", INGRESSES, "what is found of Ingresses", "nothing is found of them"),
-    Right("list", HTTPROUTES, "what is found of HTTPRoutes", "nothing is found of them"),
-    *_settings("only those Services are `refused` that no settings would allow"),
+    Right("list", INGRESSES, "what stands", "nothing is known of that kind"),
+    Right("list", HTTPROUTES, "what stands", "nothing is known of that kind"),
+    *_settings("only what all settings refuse is `refused`"),
 )
-_NOT_LOOKED_FOR = "this is not looked for"
+_NOT_LOOKED_FOR = "the command doesn't look for that"
 _AROUND = (
     Right("list", "ingressclasses.networking.k8s.io", "whether the class is there", _NOT_LOOKED_FOR, Where.ALL),
     Right("list", GATEWAYS, "whether a listener takes an HTTPRoute", _NOT_LOOKED_FOR, Where.GATEWAYS),
@@ -70,92 +73,66 @@ _AROUND = (
     Right("list", "networkpolicies.networking.k8s.io", "whether the Pods may be reached", _NOT_LOOKED_FOR),
     Right("list", "secrets", "whether a certificate is for its hosts", _NOT_LOOKED_FOR),
 )
-_NO_SERVING = {
-    GATEWAYS: "no HTTPRoute is `serving`, nor is it known whether its URLs are http or https",
-    "endpointslices.discovery.k8s.io": "no state is `serving`",
-}
-"""What `status` is without some of these."""
-
 _MOVE = (
     Right("list", "services", "the Services to which Ingresses lead"),
     Right("list", INGRESSES, "the Ingresses"),
-    Right("list", HTTPROUTES, "the HTTPRoutes, where Services are given any"),
+    Right("list", HTTPROUTES, "the HTTPRoutes, if Services get any"),
 )
 _APPLY = (
     Right("get patch", "services", "the annotations", option="--apply"),
-    Right("get patch", INGRESSES, "who owns an Ingress", option="--apply"),
-    Right("get patch", HTTPROUTES, "who owns an HTTPRoute", option="--apply"),
+    Right("get patch", INGRESSES, "the owner", option="--apply"),
+    Right("get patch", HTTPROUTES, "the owner", option="--apply"),
 )
 _EVENTS = Right("list", "events", "what Metacontroller says of a Service")
+_NOT_TOLD = "the reason is unknown"
 
 _ADMISSION = "admissionregistration.k8s.io"
-_PART = "it is `unknown`"
-_TRY = Right("create", "services", "a Service to expose", "nothing can be tried", Where.ALL, "--live")
+_PART = "that part is `unknown`"
+_TRY = Right("create", "services", "a Service in a new namespace", "the trial ends there", Where.ALL, "--live")
 """The namespace of the trial is a new one, so that its rights are those to the whole cluster."""
 
 RIGHTS: dict[str, tuple[Right, ...]] = {
     "adopt": (
         *_MOVE,
-        *_settings("the command fails; `--settings` does without"),
+        *_settings(""),
         *_APPLY,
-        Right("delete", INGRESSES, "an Ingress that others have replaced", option="--apply"),
+        Right("delete", INGRESSES, "an Ingress that is replaced", option="--apply"),
         _EVENTS._replace(option="--apply"),
     ),
     "audit": (
         *_LOOK,
         *_AROUND,
-        Right("list", "events", "why something is missing or differs", "the reason is not told"),
-        Right("get", CONTROLLERS, "why nothing is made at all", "the reason is not told", Where.ALL),
+        _EVENTS._replace(without=_NOT_TOLD),
+        Right("get", CONTROLLERS, "why nothing is made at all", _NOT_TOLD, Where.ALL),
     ),
     "check": (
         Right("list", CONTROLLERS, "the DecoratorController", _PART, Where.ALL),
         Right("list", f"validatingadmissionpolicies.{_ADMISSION}", "the admission policies", _PART, Where.ALL),
-        Right("list", f"validatingadmissionpolicybindings.{_ADMISSION}", "their bindings", _PART, Where.ALL),
+        Right("list", f"validatingadmissionpolicybindings.{_ADMISSION}", "the admission policies", _PART, Where.ALL),
         Right("list", f"validatingwebhookconfigurations.{_ADMISSION}", "the admission webhook", _PART, Where.ALL),
         Right("list", "ingressclasses.networking.k8s.io", "those that the settings name", _PART, Where.ALL),
         Right("list", "namespaces", "whom the hook's NetworkPolicy lets in", _PART, Where.ALL),
         Right("list", "deployments.apps", "the hook and Metacontroller", _PART, Where.ALL),
-        Right("list", "statefulsets.apps", "Metacontroller", _PART, Where.ALL),
+        Right("list", "statefulsets.apps", "the hook and Metacontroller", _PART, Where.ALL),
         Right("get", "customresourcedefinitions.apiextensions.k8s.io", "the CRDs", _PART, Where.ALL),
         Right("list", "gateways.gateway.networking.k8s.io", "those that the settings name", _PART, Where.ALL),
-        Right("list", "gatewayclasses.gateway.networking.k8s.io", "what these can do", _PART, Where.ALL),
+        Right("list", "gatewayclasses.gateway.networking.k8s.io", "those that the settings name", _PART, Where.ALL),
         Right("list", "events", "whether Metacontroller reaches the hook", _PART, Where.ALL),
         Right("create", "subjectaccessreviews.authorization.k8s.io", "what Metacontroller may do", _PART, Where.ALL),
         Right("list", "services", "the hook's Service", _PART, Where.HOOK),
-        Right("list", "pods", "whether they run, with the settings as they are", _PART, Where.HOOK),
+        Right("list", "pods", "whether they run, with these settings", _PART, Where.HOOK),
         Right("list", "networkpolicies.networking.k8s.io", "who may ask the hook", _PART, Where.HOOK),
         Right("get", "configmaps", "the settings", _PART, Where.HOOK),
-        Right("get", "secrets", "the certificate of the admission webhook, where it is installed", _PART, Where.HOOK),
-        Right("create", "services", "to try the admission webhook, in a dry run", _PART, Where.DEFAULT),
-        Right("get", "services/proxy", "the hook's metrics", "Events and times tell, which is less", Where.HOOK),
-        _TRY._replace(resource="namespaces", purpose="a namespace of its own"),
-        _TRY._replace(
-            verbs="delete", resource="namespaces", purpose="to remove it", without="it stays; the command says so"
-        ),
+        Right("get", "secrets", "the admission webhook's certificate", _PART, Where.HOOK),
+        Right("create", "services", "to try the admission webhook", _PART, Where.DEFAULT),
+        Right("get", "services/proxy", "the hook's metrics", "Events and times tell less", Where.HOOK),
         _TRY,
-        _TRY._replace(verbs="get patch", purpose="its annotations", without="the trial ends there"),
-        *(
-            right
-            for kind, edited in (
-                (INGRESSES, "to edit what is made, which is then repaired"),
-                (HTTPROUTES, "the same, where no Ingress is made"),
-            )
-            for right in (
-                _TRY._replace(verbs="list", resource=kind, purpose="whose hosts are taken", without="nothing is tried"),
-                _TRY._replace(
-                    verbs="get patch",
-                    resource=kind,
-                    purpose=edited,
-                    without="the trial ends there",
-                ),
-            )
-        ),
+        _TRY._replace(resource="namespaces"),
+        _TRY._replace(verbs="delete", resource="namespaces", without="the namespace stays"),
+        *(_TRY._replace(verbs="list", resource=each) for each in (INGRESSES, HTTPROUTES)),
+        *(_TRY._replace(verbs="get patch", resource=each) for each in ("services", INGRESSES, HTTPROUTES)),
     ),
-    "explain": (
-        *_LOOK,
-        *_AROUND,
-        Right("list", "events", "what happened", "what happened is not told"),
-    ),
+    "explain": (*_LOOK, *_AROUND, _EVENTS._replace(without=_NOT_TOLD)),
     "play": (),
     "release": (*_MOVE, _EVENTS, *_APPLY),
     "render": (
@@ -163,20 +140,13 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         *_settings("the default settings are taken"),
     ),
     "settings": (),
-    "status": (
-        Right("list", "services", "anything at all"),
-        Right("list", INGRESSES, "what stands", "the states of Ingresses are `unknown`"),
-        Right("list", HTTPROUTES, "what stands", "the states of HTTPRoutes are `unknown`"),
-        *_settings("all states but `refused` are `unknown`; `--settings` does without"),
-        *(each._replace(without=_NO_SERVING.get(each.resource, each.without)) for each in _AROUND),
-        Right("list", "events", "what Metacontroller says of a Service", "the reason is not told"),
-    ),
+    "status": (*_LOOK, *_AROUND, _EVENTS._replace(without=_NOT_TOLD)),
     "uninstall-plan": (
         Right("list", "services", "the Services with annotations", where=Where.ALL),
-        Right("list", INGRESSES, "what ingress-manager has made", where=Where.ALL),
-        Right("list", HTTPROUTES, "the same, where the cluster has HTTPRoutes", where=Where.ALL),
+        Right("list", INGRESSES, "what ingress-manager made", where=Where.ALL),
+        Right("list", HTTPROUTES, "what ingress-manager made", where=Where.ALL),
         Right("list", CONTROLLERS, "for whom Metacontroller works", where=Where.ALL),
-        Right("list", "compositecontrollers.metacontroller.k8s.io", "the same", where=Where.ALL),
+        Right("list", "compositecontrollers.metacontroller.k8s.io", "for whom Metacontroller works", where=Where.ALL),
         Right("list", "deployments.apps", "the hook, whatever its name", "the plan goes by its name", Where.HOOK),
     ),
 }

@@ -55,21 +55,20 @@ class State(StrEnum):
 
 STATES = {
     State.SERVING: (
-        "The Ingress or HTTPRoute is as the Service asks. A controller has taken it, and an address is known. A Pod of "
-        'the Service is ready. Nothing is known to be in the way; a hint stands behind "though".'
+        "The Ingress or HTTPRoute is as the Service asks. A controller has taken it, its address is known, and a Pod "
+        'of the Service is ready. Nothing is known to be in the way; a hint may stand behind "though".'
     ),
     State.ACCEPTED: (
         "The Ingress or HTTPRoute is as the Service asks. A controller has taken it: the Ingress has an address, or "
-        "each Gateway of the HTTPRoute says Accepted and ResolvedRefs. The rest is missing, or could not be looked at; "
-        "the sentence says which."
+        "each Gateway says Accepted and ResolvedRefs. The sentence says what is missing or could not be looked at."
     ),
     State.WAITING: (
         "The object isn't as the Service asks, or no controller has taken it. The sentence says what it waits for."
     ),
     State.REFUSED: (
-        "The Service is refused, for the reason in the sentence. Nothing new is made, and what stands stays as it is."
+        "The hook refuses the Service, for the reason in the sentence. Nothing new is made, and what stands stays."
     ),
-    State.UNKNOWN: "Something that the state depends on could not be looked at; the sentence says it.",
+    State.UNKNOWN: "The state depends on something that could not be looked at; the sentence names it.",
 }
 """What each state means."""
 
