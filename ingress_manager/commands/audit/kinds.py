@@ -89,8 +89,8 @@ KINDS = {
     FindingKind.MISSING: Row(
         Severity.ERROR,
         "The Service asks for the object, and it isn't there.",
-        "Remove the obstacle that the sentence names: Metacontroller tries again within 1,000 seconds. If it names "
-        "none, look whether the hook and Metacontroller run, unless the change is seconds old.",
+        "Remove the obstacle that the sentence names. Metacontroller tries again within 1,000 seconds. If none is "
+        "named, look whether the hook and Metacontroller run.",
         MADE,
     ),
     FindingKind.DRIFTED: Row(
@@ -107,16 +107,16 @@ KINDS = {
     ),
     FindingKind.DETACHED: Row(
         Severity.ERROR,
-        "The object has ingress-manager's label or annotation, and lacks its owner or Metacontroller's annotation, "
-        "or its Service is gone.",
+        "The object has ingress-manager's label or annotation, but lacks its owner, Metacontroller's annotation or "
+        "its Service.",
         "If a Service asks for it, attach it again. If it only leads to a Service, take the label off: it serves "
-        "on, and is nobody's. Delete it only if it leads to nothing.",
+        "on. Delete it only if it leads to nothing.",
         (SERVICE, *OBJECTS),
     ),
     FindingKind.HELD: Row(
         Severity.ERROR,
-        "Finalizers hold the object, which is being deleted; or it has a finalizer of Metacontroller's. It doesn't "
-        "change meanwhile.",
+        "Finalizers hold the object, which is being deleted, or it has one of Metacontroller's. It doesn't change "
+        "meanwhile.",
         "Let their program take the finalizers off. Do it by hand only if that program is gone for good, or is "
         "Metacontroller.",
         (SERVICE, *OBJECTS),
@@ -149,20 +149,19 @@ KINDS = {
     ),
     FindingKind.NOT_ACCEPTED: Row(
         Severity.ERROR,
-        "The Gateway's controller doesn't accept the HTTPRoute or resolve its references, or has said nothing for "
-        "minutes.",
+        "The Gateway's controller rejects the HTTPRoute or one of its references, or has said nothing for minutes.",
         "Do as the controller's sentence says.",
         (SERVICE, HTTPROUTE, GATEWAY),
     ),
     FindingKind.NO_ENDPOINTS: Row(
         Severity.ERROR,
-        "No Pod behind the Service is ready: its host answers 502 or 503.",
+        "The Service has no ready endpoint: its host answers 502 or 503.",
         "Correct the Service's selector, or the Pods. A Service without a selector needs an EndpointSlice.",
         (SERVICE, *OBJECTS, SLICE),
     ),
     FindingKind.PORT_UNSERVED: Row(
         Severity.ERROR,
-        "Pods are ready, but none serves the port to which the Ingress or HTTPRoute leads.",
+        "Endpoints are ready, but none at the port to which the Ingress or HTTPRoute leads.",
         "Correct the targetPort or the container port's name, or state another ingress/port.",
         (SERVICE, *OBJECTS, SLICE),
     ),
@@ -175,13 +174,12 @@ KINDS = {
     FindingKind.WRONG_CERTIFICATE: Row(
         Severity.ERROR,
         "The Secret's certificate has expired, isn't for one of the hosts, or isn't one: browsers warn.",
-        "Renew the certificate, or have one made for these hosts.",
+        "Renew the certificate, or get one for these hosts.",
         (SERVICE, INGRESS, SECRET, CERTIFICATES),
     ),
     FindingKind.HEADLESS: Row(
         Severity.WARNING,
-        "The Service is headless, so it has no address. GKE, and Traefik with nativeLB, need one; other controllers"
-        " send requests to the Pods.",
+        "The Service has no address (headless). GKE, and Traefik with nativeLB, need one; other controllers don't.",
         "Expose a second Service with the same selector and an address.",
         (SERVICE, *OBJECTS),
     ),
@@ -195,13 +193,13 @@ KINDS = {
     FindingKind.NOT_COPIED: Row(
         Severity.WARNING,
         "Annotations of the Service look meant for an ingress controller, protect nothing, and are not copied.",
-        "Take them off, or let the administrator allow them in limits.copyAnnotations.",
+        "Take them off; or the administrator allows them in limits.copyAnnotations.",
         (SETTINGS, SERVICE),
     ),
     FindingKind.PLACEHOLDER_HOST: Row(
         Severity.WARNING,
         "The host is example.com, the built-in defaults.host: nobody reaches the Service.",
-        "State ingress/host; or the administrator states defaults.host, for example with {service}.",
+        "State ingress/host; or the administrator states defaults.host, such as {service}.apps.example.com.",
         (SETTINGS, SERVICE),
     ),
     FindingKind.CLASS_UNSERVED: Row(
