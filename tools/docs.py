@@ -193,7 +193,7 @@ def rights(command: str) -> str:
         shown = f"`{each.resource}`: {each.verbs.replace(' ', ', ')}"
         if command != "render" and each.without == BY_NAME:
             continue
-        if command not in {"render", "check"} and each.purpose == THE_SETTINGS:
+        if command != "render" and each.purpose == THE_SETTINGS:
             shown = "[to find and read them](render.md#rights)"
         without = "" if each.without == usual else each.without
         rows.setdefault((each.where, each.reason, without, each.verbs), []).append(shown)
@@ -289,10 +289,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "kinds": kinds,
     "states": states,
     # Those of `explain` and `status` are in those of `audit`, and those of `release` in those of `adopt`.
-    **{
-        f"rights_{name.replace('-', '_')}": partial(rights, name)
-        for name in ("adopt", "audit", "check", "render", "uninstall-plan")
-    },
+    **{f"rights_{name}": partial(rights, name) for name in ("adopt", "audit", "render")},
     "outages": outages,
     "happenings": happenings,
     "alerts": alerts,

@@ -28,7 +28,8 @@ class Right(NamedTuple):
 
     purpose: str
     without: str = ""
-    """What becomes of the command for somebody who doesn't have it; empty: it fails, with kubectl's sentence."""
+    """What becomes of the command for somebody who doesn't have it; empty: it fails, with kubectl's sentence, or what
+    its page says of all that it looks at."""
 
     where: Where = Where.READ
     option: str = ""
@@ -87,8 +88,7 @@ _EVENTS = Right("list", "events", "what Metacontroller says of a Service")
 _NOT_TOLD = "the reason is unknown"
 
 _ADMISSION = "admissionregistration.k8s.io"
-_PART = "that part is `unknown`"
-_TRY = Right("create", "services", "a Service in a new namespace", "the trial ends there", Where.ALL, "--live")
+_TRY = Right("create", "services", "a Service in a new namespace", where=Where.ALL, option="--live")
 """The namespace of the trial is a new one, so that its rights are those to the whole cluster."""
 
 RIGHTS: dict[str, tuple[Right, ...]] = {
@@ -106,29 +106,29 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("get", CONTROLLERS, "why nothing is made at all", _NOT_TOLD, Where.ALL),
     ),
     "check": (
-        Right("list", CONTROLLERS, "the DecoratorController", _PART, Where.ALL),
-        Right("list", f"validatingadmissionpolicies.{_ADMISSION}", "the admission policies", _PART, Where.ALL),
-        Right("list", f"validatingadmissionpolicybindings.{_ADMISSION}", "the admission policies", _PART, Where.ALL),
-        Right("list", f"validatingwebhookconfigurations.{_ADMISSION}", "the admission webhook", _PART, Where.ALL),
-        Right("list", "ingressclasses.networking.k8s.io", "those that the settings name", _PART, Where.ALL),
-        Right("list", "namespaces", "whom the hook's NetworkPolicy lets in", _PART, Where.ALL),
-        Right("list", "deployments.apps", "the hook and Metacontroller", _PART, Where.ALL),
-        Right("list", "statefulsets.apps", "the hook and Metacontroller", _PART, Where.ALL),
-        Right("get", "customresourcedefinitions.apiextensions.k8s.io", "the CRDs", _PART, Where.ALL),
-        Right("list", "gateways.gateway.networking.k8s.io", "those that the settings name", _PART, Where.ALL),
-        Right("list", "gatewayclasses.gateway.networking.k8s.io", "those that the settings name", _PART, Where.ALL),
-        Right("list", "events", "whether Metacontroller reaches the hook", _PART, Where.ALL),
-        Right("create", "subjectaccessreviews.authorization.k8s.io", "what Metacontroller may do", _PART, Where.ALL),
-        Right("list", "services", "the hook's Service", _PART, Where.HOOK),
-        Right("list", "pods", "whether they run, with these settings", _PART, Where.HOOK),
-        Right("list", "networkpolicies.networking.k8s.io", "who may ask the hook", _PART, Where.HOOK),
-        Right("get", "configmaps", "the settings", _PART, Where.HOOK),
-        Right("get", "secrets", "the admission webhook's certificate", _PART, Where.HOOK),
-        Right("create", "services", "to try the admission webhook", _PART, Where.DEFAULT),
-        Right("get", "services/proxy", "the hook's metrics", "Events and times tell less", Where.HOOK),
+        Right("list", CONTROLLERS, "the DecoratorController", where=Where.ALL),
+        Right("list", f"validatingadmissionpolicies.{_ADMISSION}", "the admission policies", where=Where.ALL),
+        Right("list", f"validatingadmissionpolicybindings.{_ADMISSION}", "the admission policies", where=Where.ALL),
+        Right("list", f"validatingwebhookconfigurations.{_ADMISSION}", "the admission webhook", where=Where.ALL),
+        Right("list", "ingressclasses.networking.k8s.io", "those that the settings name", where=Where.ALL),
+        Right("list", "namespaces", "whom the hook's NetworkPolicy lets in", where=Where.ALL),
+        Right("list", "deployments.apps", "the hook and Metacontroller", where=Where.ALL),
+        Right("list", "statefulsets.apps", "the hook and Metacontroller", where=Where.ALL),
+        Right("get", "customresourcedefinitions.apiextensions.k8s.io", "the CRDs", where=Where.ALL),
+        Right("list", "gateways.gateway.networking.k8s.io", "those that the settings name", where=Where.ALL),
+        Right("list", "gatewayclasses.gateway.networking.k8s.io", "those that the settings name", where=Where.ALL),
+        Right("list", "events", "whether Metacontroller reaches the hook", where=Where.ALL),
+        Right("create", "subjectaccessreviews.authorization.k8s.io", "what Metacontroller may do", where=Where.ALL),
+        Right("list", "services", "the hook's Service", where=Where.HOOK),
+        Right("list", "pods", "whether they run, with these settings", where=Where.HOOK),
+        Right("list", "networkpolicies.networking.k8s.io", "who may ask the hook", where=Where.HOOK),
+        Right("get", "configmaps", "the settings", where=Where.HOOK),
+        Right("get", "secrets", "the admission webhook's certificate", where=Where.HOOK),
+        Right("create", "services", "to try the admission webhook", where=Where.DEFAULT),
+        Right("get", "services/proxy", "the hook's metrics", where=Where.HOOK),
         _TRY,
         _TRY._replace(resource="namespaces"),
-        _TRY._replace(verbs="delete", resource="namespaces", without="the namespace stays"),
+        _TRY._replace(verbs="delete", resource="namespaces"),
         *(_TRY._replace(verbs="list", resource=each) for each in (INGRESSES, HTTPROUTES)),
         *(_TRY._replace(verbs="get patch", resource=each) for each in ("services", INGRESSES, HTTPROUTES)),
     ),
@@ -147,7 +147,7 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("list", HTTPROUTES, "what ingress-manager made", where=Where.ALL),
         Right("list", CONTROLLERS, "for whom Metacontroller works", where=Where.ALL),
         Right("list", "compositecontrollers.metacontroller.k8s.io", "for whom Metacontroller works", where=Where.ALL),
-        Right("list", "deployments.apps", "the hook, whatever its name", "the plan goes by its name", Where.HOOK),
+        Right("list", "deployments.apps", "the hook, whatever its name", where=Where.HOOK),
     ),
 }
 """By the command's name. With `-f`, none of them needs any."""
