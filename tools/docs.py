@@ -197,10 +197,9 @@ def rights(command: str) -> str:
             shown = "[to find and read them](render.md#rights)"
         without = "" if each.without == usual else each.without
         rows.setdefault((each.where, each.reason, without, each.verbs), []).append(shown)
-    columns = 4 if any(without for _, _, without, _ in rows) else 3
     cells = ((joined(shown), *key[:3]) for key, shown in rows.items())
-    head = f"Without a right, {usual}{', unless the table says otherwise' if columns > 3 else ''}.\n\n"
-    return head + table(("right", "in", "for", "without it")[:columns], (row[:columns] for row in cells))
+    head = f"Without a right, {usual}, unless the table says otherwise.\n\n"
+    return head + table(("right", "in", "for", "without it"), cells)
 
 
 def joined(shown: list[str]) -> str:
@@ -288,8 +287,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "versions_metacontroller": partial(tried, "metacontroller", "Metacontroller"),
     "kinds": kinds,
     "states": states,
-    # Those of `explain` and `status` are in those of `audit`, and those of `release` in those of `adopt`.
-    **{f"rights_{name}": partial(rights, name) for name in ("adopt", "audit", "render")},
+    # Those of `explain` and `status` are in those of `audit`; the pages of the others leave them to --help.
+    **{f"rights_{name}": partial(rights, name) for name in ("audit", "render")},
     "outages": outages,
     "happenings": happenings,
     "alerts": alerts,

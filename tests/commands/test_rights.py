@@ -1,7 +1,7 @@
 """The rights that a command's help names. That they are right is shown on a cluster: tests/e2e."""
 
 from ingress_manager.commands.main import commands
-from ingress_manager.commands.reading.rights import CONTROLLERS, INGRESSES, RIGHTS, Where
+from ingress_manager.commands.reading.rights import CONTROLLERS, RIGHTS, Where
 from tests.commands.commands import run
 
 
@@ -19,5 +19,3 @@ def test_the_table_has_every_command_and_its_help_names_each_of_its_rights() -> 
 def test_the_pages_that_name_the_rights_of_another_command_need_no_others() -> None:
     needed = {name: {(each.verbs, each.resource, each.where) for each in rights} for name, rights in RIGHTS.items()}
     assert needed["status"] == needed["explain"] == needed["audit"] - {("get", CONTROLLERS, Where.ALL)}
-    read = {each for each in needed["adopt"] if each[2] is Where.READ}
-    assert needed["release"] == read - {("delete", INGRESSES, Where.READ)}

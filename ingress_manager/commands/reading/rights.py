@@ -160,7 +160,7 @@ def told(command: str) -> str:
         rights = [each for each in RIGHTS.get(command, ()) if each.where is where]
         lines += [f"  In {where}:"] if rights else []
         lines += [f"    {_short(each):<27} {each.reason.replace('`', '')}" for each in rights]
-    head = ["\b", "Rights that it needs on a cluster; its page says what is lost without each:"]
+    head = ["\b", "Rights that it needs on a cluster; its page says what is lost without them:"]
     return "\n".join([*head, *lines] if lines else [])
 
 
