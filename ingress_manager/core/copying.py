@@ -61,13 +61,13 @@ NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lower-case le
 
 KNOWN = {
     "nginx.ingress.kubernetes.io/ssl-redirect": KnownKey(
-        "whether http is answered with a redirect to https of the same host", *SWITCH, by_default=True
+        "whether http is redirected to https", *SWITCH, by_default=True
     ),
     "nginx.ingress.kubernetes.io/force-ssl-redirect": KnownKey(
-        "the same, even where the Ingress has no TLS", *SWITCH, by_default=True
+        "whether http is redirected to https, also without TLS", *SWITCH, by_default=True
     ),
     "nginx.ingress.kubernetes.io/proxy-read-timeout": KnownKey(
-        "how long the Service may be silent while it answers", *SECONDS, by_default=True
+        "how long the Service may be silent", *SECONDS, by_default=True
     ),
     "nginx.ingress.kubernetes.io/proxy-send-timeout": KnownKey(
         "how long the Service may read nothing of a request", *SECONDS, by_default=True
@@ -76,29 +76,24 @@ KNOWN = {
         "how long connecting to the Service may take", *SECONDS, by_default=True
     ),
     "nginx.ingress.kubernetes.io/proxy-http-version": KnownKey(
-        "which version of HTTP the Service's pods are sent", r"1\.[01]", 'must be "1.0" or "1.1"', by_default=True
+        "which HTTP the pods are sent", r"1\.[01]", 'must be "1.0" or "1.1"', by_default=True
     ),
-    "traefik.ingress.kubernetes.io/router.tls": KnownKey(
-        "whether its hosts are served with TLS alone, as ingress/tls does", *SWITCH, by_default=True
-    ),
+    "traefik.ingress.kubernetes.io/router.tls": KnownKey("whether its hosts have TLS alone", *SWITCH, by_default=True),
     "konghq.com/strip-path": KnownKey(
-        "whether the Service's pods are sent the path without the part that led to them", *SWITCH, by_default=True
+        "whether the pods get the path without its matched part", *SWITCH, by_default=True
     ),
-    "konghq.com/preserve-host": KnownKey(
-        "whether the Service's pods are sent the host of the request", *SWITCH, by_default=True
-    ),
+    "konghq.com/preserve-host": KnownKey("whether the pods get the host of the request", *SWITCH, by_default=True),
     "nginx.ingress.kubernetes.io/proxy-body-size": KnownKey(
         "how large an upload may be; uploads wait on the controller's disk, which all share", *SIZE
     ),
     "nginx.ingress.kubernetes.io/proxy-request-buffering": KnownKey(
-        "whether an upload is passed on only when it is complete", *TOGGLE
+        "whether an upload waits until it is complete", *TOGGLE
     ),
     "nginx.ingress.kubernetes.io/proxy-buffering": KnownKey(
-        "whether answers wait on the controller's disk for slow clients", *TOGGLE
+        "whether answers to slow clients wait on the controller's disk", *TOGGLE
     ),
     "nginx.ingress.kubernetes.io/proxy-buffer-size": KnownKey(
-        "how long the headers of an answer may be; each request takes up to five times as much of the controller's "
-        "memory",
+        "how long the headers of an answer may be; a request takes five times as much of the controller's memory",
         "[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
         "must be one to six digits, from 1, perhaps with k behind them, or one to three with m",
     ),
@@ -106,11 +101,11 @@ KNOWN = {
         "how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"
     ),
     "nginx.ingress.kubernetes.io/backend-protocol": KnownKey(
-        "what the Service's pods speak", "HTTPS?|GRPCS?", "must be HTTP, HTTPS, GRPC or GRPCS"
+        "what the pods speak; HTTPS makes nginx read its configuration slowly",
+        "HTTPS?|GRPCS?",
+        "must be HTTP, HTTPS, GRPC or GRPCS",
     ),
-    "nginx.ingress.kubernetes.io/service-upstream": KnownKey(
-        "whether requests go to the Service's address instead of its pods", *SWITCH
-    ),
+    "nginx.ingress.kubernetes.io/service-upstream": KnownKey("whether requests go to the Service's address", *SWITCH),
     "nginx.ingress.kubernetes.io/affinity": KnownKey(
         "whether a client keeps coming to the same pod", "cookie", 'must be "cookie"'
     ),
@@ -118,10 +113,10 @@ KNOWN = {
         "requests a second from one address; takes 5 MB of the controller's memory", *RATE
     ),
     "nginx.ingress.kubernetes.io/limit-rpm": KnownKey(
-        "requests a minute from one address; takes as much memory", *RATE
+        "requests a minute from one address; takes 5 MB of the controller's memory", *RATE
     ),
     "nginx.ingress.kubernetes.io/limit-connections": KnownKey(
-        "connections at once from one address; takes as much memory",
+        "connections at once from one address; takes 5 MB of the controller's memory",
         "[1-9][0-9]{0,3}",
         "must be a number from 1 to 9999",
     ),
@@ -133,7 +128,7 @@ KNOWN = {
         "[A-Za-z0-9][-_A-Za-z0-9]{0,62}",
         "must be a name of letters, digits, - and _",
     ),
-    "haproxy.org/ssl-redirect": KnownKey("whether http is answered with a redirect to https", *SWITCH),
+    "haproxy.org/ssl-redirect": KnownKey("whether http is redirected to https", *SWITCH),
     "nginx.org/proxy-read-timeout": KnownKey(
         "how long the Service may be silent", "[0-9]{1,6}s", "must be one to six digits with s behind them"
     ),
