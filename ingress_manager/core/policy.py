@@ -45,20 +45,20 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     secret: Annotated[
         str | UnsetType | None,
         Meta(
-            description="The Secret with the certificate, in each Service's namespace: a name in which {service} and "
-            "{namespace} are replaced; null: the controller's own certificate.",
+            description="The Secret with the certificate, in each Service's namespace; {service} and {namespace} are "
+            "replaced; null: the controller's own certificate.",
         ),
     ] = UNSET
     redirect: Annotated[
         bool | UnsetType,
-        Meta(description="Whether http is answered with a redirect to https, where there is TLS. Only of HTTPRoutes."),
+        Meta(description="Whether http is redirected to https where there is TLS; HTTPRoutes only."),
     ] = UNSET
     redirect_status_code: Annotated[
-        Literal[301, 308] | UnsetType, Meta(description="The status of these redirects: 301 or 308.")
+        Literal[301, 308] | UnsetType, Meta(description="The status of that redirect: 301 or 308.")
     ] = msgspec.field(name="redirectStatusCode", default=UNSET)
     annotations: Annotated[
         dict[str, str] | UnsetType,
-        Meta(description="Added to every Ingress with TLS, as `annotations` are: here the issuer belongs."),
+        Meta(description="Added to every Ingress with TLS, such as the issuer."),
     ] = UNSET
 
 
@@ -69,25 +69,25 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: Annotated[str, Meta(description="The namespace of the Gateway.")]
     http: Annotated[
         str | None,
-        Meta(description="Its listener for hosts without TLS; null: it has none, and such a Service is refused."),
+        Meta(description="Its listener for hosts without TLS; null: a Service without TLS is refused."),
     ] = "http"
     https: Annotated[
         str | None,
-        Meta(description="Its listener for hosts with TLS; null: it has none, and such a Service is refused."),
+        Meta(description="Its listener for hosts with TLS; null: a Service with TLS is refused."),
     ] = "https"
     supports: Annotated[
         tuple[str, ...] | None,
         Meta(
-            description="The features that it has, by the Gateway API's names (`status.supportedFeatures` of its "
-            "GatewayClass): what needs another one is a mistake in the settings; null: not known."
+            description="Its features, as `status.supportedFeatures` of its GatewayClass has them: settings that need "
+            "another one are a mistake; null: not known."
         ),
     ] = None
     decides: Annotated[
         tuple[Literal["class", "certificates"], ...],
         Meta(
-            description="What is its own matter where HTTPRoutes alone are made: `class`: `ingress/class` is then no "
-            "mistake, and has no effect; `certificates`: neither are `ingress/tls-secret` and `ingress/certificates`, "
-            "which only turn TLS on."
+            description="Where HTTPRoutes alone are made: with `class`, `ingress/class` is no mistake and has no "
+            "effect; with `certificates`, `ingress/tls-secret` and `ingress/certificates` are none, and "
+            "only turn TLS on."
         ),
     ] = ()
 
@@ -103,24 +103,20 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What can be stated in general, for a namespace and in a profile."""
 
-    host: Annotated[
-        str | UnsetType, Meta(description="The host: a name in which {service} and {namespace} are replaced.")
-    ] = UNSET
+    host: Annotated[str | UnsetType, Meta(description="The host; {service} and {namespace} are replaced.")] = UNSET
     ingress_class: Annotated[
         str | UnsetType | None,
         Meta(
-            description="The IngressClass; null: none is stated, so a new Ingress gets the cluster's default, and an"
-            " old one keeps its own; or the annotation kubernetes.io/ingress.class in `annotations` names it."
+            description="The IngressClass; null: a new Ingress gets the cluster's default, and an old one keeps its "
+            "own; or kubernetes.io/ingress.class in `annotations` names it."
         ),
     ] = msgspec.field(name="class", default=UNSET)
-    tls: Annotated[
-        Tls | UnsetType, Meta(description="Whether there is TLS, and how. Each of its fields stands alone.")
-    ] = UNSET
+    tls: Annotated[Tls | UnsetType, Meta(description="TLS. Each of its fields stands alone.")] = UNSET
     annotations: Annotated[
         dict[str, str] | UnsetType,
         Meta(
-            description="Added to every Ingress, and to every HTTPRoute those that are read there, too. A Service's "
-            "own annotation of such a key is not copied."
+            description="Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own "
+            "annotation of such a key is not copied."
         ),
     ] = UNSET
     labels: Annotated[
@@ -149,15 +145,18 @@ class Profile(_Stated, frozen=True, forbid_unknown_fields=True):
 
     filters: Annotated[
         Filters | UnsetType,
-        Meta(description="The filters of each rule of its HTTPRoutes, as the Gateway API has them."),
+        Meta(description="The filters of its HTTPRoutes, as the Gateway API has them."),
     ] = UNSET
     timeouts: Annotated[
         Timeouts | UnsetType,
-        Meta(description="The timeouts of each rule of its HTTPRoutes, as the Gateway API has them."),
+        Meta(description="The timeouts of its HTTPRoutes, as the Gateway API has them."),
     ] = UNSET
     accepted_losses: Annotated[
         tuple[str, ...] | UnsetType,
-        Meta(description="In the place of `limits.acceptedLosses`: what this profile does by other means."),
+        Meta(
+            description="In the place of `limits.acceptedLosses`: the annotations for which this profile has other "
+            "means."
+        ),
     ] = msgspec.field(name="acceptedLosses", default=UNSET)
 
 
@@ -167,17 +166,15 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hosts: Annotated[
         Limit | UnsetType,
         Meta(
-            description="The hosts that may be claimed: exact names, *.suffix for any depth below it, and * for the"
-            " rule without a host alone; {namespace} is replaced; `any`: every host, and that rule.",
+            description="The hosts that a Service may claim: names, *.suffix for any depth, and * for a rule without a "
+            "host alone; {namespace} is replaced; `any`: all of these.",
         ),
     ] = UNSET
-    classes: Annotated[
-        Limit | UnsetType, Meta(description="The IngressClasses that may be used; `any`: every one.")
-    ] = UNSET
+    classes: Annotated[Limit | UnsetType, Meta(description="The allowed IngressClasses, or `any`.")] = UNSET
     path_types: Annotated[
         Annotated[tuple[Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)})], ...], Meta(min_length=1)]
         | UnsetType,
-        Meta(description="The path types that may be asked for; Prefix is always one of them."),
+        Meta(description="The allowed path types; Prefix is always one of them."),
     ] = msgspec.field(name="pathTypes", default=UNSET)
     paths: Annotated[
         Literal["plain", "any"] | UnsetType,
@@ -189,26 +186,23 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     copy_annotations: Annotated[
         dict[str, Limit] | UnsetType,
         Meta(
-            description="Which of a Service's annotations are copied: a mapping from the full key to the list of the "
-            "values that are allowed, or to `any`.",
+            description="The annotations of a Service that are copied: full keys, each with a list of allowed values "
+            "or `any`.",
         ),
     ] = msgspec.field(name="copyAnnotations", default=UNSET)
     copy_labels: Annotated[
         dict[str, Limit] | UnsetType,
         Meta(
-            description="Which of a Service's labels are copied, in the same way. A label that isn't copied is told "
-            "nowhere, as every Service has some.",
+            description="The labels of a Service that are copied, in the same way. No message tells of a label that "
+            "isn't copied.",
         ),
     ] = msgspec.field(name="copyLabels", default=UNSET)
-    profiles: Annotated[
-        Limit | UnsetType, Meta(description="The profiles that may be asked for; `any`: every one.")
-    ] = UNSET
+    profiles: Annotated[Limit | UnsetType, Meta(description="The allowed profiles, or `any`.")] = UNSET
     accepted_losses: Annotated[
         tuple[str, ...] | UnsetType,
         Meta(
-            description="Annotations, by their full keys, that may be lost: with any other that protects a Service and "
-            "wouldn't reach all that is made for it, or changes the answer and can't be said in its HTTPRoute, it is "
-            "refused.",
+            description="The full keys of annotations that may be lost. With any other annotation that protects a "
+            "Service or changes its answer, and would be lost, it is refused.",
         ),
     ] = msgspec.field(name="acceptedLosses", default=UNSET)
 
@@ -249,8 +243,8 @@ class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deny: Annotated[
         bool,
         Meta(
-            description="Whether a change that makes a Service one that is refused is denied. While false, there is a "
-            "warning. Both need the webhook of manifests/admission/."
+            description="Whether the webhook of manifests/admission/ denies a change by which a Service becomes "
+            "refused; if not, it warns."
         ),
     ] = False
 
@@ -260,22 +254,18 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
 
     defaults: Annotated[Defaults, Meta(description="What holds where a Service says nothing.")] = BUILT_IN_DEFAULTS
     limits: Annotated[Limits, Meta(description="What a Service may ask for.")] = BUILT_IN_LIMITS
-    profiles: Annotated[
-        dict[str, Profile], Meta(description="What one word on a Service, `ingress/profile`, stands for, by that word.")
-    ] = {}
+    profiles: Annotated[dict[str, Profile], Meta(description="The meaning of each value of `ingress/profile`.")] = {}
     namespaces: Annotated[
         dict[str, NamespaceSettings], Meta(description="What is different in a namespace, by its name.")
     ] = {}
     paused: Annotated[
         bool,
         Meta(
-            description="While true, nothing changes: for a Service that wants or has an Ingress, Metacontroller is "
-            "answered 429. What these settings forbid is removed even then.",
+            description="While true, nothing is made or changed. Objects that these settings forbid are removed even "
+            "then.",
         ),
     ] = False
-    admission: Annotated[
-        Admission, Meta(description="What is answered at `kubectl apply`, before a Service is written.")
-    ] = Admission()
+    admission: Annotated[Admission, Meta(description="The answer to `kubectl apply` of a Service.")] = Admission()
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "defaults", overlay(self.defaults, BUILT_IN_DEFAULTS))
