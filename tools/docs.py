@@ -211,33 +211,32 @@ def joined(shown: list[str]) -> str:
 def outages() -> str:
     """Return the table of what happens while a part is down, from what the end-to-end test of it plays."""
     columns = {
-        "create": "a Service is created",
-        "change": "its port is changed",
-        "opt out": "it opts out",
-        "delete": "it is deleted",
-        "drift": "its Ingress is edited",
-        "visitors": "visitors",
-        "heals": "when it heals",
-        "lost": "what is lost",
+        ("create", "change", "opt out", "drift"): "a Service is made or changed, or its Ingress",
+        ("delete",): "a Service is deleted",
+        ("visitors",): "visitors",
+        ("heals",): "when it heals",
     }
     rows = yaml.safe_load(OUTAGES.read_text(encoding="utf-8"))
+    if {row["lost"] for row in rows} != {"nothing"}:
+        raise ValueError(f"{OUTAGES} says that something is lost, and the page has no column for it")
     return table(
         ("what is down", *columns.values()),
-        ((f"{row['part']}: {' or '.join(row['ways'])}", *(row[column] for column in columns)) for row in rows),
+        ((f"{row['part']}: {' or '.join(row['ways'])}", *(common(row, each) for each in columns)) for row in rows),
     )
+
+
+def common(row: dict[str, str], columns: tuple[str, ...]) -> str:
+    """Return what a row says in each of these columns. Raises ValueError if they differ."""
+    [said] = {row[column] for column in columns}
+    return said
 
 
 def happenings() -> str:
     """Return the table of what happens on a node while Services change, with the figures that one run has written."""
-    head = ("what happens", "the slowest change took", "Events", "requests lost")
+    head = ("what happens", "the slowest change took", "Events")
     rows = yaml.safe_load(HAPPENINGS.read_text(encoding="utf-8"))
-    return table(
-        head,
-        (
-            (what, f"{seen['worst'] / 1000:.1f} s", f"{seen['events']:,}", f"{seen['lost']:,}")
-            for what, seen in rows.items()
-        ),
-    )
+    shown = ((what, f"{seen['worst'] / 1000:.1f} s", f"{seen['events']:,}") for what, seen in rows.items())
+    return f"{table(head, shown)}\n\nRequests lost: {sum(seen['lost'] for seen in rows.values()):,}."
 
 
 def alerts() -> str:
