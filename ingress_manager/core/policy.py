@@ -167,7 +167,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Limit | UnsetType,
         Meta(
             description="The hosts that a Service may claim: names, *.suffix for any depth, and * for a rule without a "
-            "host alone; {namespace} is replaced; `any`: all of these.",
+            "host alone; {namespace} is replaced; `any`: every host, and that rule.",
         ),
     ] = UNSET
     classes: Annotated[Limit | UnsetType, Meta(description="The allowed IngressClasses, or `any`.")] = UNSET

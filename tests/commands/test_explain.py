@@ -97,7 +97,7 @@ def test_a_name_of_ones_own_stands_for_any(key: str, entry: str) -> None:
 def test_a_setting_is_told_with_its_default_if_there_is_one_and_with_where_else_it_can_be_stated() -> None:
     assert run("explain", "defaults.gateway.http").out.startswith(
         "defaults.gateway.http: setting\n\n"
-        "  Its listener for hosts without TLS; null: it has none, and such a Service is refused.\n\n"
+        "  Its listener for hosts without TLS; null: a Service without TLS is refused.\n\n"
         '  default  "http"\n'
         "  also as  profiles.*.gateway.http, namespaces.*.defaults.gateway.http\n\n"
     )
