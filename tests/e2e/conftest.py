@@ -160,6 +160,9 @@ def stage(cluster: DevCluster) -> Iterator[Stage]:
 def fresh_stage(cluster: DevCluster, name: str) -> Iterator[Stage]:
     """Yield a new namespace, which is deleted at the end."""
     create(cluster.api, NAMESPACES, name)
-    with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as stage:
-        yield stage
-    cluster.api.delete(NAMESPACES, name)
+    try:
+        with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as stage:
+            yield stage
+    finally:
+        # Of a test that has failed, too: what stays would be seen by those after it.
+        cluster.api.delete(NAMESPACES, name)
