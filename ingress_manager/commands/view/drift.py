@@ -35,17 +35,16 @@ def merged(item: Item, desired: Object) -> Object:
 
     Raises ValueError when Metacontroller can't read its record of what it last applied: it then does nothing.
     """
-    return _changed(item, desired) or our_parts(item.object)
+    return _now_and_then(item, desired)[1]
 
 
-def _changed(item: Item, desired: Object) -> Object | None:
-    """Return these parts as Metacontroller would make them, None where it would change none. Raises ValueError."""
-    last, signed, parts = our_parts(last_applied(item.object)), our_parts(desired), our_parts(item.object)
+def _now_and_then(item: Item, desired: Object) -> tuple[Object, Object]:
+    """Return these parts as they are, and as `merged`: the same object where nothing changes. Raises ValueError."""
+    last, signed, now = our_parts(last_applied(item.object)), our_parts(desired), our_parts(item.object)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
-    if last == signed and _holds(parts, signed):
-        return None  # as of most objects: it takes a third of the time of the merge
-    found: Object = merge(parts, last, signed)
-    return None if same(parts, found) else found
+    if last == signed and _holds(now, signed):
+        return now, now  # as most objects are: it takes a third of the time of the merge
+    return now, merge(now, last, signed)
 
 
 def _holds(observed: Any, desired: Any) -> bool:
@@ -57,7 +56,8 @@ def _holds(observed: Any, desired: Any) -> bool:
 
 def differences(item: Item, desired: Object) -> list[str]:
     """Return what is different, a field each: what it is, and what it should be. Raises ValueError as `merged`."""
-    return list(_differences(our_parts(item.object), then, "")) if (then := _changed(item, desired)) else []
+    now, then = _now_and_then(item, desired)
+    return [] if then is now else list(_differences(now, then, ""))
 
 
 def _differences(now: Any, then: Any, path: str) -> Iterator[str]:
