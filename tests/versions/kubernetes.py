@@ -28,11 +28,8 @@ def assets(version: str, progress: build.Progress) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with build.lock(build.BUILD / "lock", progress):
         (folder / "go.mod").write_text(go_mod(Path(download(MODULE, version)["GoMod"]).read_text(), version))
-        for name in PROGRAMS:
-            package = f"{MODULE}/cmd/{name}"
-            build.compile_package(
-                go, package, folder, folder / name, lambda line: progress(f"{version}: {line}"), "-mod=mod"
-            )
+        targets = {f"{MODULE}/cmd/{name}": folder / name for name in PROGRAMS}
+        build.compile_packages(go, targets, folder, lambda line: progress(f"{version}: {line}"), "-mod=mod")
     return folder
 
 
