@@ -71,16 +71,14 @@ def choose_routing(
         # Who states filters says by them what the annotations say of Ingresses.
         by_settings = {} if policy.filters else added
         problems.extend(unsaid(copied, by_settings, policy.accepted_losses, tls=basis.tls, at_root=at_root))
-    said = {**copied, **added}
     section = gateway.https if basis.tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(basis.tls, str(gateway)))
         return None
+    sections = (section, *also_by_http(basis, gateway, copied, added))
     return Routing(
-        parents=[
-            Parent(gateway.name, gateway.namespace, each) for each in (section, *also_by_http(basis, gateway, said))
-        ],
-        redirect=choose_redirect(basis, gateway, said),
+        parents=[Parent(gateway.name, gateway.namespace, each) for each in sections],
+        redirect=choose_redirect(basis, gateway, {**copied, **added}),
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
@@ -89,16 +87,23 @@ def choose_routing(
     )
 
 
-def also_by_http(basis: Basis, gateway: Gateway, annotations: Mapping[str, str]) -> list[str]:
-    """Return the listener for http where the `annotations` of an Ingress with TLS have it served by http as well.
+def also_by_http(basis: Basis, gateway: Gateway, copied: Mapping[str, str], added: Mapping[str, str]) -> list[str]:
+    """Return the listener for http where the annotations of an Ingress with TLS have it served by http as well.
 
     That is so unless ingress/tls-redirect says what HTTPRoutes do. Adds a problem where there is no such listener.
     """
-    keys = asking_http(annotations) if basis.tls and basis.stated.tls_redirect is None else []
+    said = {**copied, **added}
+    keys = asking_http(said) if basis.tls and basis.stated.tls_redirect is None else []
     if keys and gateway.http is not None:
         return [gateway.http] if gateway.http != gateway.https else []
-    lost = [key for key in keys if key not in basis.policy.accepted_losses]
-    basis.problems.extend([refusals.annotation_of_httproutes(key, annotations[key], by_tls=False) for key in lost])
+    for key in keys:
+        if key in basis.policy.accepted_losses:
+            continue
+        basis.problems.add(
+            refusals.added_annotation_of_httproutes(key)
+            if key in added
+            else refusals.annotation_of_httproutes(key, said[key], by_tls=False)
+        )
     return []
 
 
