@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 
+from bench.admission import admission_section
 from bench.cluster import cluster_sections
 from bench.commands import commands_section
 from bench.core import core_section
@@ -13,7 +14,7 @@ from devcluster.build import Progress
 from devcluster.console import Command, end_on_signals, engine_option
 from devcluster.worst import worst_requests
 
-PARTS = ("core", "commands", "hook", "cluster")
+PARTS = ("core", "commands", "hook", "cluster", "admission")
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
@@ -27,7 +28,7 @@ PARTS = ("core", "commands", "hook", "cluster")
 )
 @engine_option
 def main(parts: tuple[str, ...], services: int, engine: str) -> None:
-    """Measure what users experience: the PARTS core, commands, hook and cluster.
+    """Measure what users experience: the PARTS core, commands, hook, cluster and admission.
 
     Nothing else may run on the machine meanwhile. All parts take about five minutes. A figure that doesn't reach its
     aim is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is
@@ -46,6 +47,7 @@ def main(parts: tuple[str, ...], services: int, engine: str) -> None:
             "commands": lambda: [commands_section(report)],
             "hook": lambda: [hook_section(report)],
             "cluster": lambda: cluster_sections(engine, services, report),
+            "admission": lambda: [admission_section(engine, report)],
         }
         for part in PARTS:
             if not parts or part in parts:

@@ -1,0 +1,79 @@
+"""What the answer at `kubectl apply` costs: Services created with the webhook, and without it.
+
+Both take turns on one API server. On a machine that is now faster and now slower, only what was measured side by side
+can be compared. The engine is stopped: it would make Ingresses meanwhile.
+"""
+
+from statistics import median
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from bench.figures import Figure, Section, at_least
+from bench.load import create, create_namespace, service
+from devcluster.admission import Admission, says_something
+from devcluster.api import SERVICES, WEBHOOKS, wait_for
+from devcluster.build import Progress, build
+from devcluster.cluster import DevCluster
+from devcluster.errors import DevClusterError
+from devcluster.overlay import CONTROLLER
+
+ROUNDS = 5
+
+
+def admission_section(engine: str, progress: Progress, *, services: int = 1000, rounds: int = ROUNDS) -> Section:
+    """Return what the webhook costs where so many Services are created in each round, with it and without it."""
+    build(["loadgen"], progress)
+    with DevCluster(engine, admission=True, progress=progress) as cluster:
+        if cluster.admission is None:
+            raise DevClusterError("a cluster with the webhook has none")
+        cluster.engine.stop()
+        webhooks = (cluster.api.get(WEBHOOKS, CONTROLLER) or {})["webhooks"]
+        seconds: dict[bool, list[float]] = {False: [], True: []}
+        cpu = 0.0
+        for number in range(rounds + 1):
+            for asked in (False, True):
+                progress(f"creating {services:,} Services {'with' if asked else 'without'} the webhook: round {number}")
+                cluster.api.patch(WEBHOOKS, CONTROLLER, {"webhooks": webhooks if asked else []})
+                wait_for(lambda asked=asked: says_something(cluster.api) == asked, 60, what="the webhook")  # type: ignore[misc]
+                namespace = f"round-{number}-{'with' if asked else 'without'}"
+                before = cluster.admission.process.cpu_seconds()
+                seconds[asked].append(seconds_to_create(cluster, namespace, services))
+                cpu += cluster.admission.process.cpu_seconds() - before
+        answered = allowed(cluster.admission)
+    # The first round fills caches.
+    without, with_it = ([services / each for each in seconds[asked][1:]] for asked in (False, True))
+    each = 1000 * cpu / (services * (rounds + 1))
+    return Section(
+        f"{services:,} Services created with the webhook and without it, in turns",
+        [
+            Figure("Services created a second without it", f"{median(without):,.0f}"),
+            Figure("with it", f"{median(with_it):,.0f}"),
+            at_least(
+                "with it / without it: the median of the rounds",
+                median(one / other for one, other in zip(with_it, without, strict=True)),
+                0.8,
+                "{:.2f}",
+            ),
+            Figure("CPU of the webhook for each", f"{each:.2f} ms"),
+            # The API server may ask once more, about a Service that it has to try again.
+            at_least("how often it was asked, and answered", answered, services * (rounds + 1), "{:,}"),
+        ],
+    )
+
+
+def seconds_to_create(cluster: DevCluster, namespace: str, services: int) -> float:
+    """Return how long it takes to create so many Services in a new namespace."""
+    create_namespace(cluster, namespace)
+    return create(cluster, SERVICES, (service(namespace, f"s{number}") for number in range(services)))
+
+
+def allowed(admission: Admission) -> int:
+    """Return how many Services the webhook has allowed without a word."""
+    return int(
+        sum(
+            sample.value
+            for family in text_string_to_metric_families(admission.metrics())
+            for sample in family.samples
+            if sample.labels.get("answer") == "allowed"
+        )
+    )
