@@ -96,14 +96,15 @@ def also_by_http(basis: Basis, gateway: Gateway, copied: Mapping[str, str], adde
     keys = asking_http(said) if basis.tls and basis.stated.tls_redirect is None else []
     if keys and gateway.http is not None:
         return [gateway.http] if gateway.http != gateway.https else []
-    for key in keys:
-        if key in basis.policy.accepted_losses:
-            continue
-        basis.problems.add(
+    lost = [key for key in keys if key not in basis.policy.accepted_losses]
+    basis.problems.extend(
+        [
             refusals.added_annotation_of_httproutes(key)
             if key in added
             else refusals.annotation_of_httproutes(key, said[key], by_tls=False)
-        )
+            for key in lost
+        ]
+    )
     return []
 
 
