@@ -40,8 +40,8 @@ $(bin)/.complete: setup.cfg pyproject.toml requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo 'Python 3.11 or later is needed; `make PYTHON=python3.13 …` names one.' >&2; exit 2; }
 	@echo 'Installing the Python packages into .venv/ …' >&2
-	@# Meanwhile, Go downloads what the control plane is built from.
-	@$(if $(filter demo cluster test,$(MAKECMDGOALS)),cd devcluster/controlplane && go list -deps tool >/dev/null 2>&1 &)
+	@# Meanwhile, Go downloads what the control plane is built from, where it will be.
+	@$(if $(KUBEBUILDER_ASSETS),,$(if $(filter demo cluster test,$(MAKECMDGOALS)),cd devcluster/controlplane && go list -deps tool >/dev/null 2>&1 &))
 	@$(PYTHON) -m venv .venv
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		"$$(sed -n 's/^\(uv==[0-9.]*\).*/\1/p' requirements-dev.txt)"

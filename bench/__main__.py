@@ -30,7 +30,7 @@ PARTS = ("core", "commands", "hook", "cluster", "admission")
 def main(parts: tuple[str, ...], services: int, engine: str) -> None:
     """Measure what users experience: the PARTS core, commands, hook, cluster and admission.
 
-    Nothing else may run on the machine meanwhile. All parts take about five minutes. A figure that doesn't reach its
+    Nothing else may run on the machine meanwhile. All parts take about six minutes. A figure that doesn't reach its
     aim is marked. The exit status is 0 when everything was measured, whatever the figures are; 2 when a program is
     missing; else 1.
 

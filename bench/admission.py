@@ -6,11 +6,10 @@ can be compared. The engine is stopped: it would make Ingresses meanwhile.
 
 from statistics import median
 
-from prometheus_client.parser import text_string_to_metric_families
-
+from bench.catch_up import counted
 from bench.figures import Figure, Section, at_least
 from bench.load import create, create_namespace, service
-from devcluster.admission import Admission, says_something
+from devcluster.admission import says_something
 from devcluster.api import SERVICES, WEBHOOKS, wait_for
 from devcluster.build import Progress, build
 from devcluster.cluster import DevCluster
@@ -39,7 +38,7 @@ def admission_section(engine: str, progress: Progress, *, services: int = 1000, 
                 before = cluster.admission.process.cpu_seconds()
                 seconds[asked].append(seconds_to_create(cluster, namespace, services))
                 cpu += cluster.admission.process.cpu_seconds() - before
-        answered = allowed(cluster.admission)
+        answered = counted(cluster.admission.metrics(), "ingress_manager_admissions_total", answer="allowed")
     # The first round fills caches.
     without, with_it = ([services / each for each in seconds[asked][1:]] for asked in (False, True))
     each = 1000 * cpu / (services * (rounds + 1))
@@ -65,15 +64,3 @@ def seconds_to_create(cluster: DevCluster, namespace: str, services: int) -> flo
     """Return how long it takes to create so many Services in a new namespace."""
     create_namespace(cluster, namespace)
     return create(cluster, SERVICES, (service(namespace, f"s{number}") for number in range(services)))
-
-
-def allowed(admission: Admission) -> int:
-    """Return how many Services the webhook has allowed without a word."""
-    return int(
-        sum(
-            sample.value
-            for family in text_string_to_metric_families(admission.metrics())
-            for sample in family.samples
-            if sample.labels.get("answer") == "allowed"
-        )
-    )

@@ -91,10 +91,15 @@ def read_answers(cluster: DevCluster) -> int:
 
     Raises DevClusterError when the hook doesn't say: not even a count of zero.
     """
-    families = text_string_to_metric_families(requests.get(f"{cluster.hook_url}/metrics", timeout=10).text)
-    counts = [sample.value for family in families for sample in family.samples if sample.name == ANSWERS]
+    return counted(requests.get(f"{cluster.hook_url}/metrics", timeout=10).text, ANSWERS)
+
+
+def counted(metrics: str, name: str, **labels: str) -> int:
+    """Return the sum of the samples of that name that have these labels; raises DevClusterError without any."""
+    samples = (sample for family in text_string_to_metric_families(metrics) for sample in family.samples)
+    counts = [each.value for each in samples if each.name == name and labels.items() <= each.labels.items()]
     if not counts:
-        raise DevClusterError(f"the hook's metrics hold no {ANSWERS}")
+        raise DevClusterError(f"the hook's metrics hold no {name}")
     return int(sum(counts))
 
 

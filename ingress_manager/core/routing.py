@@ -13,7 +13,7 @@ from ingress_manager.core.policy import Gateway
 from ingress_manager.core.rules import path_of, states_no_rule
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import quoted
-from ingress_manager.core.translation import asking_http, asking_redirect, asks_redirect, unsaid
+from ingress_manager.core.translation import asking_http, asking_redirect, asks_redirect, lost, unsaid
 
 
 class Parent(msgspec.Struct, frozen=True, gc=False):
@@ -75,10 +75,11 @@ def choose_routing(
     if section is None:
         problems.add(refusals.no_listener(basis.tls, str(gateway)))
         return None
-    sections = (section, *also_by_http(basis, gateway, copied, added))
+    said = {**copied, **added}
+    sections = (section, *also_by_http(basis, gateway, said, added))
     return Routing(
         parents=[Parent(gateway.name, gateway.namespace, each) for each in sections],
-        redirect=choose_redirect(basis, gateway, {**copied, **added}),
+        redirect=choose_redirect(basis, gateway, said),
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
@@ -87,24 +88,17 @@ def choose_routing(
     )
 
 
-def also_by_http(basis: Basis, gateway: Gateway, copied: Mapping[str, str], added: Mapping[str, str]) -> list[str]:
-    """Return the listener for http where the annotations of an Ingress with TLS have it served by http as well.
+def also_by_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: Container[str]) -> list[str]:
+    """Return the listener for http where what is `said` of an Ingress with TLS has it served by http as well.
 
-    That is so unless ingress/tls-redirect says what HTTPRoutes do. Adds a problem where there is no such listener.
+    That is so unless ingress/tls-redirect says what HTTPRoutes do. Adds a problem where there is no such listener; the
+    settings have `added` some of what is said.
     """
-    said = {**copied, **added}
     keys = asking_http(said) if basis.tls and basis.stated.tls_redirect is None else []
     if keys and gateway.http is not None:
         return [gateway.http] if gateway.http != gateway.https else []
-    lost = [key for key in keys if key not in basis.policy.accepted_losses]
-    basis.problems.extend(
-        [
-            refusals.added_annotation_of_httproutes(key)
-            if key in added
-            else refusals.annotation_of_httproutes(key, said[key], by_tls=False)
-            for key in lost
-        ]
-    )
+    not_accepted = [key for key in keys if key not in basis.policy.accepted_losses]
+    basis.problems.extend([lost(key, said[key], added, by_tls=False) for key in not_accepted])
     return []
 
 
@@ -154,6 +148,6 @@ def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, st
     if stated or policy.redirect:
         problems.add(refusals.no_redirect(str(gateway), why))
     else:
-        lost = [key for key in asking_redirect(annotations) if key not in policy.accepted_losses]
-        problems.extend([refusals.no_redirect_of_annotation(key, str(gateway), why) for key in lost])
+        not_accepted = [key for key in asking_redirect(annotations) if key not in policy.accepted_losses]
+        problems.extend([refusals.no_redirect_of_annotation(key, str(gateway), why) for key in not_accepted])
     return None

@@ -68,11 +68,15 @@ def unsaid(
         if key in added and protects(key):
             yield refusals.added_protection_of_httproutes(key)
         elif changes_ingresses_alone(key) and not is_said(key, value, tls=tls, at_root=at_root):
-            if key in added:
-                yield refusals.added_annotation_of_httproutes(key)
-            else:
-                by_tls = not tls and is_said(key, value, tls=True, at_root=at_root)
-                yield refusals.annotation_of_httproutes(key, value, by_tls=by_tls)
+            by_tls = not tls and is_said(key, value, tls=True, at_root=at_root)
+            yield lost(key, value, added, by_tls=by_tls)
+
+
+def lost(key: str, value: str, added: Container[str], *, by_tls: bool) -> Problem:
+    """Return the problem of what would be lost, with the remedy of who says it: the settings or the owner."""
+    if key in added:
+        return refusals.added_annotation_of_httproutes(key)
+    return refusals.annotation_of_httproutes(key, value, by_tls=by_tls)
 
 
 def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
