@@ -45,8 +45,12 @@ def refuse_levels(value: Any) -> None:
     """Raise NotReadable for a value that is nested too deeply for what is done with it."""
     level: list[dict[str, Any] | list[Any]] = [value] if isinstance(value, NESTED) else []
     for _ in range(DEEPEST):
-        inside = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [each for members in inside for each in members if isinstance(each, NESTED)]
+        level = [
+            each
+            for members in level
+            for each in (members.values() if isinstance(members, dict) else members)
+            if isinstance(each, NESTED)
+        ]
         if not level:
             return
     raise NotReadable(TOO_DEEP)

@@ -6,7 +6,6 @@ command would take it for something else.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from ingress_manager.commands.printing.messages import Message
@@ -41,31 +40,33 @@ class Item:
     path: FieldPath = ()
     """Where it is within its document: () or, in a List, ("items", number)."""
 
-    @cached_property
-    def kind(self) -> str:
-        """Return the apiVersion and the kind, as in v1/Service."""
-        return f"{self.object.get('apiVersion', '')}/{self.object.get('kind', '')}"
+    kind: str = field(init=False)
+    """The apiVersion and the kind, as in v1/Service."""
 
-    @property
-    def metadata(self) -> Object:
-        """Return the metadata; empty when there is none, or something else stands in its place."""
+    metadata: Object = field(init=False)
+    """The metadata; empty when there is none, or something else stands in its place."""
+
+    namespace: str = field(init=False)
+    """The namespace, which is that of the origin when the object states none."""
+
+    name: str = field(init=False)
+    """The name; empty when there is none."""
+
+    full_name: str = field(init=False)
+    """The namespace/name."""
+
+    def __post_init__(self) -> None:
         found = self.object.get("metadata")
-        return found if isinstance(found, dict) else {}
-
-    @cached_property
-    def namespace(self) -> str:
-        """Return the namespace, which is that of the origin when the object states none."""
-        return str(self.metadata.get("namespace") or self.origin.namespace)
-
-    @cached_property
-    def name(self) -> str:
-        """Return the name; empty when there is none."""
-        return str(self.metadata.get("name") or "")
-
-    @cached_property
-    def full_name(self) -> str:
-        """Return the namespace/name."""
-        return f"{self.namespace}/{self.name}"
+        metadata = found if isinstance(found, dict) else {}
+        namespace = str(metadata.get("namespace") or self.origin.namespace)
+        name = str(metadata.get("name") or "")
+        vars(self).update(
+            kind=f"{self.object.get('apiVersion', '')}/{self.object.get('kind', '')}",
+            metadata=metadata,
+            namespace=namespace,
+            name=name,
+            full_name=f"{namespace}/{name}",
+        )
 
     def __str__(self) -> str:
         """Return what a person calls the object, as in Service team-a/shop."""

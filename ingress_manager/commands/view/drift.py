@@ -42,16 +42,9 @@ def _now_and_then(item: Item, desired: Object) -> tuple[Object, Object]:
     """Return these parts as they are, and as `merged`: the same object where nothing changes. Raises ValueError."""
     last, signed, now = our_parts(last_applied(item.object)), our_parts(desired), our_parts(item.object)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
-    if last == signed and _holds(now, signed):
-        return now, now  # as most objects are: it takes a third of the time of the merge
+    if last == signed == now:
+        return now, now  # as most objects are: it takes a tenth of the time of the merge
     return now, merge(now, last, signed)
-
-
-def _holds(observed: Any, desired: Any) -> bool:
-    """Return whether a value has all that is desired of it."""
-    if isinstance(observed, dict) and isinstance(desired, dict):
-        return all(key in observed and _holds(observed[key], value) for key, value in desired.items())
-    return observed == desired if isinstance(observed, str) else same(observed, desired)
 
 
 def differences(item: Item, desired: Object) -> list[str]:
