@@ -13,11 +13,15 @@ from click.testing import CliRunner
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.printing.words import with_options
+from ingress_manager.commands.reading.kinds import LISTS
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.kubernetes import Object
 
 INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
+OTHERWISE = {
+    f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", resource) for resource, path in LISTS.items()
+}
 UNKNOWN_KIND = "error: the server doesn't have a resource type"
 
 
@@ -116,6 +120,8 @@ class Cluster:
         self.asked.clear()
 
     def _ended(self, kubectl: Kubectl, words: Sequence[str], stdin: str) -> CompletedProcess[str]:
+        # The same objects, whichever way kubectl is asked for them.
+        words = next((OTHERWISE[word] for word in words if word in OTHERWISE), words)
         self.calls.append(" ".join(with_options(words, kubectl.options)))
         name = words[words.index("--") + 1] if "--" in words else ""
         self.asked.append(f"{words[0]} {name}")
@@ -130,7 +136,10 @@ class Cluster:
         assert stdin == ""
         if words[0] != "get":
             return ""
+        kinds = set(words[-1].split(","))
         key = next((word for word in words[1:] if word in self.answers), None)
+        # Some of several kinds may be asked for by themselves.
+        key = key or next((each for each in self.answers if kinds <= {*each.split(",")}), None)
         if key is None:
             raise KubectlFailed(self.error)
         found = self.answers[key]

@@ -9,3 +9,10 @@ HTTPROUTES = "gateway.networking.k8s.io/v1/HTTPRoute"
 
 RESOURCES = {INGRESS: "ingresses.networking.k8s.io", HTTPROUTE: "httproutes.gateway.networking.k8s.io"}
 """As kubectl is asked for them. It may know other Ingresses and HTTPRoutes, too."""
+
+LISTS = {
+    "services": "/api/v1/services",
+    RESOURCES[INGRESS]: "/apis/networking.k8s.io/v1/ingresses",
+    "endpointslices.discovery.k8s.io": "/apis/discovery.k8s.io/v1/endpointslices",
+}
+"""Of what there may be ten thousand: where the API server lists those of all namespaces."""
