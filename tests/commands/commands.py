@@ -19,7 +19,7 @@ from ingress_manager.core.kubernetes import Object
 
 INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
-OTHERWISE = {
+BY_NAME = {
     f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", resource) for resource, path in LISTS.items()
 }
 UNKNOWN_KIND = "error: the server doesn't have a resource type"
@@ -44,6 +44,11 @@ def run(*arguments: str | Path, stdin: str | bytes = "") -> Ended:
         commands, [str(argument) for argument in arguments], input=stdin, prog_name="ingress-manager"
     )
     return Ended(result.exit_code, result.stdout, result.stderr)
+
+
+def by_name(words: Sequence[str]) -> Sequence[str]:
+    """Return the arguments by which kubectl gets the same objects by the name of their kind."""
+    return BY_NAME.get(words[-1], words)
 
 
 def listing(*objects: Object) -> Object:
@@ -120,8 +125,7 @@ class Cluster:
         self.asked.clear()
 
     def _ended(self, kubectl: Kubectl, words: Sequence[str], stdin: str) -> CompletedProcess[str]:
-        # The same objects, whichever way kubectl is asked for them.
-        words = next((OTHERWISE[word] for word in words if word in OTHERWISE), words)
+        words = by_name(words)
         self.calls.append(" ".join(with_options(words, kubectl.options)))
         name = words[words.index("--") + 1] if "--" in words else ""
         self.asked.append(f"{words[0]} {name}")

@@ -3,7 +3,7 @@
 import copy
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ class Words:
     options: dict[str, str] = field(default_factory=dict)
 
 
-def parse(arguments: tuple[str, ...]) -> Words:
+def parse(arguments: Sequence[str]) -> Words:
     """Return the arguments, sorted. Everything behind `--` is a name."""
     words = iter(arguments[1:])
     found = Words(arguments[0])

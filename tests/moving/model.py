@@ -22,6 +22,7 @@ from hooks.sync import answer
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy
+from tests.commands.commands import by_name as called_by_name
 from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, INGRESS_CLASSES, POLICIES, POLICY_BINDINGS, SECRETS, new
 from tests.moving.kubectl_words import Words, jsonpath, operated, parse, read_by, values
 from tools.dumps import patched
@@ -300,7 +301,7 @@ class Model:
 
     def run(self, *arguments: str, stdin: str = "") -> str:
         """Return what kubectl prints. Raises KubectlFailed with what it says on standard error."""
-        words = parse(arguments)
+        words = parse(called_by_name(arguments))
         try:
             return "".join(str(getattr(self, f"_{words.verb}")(each, stdin)) for each in read_by(words, stdin))
         except ApiError as error:
