@@ -23,6 +23,9 @@ from tools.buildah import Buildah
 IMAGES = build.BUILD / "images"
 HOOK = "localhost/ingress-manager:tested"
 
+LOADER, HEAD = b"/ld-", 4096
+"""What the head of a program names that is linked dynamically, and the bytes of the head. Source: elf(5), PT_INTERP."""
+
 
 class Image(NamedTuple):
     """An image of one program."""
@@ -60,6 +63,8 @@ def program_images(report: build.Progress) -> Iterator[Image]:
     metacontroller = find_metacontroller()
     if metacontroller is None:
         raise MissingProgram("A node needs Metacontroller, which no registry has: put `metacontroller` on PATH.")
+    if LOADER in metacontroller.path.read_bytes()[:HEAD]:
+        raise MissingProgram(f"{metacontroller.path} needs a C library, which its image lacks: build it without CGO.")
     path = "/usr/bin/metacontroller"
     # Metacontroller's own has no entrypoint, and states a user by name.
     config = {"Cmd": [path], "User": "nonroot:nonroot"}

@@ -140,7 +140,7 @@ REASONS = {
     Reason.NOT_MADE: Meaning(
         "Something denies each write, so the Service doesn't get its Ingress or HTTPRoute.",
         "`ingress-manager audit` says which it is: a quota, a taken name or an admission policy. Metacontroller "
-        "tries again about every half minute.",
+        "tries again within minutes.",
     ),
     Reason.OUTDATED: Meaning(
         "The object has other filters or timeouts than its profile; or it is an HTTPRoute, and the settings make "
