@@ -111,11 +111,12 @@ def kustomize(place: Place, *, first: bool) -> None:
     place.apply("metacontroller/" if first else "metacontroller/install/", "metacontroller", "metacontroller")
 
 
-def make(place: Place, *, first: bool) -> None:  # noqa: ARG001 - as the other ways have it
-    """Do what `make install` does in it: the command, by this Python, where it has all that it imports."""
-    program = (sys.executable, "-m", "tools.install", "install", f"--crds={CRD_FILE}")
-    asks = place.run(*program, "--help").count("--yes")
-    place.run(*program, *["--yes"][:asks], "--", place.image)
+def make(place: Place, *, first: bool) -> None:
+    """Run `make install`. An earlier version's may need packages that are gone: what it applies, kubectl does."""
+    if place.image == HOOK:
+        place.run(sys.executable, "-m", "tools.install", "install", f"--crds={CRD_FILE}", "--yes", "--", place.image)
+    else:
+        kustomize(place, first=first)
 
 
 def helm(place: Place, *, first: bool) -> None:
