@@ -151,6 +151,15 @@ def test_another_certificate_is_served_from_the_next_handshake_on_and_a_connecti
     kept.close()
 
 
+def test_the_last_certificate_is_served_while_the_key_is_anothers(webhook: Webhook) -> None:
+    served = webhook.served()
+    certificate = new_certificate()
+    webhook.secret.store(certificate, key=new_certificate())
+    assert webhook.served() == served
+    stored = webhook.secret.store(certificate)
+    assert webhook.served() == stored
+
+
 @pytest.mark.thorough
 def test_no_answer_is_lost_while_the_certificate_is_replaced_again_and_again(webhook: Webhook) -> None:
     answers: list[int] = []
