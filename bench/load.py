@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of
-from devcluster.build import Progress
+from devcluster.build import Progress, folder
 from devcluster.cluster import DevCluster
 from devcluster.errors import CommandFailed
-from devcluster.programs import require_built
 
 WORKERS = 20
 """Requests under way at once for plain creates: as many as Metacontroller has workers."""
@@ -60,7 +59,7 @@ def service(namespace: str, name: str) -> Object:
 def create(cluster: DevCluster, resource: Resource, objects: Iterable[Object]) -> float:
     """Create the objects as fast as the API server takes them; return the seconds. Raises CommandFailed."""
     lines = "".join(f"{path_of(resource, obj['metadata']['namespace'])} {json.dumps(obj)}\n" for obj in objects)
-    command = [str(require_built("loadgen").path), f"--kubeconfig={cluster.kubeconfig}", f"--workers={WORKERS}"]
+    command = [str(folder("loadgen") / "loadgen"), f"--kubeconfig={cluster.kubeconfig}", f"--workers={WORKERS}"]
     ended = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
     if ended.returncode:
         raise CommandFailed(f"the load generator: {ended.stderr.strip()}")

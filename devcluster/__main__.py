@@ -9,13 +9,14 @@ import click
 from rich.console import Console
 
 from devcluster import gateway_api
+from devcluster.build import get
 from devcluster.cluster import DevCluster
 from devcluster.console import Commands, end_on_signals, engine_option, progress
 from devcluster.demo import tell
 from devcluster.deployments import look
 from devcluster.errors import MissingProgram
 from devcluster.gateway import Gateway, lacking
-from devcluster.programs import STEADYLOAD, find_metacontroller, find_own, find_programs, find_traefik
+from devcluster.programs import STEADYLOAD, find_metacontroller, find_programs, find_traefik
 
 HOST = "web.apps.localhost"
 """The host of the example: the gateway's certificate is for it, and a browser finds it without a DNS."""
@@ -82,14 +83,14 @@ def up(engine: str, keep: bool) -> None:
 
 def welcome(cluster: DevCluster, seconds: float) -> str:
     """Return what a person needs to know to use the cluster."""
-    programs = cluster.control_plane.programs
+    kubectl = cluster.control_plane.programs.kubectl
     exported = {"KUBECONFIG": str(cluster.kubeconfig)}
-    if shutil.which("kubectl") != str(programs.kubectl.path):
-        exported["PATH"] = f'"{programs.kubectl.path.parent}:$PATH"'
+    if shutil.which("kubectl") != str(kubectl):
+        exported["PATH"] = f'"{kubectl.parent}:$PATH"'
     if cluster.gateway:
         exported["GATEWAY"] = cluster.gateway.url
     return f"""
-Up after {seconds:.1f} s: Kubernetes {programs.kube_apiserver.version}, driven by {cluster.engine_name}.
+Up after {seconds:.1f} s: Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}.
 Logs and data are in {cluster.folder}.
 
 In another terminal:
@@ -146,8 +147,7 @@ def demo(engine: str) -> None:
     with contextlib.ExitStack() as exits:
         with progress() as report:
             cluster = exits.enter_context(DevCluster(engine, gateway=0 if lacking() else 1, progress=report))
-        version = cluster.control_plane.programs.kube_apiserver.version
-        click.echo(f"On Kubernetes {version}, driven by {cluster.engine_name}:\n")
+        click.echo(f"On Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}:\n")
         if reason := lacking():
             click.echo(f"{reason} Two steps are left out.\n")
         told = tell(cluster, console())
@@ -170,8 +170,7 @@ def build(if_possible: bool) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     try:
         with progress() as report:
-            programs = [*find_programs(report)]
-            programs += [find_own(STEADYLOAD, report), find_traefik()]
+            programs = [*find_programs(report), get(STEADYLOAD, report), find_traefik()]
             gateway_api.crds(report)
     except MissingProgram as error:
         if not if_possible:

@@ -107,6 +107,16 @@ def folder(name: str) -> Path:
     return BUILD / f"bin-{hashlib.sha256(content).hexdigest()[:12]}"
 
 
+def get(name: str, progress: Progress) -> Path:
+    """Return the path of a program; build it, which takes minutes once, where it isn't there.
+
+    Raises MissingProgram where there is no Go that can build it, and BuildFailed.
+    """
+    if not built(name):
+        build([name], progress)
+    return folder(name) / name
+
+
 def module_of(name: str) -> Path:
     """Return the folder with the go.mod that a program is built from."""
     return TOOLS.get(name, MODULE)

@@ -118,7 +118,7 @@ class ControlPlane:
         Raises CommandFailed with its error message.
         """
         answer = subprocess.run(
-            [str(self.programs.kubectl.path), *arguments],
+            [str(self.programs.kubectl), *arguments],
             input=input,
             stdin=subprocess.DEVNULL if input is None else None,
             capture_output=True,
@@ -129,6 +129,10 @@ class ControlPlane:
         if answer.returncode:
             raise CommandFailed(f"kubectl {' '.join(arguments)}: {answer.stderr.strip()}")
         return answer.stdout
+
+    def version(self) -> str:
+        """Return the version of Kubernetes, for example v1.36.3."""
+        return str(self.api.request("GET", "/version")["gitVersion"])
 
     def check_alive(self) -> None:
         """Raise ProcessDied when one of its processes has ended."""
@@ -152,7 +156,7 @@ class ControlPlane:
         # It listens on Unix sockets in our folder, which no other user can open. Their paths are relative, because the
         # path of a socket has to be short. It has to advertise TCP addresses, but nobody uses them.
         return self._process(
-            self.programs.etcd.path,
+            self.programs.etcd,
             "--data-dir=etcd",
             "--unsafe-no-fsync",  # the data needn't survive a power cut
             "--listen-client-urls=unix://etcd.sock",
@@ -175,7 +179,7 @@ class ControlPlane:
             f'{self.node_token},system:node:node,node,"system:nodes"\n',
         )
         return self._process(
-            self.programs.kube_apiserver.path,
+            self.programs.kube_apiserver,
             "--etcd-servers=unix://etcd.sock",
             f"--bind-address={self._site.address}",
             f"--advertise-address={self._site.address}",
@@ -197,7 +201,7 @@ class ControlPlane:
 
     def _controller_manager(self) -> Process:
         return self._process(
-            self.programs.kube_controller_manager.path,
+            self.programs.kube_controller_manager,
             "--kubeconfig=controller-manager.kubeconfig",
             *self._site.controller_manager,
             "--secure-port=0",  # no port: nothing checks its health

@@ -62,7 +62,7 @@ def find_engine(choice: str, deployment: dict[str, Any]) -> Engine:
             "There is no `metacontroller` on PATH; the engine `standin` can be used in its place.\n"
             "It is at https://github.com/metacontroller/metacontroller; no package registry has it."
         )
-    return Engine(deployment, program.path if program else None)
+    return Engine(deployment, program)
 
 
 def adapted(arguments: list[str]) -> list[str]:

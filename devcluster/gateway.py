@@ -25,7 +25,6 @@ from devcluster.errors import DevClusterError
 from devcluster.overlay import Rendered
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
-from devcluster.programs import Program
 
 NAME = "ingress-manager-gateway"
 """The name of the gateway's namespace, Deployment, Service and ServiceAccount."""
@@ -73,7 +72,7 @@ class Gateway:
     Ingresses: for some 0.3 s it answers with the 404 page. On a cluster, its pod is not ready then.
     """
 
-    def __init__(self, count: int, program: Program, processes: Processes) -> None:
+    def __init__(self, count: int, program: Path, processes: Processes) -> None:
         self._program = program
         self._processes = processes
         self._exits = contextlib.ExitStack()
@@ -118,7 +117,7 @@ class Gateway:
         self.page.start()
         for number in range(1, len(self.internal_ports) + 1):
             folder = plane.folder / f"traefik-{number}"
-            command = [str(self._program.path), f"--configFile={folder / 'traefik.yaml'}"]
+            command = [str(self._program), f"--configFile={folder / 'traefik.yaml'}"]
             environment = {"KUBECONFIG": str(plane.folder / "gateway.kubeconfig")}
             self.traefiks.append(self._processes.add(folder.name, command, env=environment))
         self.take(plane, rendered)

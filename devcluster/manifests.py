@@ -31,7 +31,7 @@ def built(folder: Path) -> list[dict[str, Any]]:
 
 def kustomize(folder: Path) -> str:
     """Return what kustomize builds from a folder. Raises CommandFailed."""
-    command: list[str | Path] = [find_kubectl().path, "kustomize", folder]
+    command: list[str | Path] = [find_kubectl(), "kustomize", folder]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CommandFailed(f"{folder} does not build: {done.stderr}")

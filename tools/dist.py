@@ -14,11 +14,10 @@ from pathlib import Path
 import click
 import yaml
 
-from devcluster.build import REPOSITORY, Progress
+from devcluster.build import REPOSITORY, Progress, get
 from devcluster.console import Command, progress
 from devcluster.errors import CommandFailed, DevClusterError
 from devcluster.manifests import kustomize
-from devcluster.programs import find_own
 from ingress_manager import __version__
 from tools.image import PUBLISHED, replacement
 
@@ -84,7 +83,7 @@ def wheel(folder: Path, source: Path) -> None:
 
 def chart(folder: Path, source: Path, report: Progress) -> None:
     """Write the packaged Helm chart into a folder."""
-    run(find_own("helm", report).path, "package", source, "--destination", folder)
+    run(get("helm", report), "package", source, "--destination", folder)
 
 
 def copy(names: tuple[str, ...] | list[str], to: Path) -> Path:

@@ -3,7 +3,6 @@
 What tools/golang/*/go.mod pins is built into .build/, and nothing is installed.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -42,16 +41,6 @@ def lacking(name: str) -> str | None:
     return f"NOT CHECKED WITH {name.upper()}: {TOOLS[name].use}. `python -m tools.golang` builds it."
 
 
-def get(name: str, report: build.Progress) -> Path:
-    """Return the path of a program; build it, which takes minutes once, where it isn't there.
-
-    Raises MissingProgram where there is no Go that can build it, and BuildFailed.
-    """
-    if not build.built(name):
-        build.build([name], report)
-    return build.folder(name) / name
-
-
 def version(name: str) -> str:
     """Return the version of a program's module, for example v4.3.1."""
     return build.pinned_version(TOOLS[name].module, build.TOOLS[name])
@@ -64,7 +53,7 @@ def main(if_possible: bool) -> None:
     for name in TOOLS:
         try:
             with progress() as report:
-                path = get(name, report)
+                path = build.get(name, report)
         except MissingProgram as error:
             if not if_possible:
                 raise

@@ -9,9 +9,8 @@ from typing import Any
 
 import yaml
 
-from devcluster.build import REPOSITORY
+from devcluster.build import REPOSITORY, folder
 from devcluster.errors import CommandFailed
-from devcluster.programs import require_built
 from tools.chart import CHART
 
 CASES = REPOSITORY / "tests/chart"
@@ -21,8 +20,9 @@ RELEASE = "ingress-manager"
 
 def helm(*arguments: str | Path, input: str | None = None) -> subprocess.CompletedProcess[str]:  # noqa: A002 - as subprocess.run calls it
     """Run Helm, whatever becomes of it."""
-    command: list[str | Path] = [require_built("helm").path, *arguments]
-    return subprocess.run(command, input=input, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [folder("helm") / "helm", *arguments], input=input, capture_output=True, text=True, check=False
+    )
 
 
 def template(values: Any, release: str = RELEASE) -> subprocess.CompletedProcess[str]:

@@ -65,9 +65,9 @@ def main() -> None:
 def welcome(node: Node, seconds: float) -> str:
     """Return what a person needs to know to use the node."""
     kubectl = node.control_plane.programs.kubectl
-    path = "" if shutil.which("kubectl") == str(kubectl.path) else f' PATH="{kubectl.path.parent}:$PATH"'
+    path = "" if shutil.which("kubectl") == str(kubectl) else f' PATH="{kubectl.parent}:$PATH"'
     return f"""
-Up after {seconds:.1f} s: a node with Kubernetes {node.control_plane.programs.kube_apiserver.version}.
+Up after {seconds:.1f} s: a node with Kubernetes {node.control_plane.version()}.
 Logs and data are in {node.folder}.
 
 In another terminal, in this folder:

@@ -17,7 +17,6 @@ from devcluster.build import REPOSITORY
 from devcluster.errors import MissingProgram
 from devcluster.node.node import COREDNS, PAUSE
 from devcluster.programs import find_metacontroller, find_traefik
-from tools import golang
 from tools.buildah import Buildah
 
 IMAGES = build.BUILD / "images"
@@ -58,19 +57,19 @@ def hook_archive(report: build.Progress, source: Path = REPOSITORY, name: str = 
 
 def program_images(report: build.Progress) -> Iterator[Image]:
     """Yield the images of one program. Raises MissingProgram and BuildFailed."""
-    yield Image(PAUSE, "/pause", golang.get("pause", report), {"Entrypoint": ["/pause"]})
-    yield Image(COREDNS, "/coredns", golang.get("coredns", report), {"Entrypoint": ["/coredns"]})
+    yield Image(PAUSE, "/pause", build.get("pause", report), {"Entrypoint": ["/pause"]})
+    yield Image(COREDNS, "/coredns", build.get("coredns", report), {"Entrypoint": ["/coredns"]})
     metacontroller = find_metacontroller()
     if metacontroller is None:
         raise MissingProgram("A node needs Metacontroller, which no registry has: put `metacontroller` on PATH.")
-    if LOADER in metacontroller.path.read_bytes()[:HEAD]:
-        raise MissingProgram(f"{metacontroller.path} needs a C library, which its image lacks: build it without CGO.")
+    if LOADER in metacontroller.read_bytes()[:HEAD]:
+        raise MissingProgram(f"{metacontroller} needs a C library, which its image lacks: build it without CGO.")
     path = "/usr/bin/metacontroller"
     # Metacontroller's own has no entrypoint, and states a user by name.
     config = {"Cmd": [path], "User": "nonroot:nonroot"}
-    yield Image(image_of("metacontroller", "metacontroller"), path, metacontroller.path, config)
+    yield Image(image_of("metacontroller", "metacontroller"), path, metacontroller, config)
     path = "/usr/local/bin/traefik"
-    yield Image(image_of("gateway", "ingress-manager-gateway"), path, find_traefik().path, {"Entrypoint": [path]})
+    yield Image(image_of("gateway", "ingress-manager-gateway"), path, find_traefik(), {"Entrypoint": [path]})
 
 
 def image_of(folder: str, deployment: str) -> str:

@@ -27,7 +27,7 @@ BAD = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations: {ingr
 
 def started(*command: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Return what a program printed that was started as a person starts it."""
-    path = os.pathsep.join((str(BIN), str(find_kubectl().path.parent), os.environ["PATH"]))
+    path = os.pathsep.join((str(BIN), str(find_kubectl().parent), os.environ["PATH"]))
     variables = {**os.environ, "PATH": path, **environment}
     return subprocess.run(command, cwd=REPOSITORY, env=variables, capture_output=True, text=True, check=False)
 

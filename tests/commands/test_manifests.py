@@ -182,7 +182,7 @@ def test_scalars_have_the_types_that_kubectl_gives_them(tmp_path: Path) -> None:
     listed = "".join(f"- {scalar}\n" for scalar in SCALARS.split())
     text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\nscalars:\n{listed}"
     (tmp_path / "a.yaml").write_text(text)
-    command = [str(find_kubectl().path), "annotate", "--local", "-f", str(tmp_path / "a.yaml"), "a=b", "--output=json"]
+    command = [str(find_kubectl()), "annotate", "--local", "-f", str(tmp_path / "a.yaml"), "a=b", "--output=json"]
     theirs = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["scalars"]
     [ours] = objects(read(text, "f"))
     for scalar, our, their in zip(SCALARS.split(), ours["scalars"], theirs, strict=True):

@@ -35,7 +35,7 @@ def old_controller(cluster: DevCluster) -> Iterator[tuple[int, int]]:
         # It has a role of its own, which isn't ours to test: it is admin here.
         process = cluster.processes.add(
             "old-controller",
-            [str(find_traefik().path), f"--configFile={path}"],
+            [str(find_traefik()), f"--configFile={path}"],
             env={"KUBECONFIG": str(cluster.kubeconfig)},
         )
         process.start()

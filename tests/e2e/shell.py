@@ -14,14 +14,14 @@ Ended = subprocess.CompletedProcess[str]
 
 def environment_of(plane: ControlPlane, kubeconfig: Path | None = None) -> dict[str, str]:
     """Return the environment in which they are found, and log in as the kubeconfig says: by default, as admin."""
-    path = os.pathsep.join((str(Path(sys.executable).parent), str(plane.programs.kubectl.path.parent)))
+    path = os.pathsep.join((str(Path(sys.executable).parent), str(plane.programs.kubectl.parent)))
     return os.environ | {"PATH": f"{path}:{os.environ['PATH']}", "KUBECONFIG": str(kubeconfig or plane.kubeconfig)}
 
 
 def run(plane: ControlPlane, *arguments: str | Path, kubeconfig: Path | None = None) -> Ended:
     """Return what `kubectl ingress-manager` does, in the repository."""
     ended = subprocess.run(
-        [plane.programs.kubectl.path, "ingress-manager", *arguments],
+        [plane.programs.kubectl, "ingress-manager", *arguments],
         cwd=REPOSITORY,
         env=environment_of(plane, kubeconfig),
         capture_output=True,

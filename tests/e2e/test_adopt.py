@@ -217,7 +217,7 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
         assert f"After 1 s: Metacontroller has not reported that Ingress {stage.namespace}/shop" in late.stderr
         assert follow(cluster, late.stderr.splitlines()[-1]).returncode == 0, "it says how to go back"
         adopting = subprocess.Popen(
-            [str(cluster.control_plane.programs.kubectl.path), "ingress-manager", *arguments, "--apply"],
+            [str(cluster.control_plane.programs.kubectl), "ingress-manager", *arguments, "--apply"],
             env=environment_of(cluster.control_plane),
             stdout=subprocess.PIPE,
             text=True,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from devcluster import engines
+from devcluster import build, engines
 from devcluster.api import EVENTS, Object, Resource, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, hook_command
@@ -25,7 +25,7 @@ from devcluster.gateway import answers
 from devcluster.manifests import find
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
-from devcluster.programs import find_programs, require_built
+from devcluster.programs import find_programs
 from devcluster.story import Stage, steps_for
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.settings import FILE_VARIABLE, parse
@@ -83,7 +83,7 @@ class Site:
         self.plane, self.folder = plane, folder
         for name in ("charts", "manifests", "metacontroller"):
             (folder / name).symlink_to(REPOSITORY / name)
-        (folder / "helm").symlink_to(require_built(HELM).path)
+        (folder / "helm").symlink_to(build.folder(HELM) / HELM)
         self.path = f"{folder}:{environment_of(plane)['PATH']}"
 
     def run(self, block: str, *, check: bool = True) -> Ended:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from devcluster import build
 from devcluster.api import SERVICES, Object
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
@@ -83,7 +84,7 @@ class HelmOwner(Owner):
         (chart / "templates").mkdir(parents=True)
         (chart / "Chart.yaml").write_text("{apiVersion: v2, name: shop, version: 1.0.0}")
         (chart / "templates/all.yaml").write_text(TEMPLATE)
-        self.program = golang.get(program, print)
+        self.program = build.get(program, print)
 
     def helm(self, *words: str) -> None:
         """Run Helm, which must not fail."""

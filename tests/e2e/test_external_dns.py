@@ -13,6 +13,7 @@ from typing import IO
 import pytest
 import yaml
 
+from devcluster import build
 from devcluster.api import SERVICE_ACCOUNTS, Object, wait_for
 from devcluster.cluster import DevCluster
 from tests.docs.test_docs import blocks
@@ -66,7 +67,7 @@ def names(serving: DevCluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
     grant(serving.api, ("default", NAME), NAME, RULES["rules"], None)
     address(serving.api, ADDRESS)
     kubeconfig = kubeconfig_of(serving.control_plane, "default", NAME, tmp_path_factory.mktemp(NAME))
-    command = [golang.get("externaldns", print), *ARGUMENTS["args"], *IN_MEMORY, f"--kubeconfig={kubeconfig}"]
+    command = [build.get("externaldns", print), *ARGUMENTS["args"], *IN_MEMORY, f"--kubeconfig={kubeconfig}"]
     pipe = subprocess.PIPE
     with (
         kubeconfig.with_suffix(".log").open("w+") as log,

@@ -165,7 +165,7 @@ def probing(plane: ControlPlane, policy: str, providers: Object, name: str, ingr
         probe = Probe(plane.api, f"http://{gateway.LOOPBACK}:{api_port.number}", name, ingress_class)
         path = plane.folder / f"names-{probe.provider}.yaml"
         path.write_text(yaml.safe_dump(static))
-        command = [str(find_traefik().path), f"--configFile={path}"]
+        command = [str(find_traefik()), f"--configFile={path}"]
         process = plane.processes.add(path.stem, command, env={"KUBECONFIG": str(plane.kubeconfig)})
         process.start()
         process.wait_ready(lambda: gateway.answers(api_port.number, "/api/overview"))

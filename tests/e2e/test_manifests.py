@@ -147,7 +147,7 @@ def test_the_expressions_of_the_policies_fit_the_types_of_what_they_judge(instal
     process = installed.processes.add(
         "policy-status",
         [
-            str(installed.programs.kube_controller_manager.path),
+            str(installed.programs.kube_controller_manager),
             "--kubeconfig=controller-manager.kubeconfig",
             "--controllers=validatingadmissionpolicy-status-controller",
             "--secure-port=0",

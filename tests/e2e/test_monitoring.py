@@ -15,7 +15,7 @@ import pytest
 import requests
 import yaml
 
-from devcluster import gateway
+from devcluster import build, gateway
 from devcluster.api import INGRESSES, SERVICES, wait_for
 from devcluster.cluster import DevCluster, install_crds
 from devcluster.errors import NotReady
@@ -132,7 +132,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         prometheus = cluster.processes.add(
             "prometheus",
             [
-                str(golang.get("prometheus", print)),
+                str(build.get("prometheus", print)),
                 f"--config.file={folder / 'prometheus.yaml'}",
                 f"--storage.tsdb.path={folder / 'data'}",
                 f"--web.listen-address={LOOPBACK}:{own_port}",

@@ -155,7 +155,7 @@ def site(plane: ControlPlane, providers: Object) -> Iterator[Site]:
         create(api, GATEWAYS, WEB, INFRASTRUCTURE, spec={"gatewayClassName": WEB, "listeners": listeners})
         exits.callback(api.delete, GATEWAYS, WEB, INFRASTRUCTURE)
         processes = exits.enter_context(Processes())
-        command = [str(find_traefik().path), f"--configFile={file}"]
+        command = [str(find_traefik()), f"--configFile={file}"]
         process = processes.add("traefik", command, env={"KUBECONFIG": str(plane.kubeconfig)})
         process.start()
         exits.callback(process.kill)

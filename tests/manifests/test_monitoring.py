@@ -10,6 +10,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from devcluster import build
 from devcluster.build import REPOSITORY
 from devcluster.manifests import find
 from hooks.app import create_app
@@ -30,7 +31,7 @@ def promtool(*arguments: str | Path) -> None:
     """Run promtool; what it finds is the error."""
     if reason := golang.lacking("promtool"):
         pytest.skip(reason)
-    command = [golang.get("promtool", print), *arguments]
+    command = [build.get("promtool", print), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

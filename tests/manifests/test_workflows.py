@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster.build import REPOSITORY
-from devcluster.programs import find_own
+from devcluster.build import REPOSITORY, get
 from tools import golang
 
 WORKFLOWS = sorted((REPOSITORY / ".github/workflows").glob("*.y*ml"))
@@ -29,7 +28,7 @@ def commands(job: dict[str, Any]) -> str:
 def test_actionlint_finds_nothing() -> None:
     if reason := golang.lacking("actionlint"):
         pytest.skip(reason)
-    program = find_own("actionlint", print).path
+    program = get("actionlint", print)
     done = subprocess.run([program, *WORKFLOWS], capture_output=True, text=True, check=False, cwd=REPOSITORY)
     assert done.returncode == 0, done.stdout + done.stderr
 

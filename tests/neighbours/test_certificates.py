@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from devcluster import build
 from devcluster.sync_requests import Object, body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.core.policy import Policy
@@ -50,7 +51,7 @@ def certificates(objects: list[Object]) -> Any:
     if reason := golang.lacking("certificates"):
         pytest.skip(reason)
     ended = subprocess.run(
-        [golang.get("certificates", print)],
+        [build.get("certificates", print)],
         input=yaml.safe_dump_all(objects),
         capture_output=True,
         text=True,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster import manifests
+from devcluster import build, manifests
 from devcluster.sync_requests import Object
 from tools import golang
 
@@ -22,7 +22,7 @@ def judged(objects: list[Object]) -> list[tuple[str | None, str]]:
     if reason := golang.lacking("health"):
         pytest.skip(reason)
     ended = subprocess.run(
-        [golang.get("health", print)], input=yaml.safe_dump_all(objects), capture_output=True, text=True, check=False
+        [build.get("health", print)], input=yaml.safe_dump_all(objects), capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stderr
     lines: list[Any] = [json.loads(line) for line in ended.stdout.splitlines()]

@@ -13,12 +13,12 @@ import requests
 import yaml
 
 from devcluster.api import new_session, wait_for
-from devcluster.build import REPOSITORY
+from devcluster.build import REPOSITORY, get
 from devcluster.cluster import CRD_FILE
 from devcluster.node.node import Node
 from tests.docs.test_docs import blocks
 from tests.e2e.shell import Ended, environment_of, fences, sh
-from tools import golang, image
+from tools import image
 from tools.node_images import HOOK
 
 CLASS = "ingress-manager"
@@ -65,7 +65,7 @@ class Site:
         """Return what commands do, up to the first that fails, where Metacontroller's CRDs have been downloaded."""
         local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), script)
         plane = self.node.control_plane
-        path = f"{golang.get('helm', print).parent}:{environment_of(plane)['PATH']}"
+        path = f"{get('helm', print).parent}:{environment_of(plane)['PATH']}"
         environment = {"PATH": path, "HOME": str(self.folder.parent)}
         return sh(plane, local, folder=self.folder, environment=environment, check=check)
 

@@ -12,14 +12,13 @@ import click
 import yaml
 
 from devcluster import gateway_api
-from devcluster.build import BUILD, Progress, numbers
+from devcluster.build import BUILD, Progress, get, numbers
 from devcluster.console import Command, end_on_signals, progress
 from devcluster.errors import DevClusterError, MissingProgram
 from devcluster.programs import find_metacontroller
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from tests.versions.kubernetes import assets, download
 from tests.versions.trials import ALONE, ANYWHERE, CHART, HTTPROUTES, Outcome, refused_crds, story, tests, without_later
-from tools import golang
 
 RESULTS = Path(__file__).with_name("results.yaml")
 CRDS = ("1.1.0", "1.2.1", "1.3.0", "1.4.1", "1.5.1", *GATEWAY_API.tested)
@@ -94,7 +93,7 @@ def given(programs: str) -> list[Path]:
         if not os.access(program, os.X_OK) or program.is_dir():
             raise MissingProgram(f"METACONTROLLERS names {program}, which is no program")
     on_path = find_metacontroller()
-    return [*found, *([on_path.path] if on_path else [])]
+    return [*found, *([on_path] if on_path else [])]
 
 
 def trials(chosen: tuple[str, ...], programs: str, report: Progress) -> Iterator[tuple[str, Callable[[], Row]]]:
@@ -146,7 +145,7 @@ def main(chosen: tuple[str, ...], metacontrollers: str) -> None:
     failed, known = False, set()
     with progress() as report:
         for name in ("helm", "helm3"):
-            golang.get(name, report)
+            get(name, report)
         for name, trial in trials(chosen, metacontrollers, report):
             try:
                 new = trial()
