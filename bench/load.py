@@ -2,7 +2,6 @@
 
 import json
 import math
-import subprocess
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of
 from devcluster.build import Progress, folder
 from devcluster.cluster import DevCluster
-from devcluster.errors import CommandFailed
+from devcluster.running import run
 
 WORKERS = 20
 """Requests under way at once for plain creates: as many as Metacontroller has workers."""
@@ -59,11 +58,8 @@ def service(namespace: str, name: str) -> Object:
 def create(cluster: DevCluster, resource: Resource, objects: Iterable[Object]) -> float:
     """Create the objects as fast as the API server takes them; return the seconds. Raises CommandFailed."""
     lines = "".join(f"{path_of(resource, obj['metadata']['namespace'])} {json.dumps(obj)}\n" for obj in objects)
-    command = [str(folder("loadgen") / "loadgen"), f"--kubeconfig={cluster.kubeconfig}", f"--workers={WORKERS}"]
-    ended = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise CommandFailed(f"the load generator: {ended.stderr.strip()}")
-    return float(ended.stdout.split()[-2])
+    command = (folder("loadgen") / "loadgen", f"--kubeconfig={cluster.kubeconfig}", f"--workers={WORKERS}")
+    return float(run(*command, input=lines).split()[-2])
 
 
 def how_many(cluster: DevCluster, namespace: str | None = None) -> int:

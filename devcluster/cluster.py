@@ -265,7 +265,7 @@ class DevCluster(Starting):
         """
         self.by_settings.restart(settings, lambda: self.hook.wait_ready(self.hook_ready))
 
-    def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
+    def kubectl(self, *arguments: str, input: str = "") -> str:  # noqa: A002 - as subprocess.run calls it
         """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""
         return self.control_plane.kubectl(*arguments, input=input)
 

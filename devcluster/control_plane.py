@@ -6,7 +6,6 @@ is stored, but nothing runs. deployments.py does what is needed here. A node (no
 """
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,10 @@ from typing import Any
 
 from devcluster import credentials
 from devcluster.api import NAMESPACES, Api, wait_for
-from devcluster.errors import CommandFailed
 from devcluster.ports import ReservedPort
 from devcluster.processes import Process, Processes
 from devcluster.programs import Programs
+from devcluster.running import run
 
 AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 
@@ -112,23 +111,13 @@ class ControlPlane:
         """Write a kubeconfig with the token, which has to be a token of that user."""
         credentials.write_kubeconfig(path, url=self.url, ca_file=self.ca_file, user=user, token=token)
 
-    def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
+    def kubectl(self, *arguments: str, input: str = "") -> str:  # noqa: A002 - as subprocess.run calls it
         """Run kubectl as admin, without a person's preferences, and return what it prints.
 
         Raises CommandFailed with its error message.
         """
-        answer = subprocess.run(
-            [str(self.programs.kubectl), *arguments],
-            input=input,
-            stdin=subprocess.DEVNULL if input is None else None,
-            capture_output=True,
-            text=True,
-            env=self.processes.environment({"KUBECONFIG": str(self.kubeconfig)}),
-            check=False,
-        )
-        if answer.returncode:
-            raise CommandFailed(f"kubectl {' '.join(arguments)}: {answer.stderr.strip()}")
-        return answer.stdout
+        environment = self.processes.environment({"KUBECONFIG": str(self.kubeconfig)})
+        return run(self.programs.kubectl, *arguments, input=input, env=environment)
 
     def version(self) -> str:
         """Return the version of Kubernetes, for example v1.36.3."""

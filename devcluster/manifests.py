@@ -1,6 +1,5 @@
 """The manifests as kustomize builds them: what `kubectl apply -k` sends."""
 
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,8 +7,8 @@ from typing import Any
 import yaml
 
 from devcluster.build import REPOSITORY
-from devcluster.errors import CommandFailed
 from devcluster.programs import find_kubectl
+from devcluster.running import run
 
 FOLDERS = ("manifests", "manifests/sample", "metacontroller", "gateway")
 """The folders that are applied."""
@@ -31,11 +30,7 @@ def built(folder: Path) -> list[dict[str, Any]]:
 
 def kustomize(folder: Path) -> str:
     """Return what kustomize builds from a folder. Raises CommandFailed."""
-    command: list[str | Path] = [find_kubectl(), "kustomize", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CommandFailed(f"{folder} does not build: {done.stderr}")
-    return done.stdout
+    return run(find_kubectl(), "kustomize", folder)
 
 
 def find(folder: str, kind: str, name: str | None = None) -> dict[str, Any]:

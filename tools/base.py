@@ -12,6 +12,7 @@ from pathlib import Path
 from devcluster import archive, build
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
+from devcluster.running import run
 from tools import debian
 
 CONFIG = {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"], "Cmd": ["python"]}
@@ -50,12 +51,12 @@ def made(base: str, report: build.Progress) -> Path:
     ):
         folder = Path(temporary)
         report("asking Python's index for pip")
-        debian.run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"--dest={folder}", "pip")
+        run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"--dest={folder}", "pip")
         [pip] = folder.glob("pip-*.whl")
         root = folder / "root.tar"
         report(f"making a base for the image of Debian's packages: Python {python} on {suite}")
-        command = str(mmdebstrap.path), *bootstrap(python, pip), suite, str(root)
-        debian.run(*command, environment=mmdebstrap.environment())
+        environment = os.environ | mmdebstrap.environment()
+        run(mmdebstrap.path, *bootstrap(python, pip), suite, root, env=environment)
         with root.open("rb") as layer:
             archive.write_image(folder / "base.tar", made_name(base), layer, CONFIG)
         return (folder / "base.tar").rename(path)

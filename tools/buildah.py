@@ -19,6 +19,7 @@ from pathlib import Path
 
 from devcluster import build
 from devcluster.errors import CommandFailed
+from devcluster.running import run
 from tools import base, debian, image
 
 FOLDER = build.BUILD / "containers"
@@ -43,11 +44,11 @@ class Buildah:
 
     def run(self, *arguments: str, folder: Path | None = None) -> str:
         """Return what buildah prints. Raises CommandFailed."""
-        return debian.run(
+        return run(
             *("unshare", "--mount", *self._start),
             *(f"--root={FOLDER / 'storage'}", f"--runroot={FOLDER / 'run'}", f"--storage-driver={self._driver}"),
             *arguments,
-            folder=folder,
+            cwd=folder,
         )
 
     def build(self, source: Path, name: str) -> str:
@@ -100,14 +101,14 @@ def start(program: debian.Program) -> list[str]:
         return [str(program.path)]
     cache = FOLDER / "ld.so.cache"
     libraries = program.environment()["LD_LIBRARY_PATH"].split(os.pathsep)
-    debian.run(f"{debian.SUPERUSERS}/ldconfig", "-X", "-C", str(cache), *libraries)
+    run(f"{debian.SUPERUSERS}/ldconfig", "-X", "-C", cache, *libraries)
     return ["sh", "-c", 'mount --bind "$0" /etc/ld.so.cache && exec "$@"', str(cache), str(program.path)]
 
 
 @contextlib.contextmanager
 def mounted_pip_settings() -> Iterator[list[str]]:
     """Yield the options with which pip, while an image is built, finds packages as this machine's pip does."""
-    listed = debian.run(sys.executable, "-m", "pip", "config", "list")
+    listed = run(sys.executable, "-m", "pip", "config", "list")
     settings, files = pip_settings(listed)
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         file = Path(folder) / "pip.conf"

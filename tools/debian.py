@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ import click
 from devcluster import build
 from devcluster.console import Command, progress
 from devcluster.errors import CommandFailed, MissingProgram
+from devcluster.running import run
 
 SUPERUSERS = "/usr/sbin"
 """Where Debian's packages have programs of the superuser: a folder that is not on everybody's PATH."""
@@ -162,23 +163,7 @@ def unpack(packages: Sequence[str], folder: Path, report: build.Progress) -> Non
     report(f"downloading {packages[0]} and what it needs")
     run(*apt, "install", "--yes", "--no-install-recommends", "--download-only", *packages)
     for archive in sorted(folder.glob("cache/archives/*.deb")):
-        run("dpkg-deb", "--extract", str(archive), str(folder / "root"))
-
-
-def run(*command: str, environment: Mapping[str, str] | None = None, folder: Path | None = None) -> str:
-    """Return what a command prints; the environment is added to this one's. Raises CommandFailed with what it said."""
-    ended = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | dict(environment or {}),
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if ended.returncode:
-        raise CommandFailed(f"{' '.join(command)}\n{(ended.stderr or ended.stdout).strip()}")
-    return ended.stdout
+        run("dpkg-deb", "--extract", archive, folder / "root")
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})

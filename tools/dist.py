@@ -6,7 +6,6 @@ With the same tools (kubectl, Helm, setuptools), the same commit becomes the sam
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -16,8 +15,9 @@ import yaml
 
 from devcluster.build import REPOSITORY, Progress, get
 from devcluster.console import Command, progress
-from devcluster.errors import CommandFailed, DevClusterError
+from devcluster.errors import DevClusterError
 from devcluster.manifests import kustomize
+from devcluster.running import run
 from ingress_manager import __version__
 from tools.image import PUBLISHED, replacement
 
@@ -78,12 +78,12 @@ def manifests(folders: tuple[str, ...], images: list[dict[str, str]], temporary:
 def wheel(folder: Path, source: Path) -> None:
     """Write the wheel into a folder."""
     options = ("--no-deps", "--no-build-isolation", "--no-cache-dir", "--quiet", "--disable-pip-version-check")
-    run(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source)
+    make(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source)
 
 
 def chart(folder: Path, source: Path, report: Progress) -> None:
     """Write the packaged Helm chart into a folder."""
-    run(get("helm", report), "package", source, "--destination", folder)
+    make(get("helm", report), "package", source, "--destination", folder)
 
 
 def copy(names: tuple[str, ...] | list[str], to: Path) -> Path:
@@ -114,30 +114,18 @@ def epoch() -> int:
 
     https://reproducible-builds.org/specs/source-date-epoch/. Raises DevClusterError.
     """
-    return int(os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct"))
+    return int(os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct", cwd=REPOSITORY))
 
 
 def changes() -> str:
     """Return what differs from the commit, as `git status` lists it."""
-    return run("git", "status", "--porcelain")
+    return run("git", "status", "--porcelain", cwd=REPOSITORY)
 
 
-def run(*command: str | Path) -> str:
-    """Return what a command prints; raises CommandFailed with its error message."""
-    environment = os.environ if command[0] == "git" else os.environ | {"SOURCE_DATE_EPOCH": str(epoch())}
-    done = subprocess.run(
-        command,
-        cwd=REPOSITORY,
-        env=environment,
-        umask=0o022,  # the wheel holds the rights of files that are made on the way
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise CommandFailed(f"{' '.join(map(str, command))}\n{(done.stderr or done.stdout).strip()}")
-    return done.stdout
+def make(*command: str | Path) -> None:
+    """Run a program that makes a file; raises CommandFailed with its error message."""
+    # umask: the wheel holds the rights of files that are made on the way.
+    run(*command, cwd=REPOSITORY, env=os.environ | {"SOURCE_DATE_EPOCH": str(epoch())}, umask=0o022)
 
 
 @click.command(

@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,7 +13,7 @@ from rich.terminal_theme import MONOKAI
 
 from devcluster.build import REPOSITORY
 from devcluster.console import Command, progress
-from devcluster.errors import DevClusterError
+from devcluster.running import run
 
 PICTURE = REPOSITORY / "docs/demo.svg"
 PROMPT = "$ make demo"
@@ -22,20 +21,11 @@ OWN_PATH = re.compile(r" \(/\S+\)")
 
 
 def record() -> str:
-    """Return what `make demo` prints on a terminal, with the codes of its colours; raises DevClusterError."""
+    """Return what `make demo` prints on a terminal, with the codes of its colours; raises CommandFailed."""
     environment = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "COLORTERM"}}
-    ended = subprocess.run(
-        ["make", "demo", "ENGINE=metacontroller"],
-        cwd=REPOSITORY,
-        env=environment | {"FORCE_COLOR": "1", "TERM": "xterm-256color"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if ended.returncode != 0:
-        raise DevClusterError(f"`make demo` has failed: {ended.stdout}{ended.stderr}")
+    environment |= {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
     # Where Metacontroller is on this machine is nobody's business.
-    return OWN_PATH.sub("", ended.stdout)
+    return OWN_PATH.sub("", run("make", "demo", "ENGINE=metacontroller", cwd=REPOSITORY, env=environment))
 
 
 def draw(printed: str, prompt: str = PROMPT, name: str = "demo") -> str:

@@ -14,12 +14,12 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from devcluster.api import wait_for
-from devcluster.errors import CommandFailed, DevClusterError
+from devcluster.errors import DevClusterError
 from devcluster.processes import Processes
+from devcluster.running import run
 
 MOST = 250
 """How many nodes can run on one machine: each has a network and an interface of its own."""
@@ -91,8 +91,8 @@ class Namespaces:
             f"address add {self._network[2]}/{self._network.prefixlen} dev {interface}",
             f"link set {interface} up",
         ):
-            run(["ip", *command.split()])
-        run(self.inside("ip", "link", "set", "machine", "master", "node0", "up"))
+            run("ip", *command.split())
+        run(*self.inside("ip", "link", "set", "machine", "master", "node0", "up"))
         make_control_group(self.control_group)
 
     def close(self) -> None:
@@ -134,14 +134,6 @@ def take_number() -> tuple[int, socket.socket]:
 def interface_of(number: int) -> str:
     """Return the name of this machine's end of the connection to a node."""
     return f"ingress-node{number}"
-
-
-def run(command: Sequence[str]) -> str:
-    """Return what a command prints. Raises CommandFailed with what it said."""
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise CommandFailed(f"{' '.join(command)}: {ended.stderr.strip()}")
-    return ended.stdout
 
 
 def remove_control_groups(name: str) -> None:

@@ -30,9 +30,10 @@ from devcluster.control_plane import ControlPlane, Site
 from devcluster.credentials import write_private
 from devcluster.deployments import DEPLOYMENTS
 from devcluster.errors import CommandFailed
-from devcluster.node.namespaces import Namespaces, run
+from devcluster.node.namespaces import Namespaces
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs
+from devcluster.running import run
 from devcluster.starting import Starting
 
 PROGRAMS = ("containerd", "containerd-shim-runc-v2", "ctr", "kubelet", "kube-proxy", "kube-scheduler", "coredns")
@@ -139,7 +140,7 @@ class Node(Starting):
         """Return a program to be started that sees the node's network, and ends with the node."""
         return self._processes.add(name, self._namespaces.inside(*command))
 
-    def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - as subprocess.run calls it
+    def kubectl(self, *arguments: str, input: str = "") -> str:  # noqa: A002 - as subprocess.run calls it
         """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""
         return self.control_plane.kubectl(*arguments, input=input)
 
@@ -201,8 +202,7 @@ class Node(Starting):
         return self._processes.add(name, command, env=self._environment())
 
     def _ctr(self, *arguments: str) -> str:
-        command = [str(build.folder("ctr") / "ctr"), f"--address={self._socket}", "--namespace=k8s.io", *arguments]
-        return run(command)
+        return run(build.folder("ctr") / "ctr", f"--address={self._socket}", "--namespace=k8s.io", *arguments)
 
     @property
     def _socket(self) -> Path:
