@@ -16,11 +16,11 @@ from devcluster.cluster import DevCluster
 from devcluster.errors import DevClusterError
 from devcluster.overlay import CONTROLLER
 
-ROUNDS = 5
+ROUNDS, COUNT = 5, 1000
 
 
-def admission_section(engine: str, progress: Progress, *, services: int = 1000, rounds: int = ROUNDS) -> Section:
-    """Return what the webhook costs where so many Services are created in each round, with it and without it."""
+def admission_section(engine: str, progress: Progress) -> Section:
+    """Return what the webhook costs where Services are created with it and without it."""
     build(["loadgen"], progress)
     with DevCluster(engine, admission=True, progress=progress) as cluster:
         if cluster.admission is None:
@@ -29,21 +29,23 @@ def admission_section(engine: str, progress: Progress, *, services: int = 1000, 
         webhooks = (cluster.api.get(WEBHOOKS, CONTROLLER) or {})["webhooks"]
         seconds: dict[bool, list[float]] = {False: [], True: []}
         cpu = 0.0
-        for number in range(rounds + 1):
+        for number in range(ROUNDS + 1):
             for asked in (False, True):
-                progress(f"creating {services:,} Services {'with' if asked else 'without'} the webhook: round {number}")
+                namespace = f"round-{number}-{'with' if asked else 'without'}-the-webhook"
+                progress(f"creating {COUNT:,} Services: {namespace}")
                 cluster.api.patch(WEBHOOKS, CONTROLLER, {"webhooks": webhooks if asked else []})
                 wait_for(lambda asked=asked: says_something(cluster.api) == asked, 60, what="the webhook")  # type: ignore[misc]
-                namespace = f"round-{number}-{'with' if asked else 'without'}"
                 before = cluster.admission.process.cpu_seconds()
-                seconds[asked].append(seconds_to_create(cluster, namespace, services))
+                create_namespace(cluster, namespace)
+                created = create(cluster, SERVICES, (service(namespace, f"s{number}") for number in range(COUNT)))
+                seconds[asked].append(created)
                 cpu += cluster.admission.process.cpu_seconds() - before
         answered = counted(cluster.admission.metrics(), "ingress_manager_admissions_total", answer="allowed")
     # The first round fills caches.
-    without, with_it = ([services / each for each in seconds[asked][1:]] for asked in (False, True))
-    each = 1000 * cpu / (services * (rounds + 1))
+    without, with_it = ([COUNT / each for each in seconds[asked][1:]] for asked in (False, True))
+    each = 1000 * cpu / (COUNT * (ROUNDS + 1))
     return Section(
-        f"{services:,} Services created with the webhook and without it, in turns",
+        f"{COUNT:,} Services created with the webhook and without it, in turns",
         [
             Figure("Services created a second without it", f"{median(without):,.0f}"),
             Figure("with it", f"{median(with_it):,.0f}"),
@@ -55,12 +57,6 @@ def admission_section(engine: str, progress: Progress, *, services: int = 1000, 
             ),
             Figure("CPU of the webhook for each", f"{each:.2f} ms"),
             # The API server may ask once more, about a Service that it has to try again.
-            at_least("how often it was asked, and answered", answered, services * (rounds + 1), "{:,}"),
+            at_least("how often it was asked, and answered", answered, COUNT * (ROUNDS + 1), "{:,}"),
         ],
     )
-
-
-def seconds_to_create(cluster: DevCluster, namespace: str, services: int) -> float:
-    """Return how long it takes to create so many Services in a new namespace."""
-    create_namespace(cluster, namespace)
-    return create(cluster, SERVICES, (service(namespace, f"s{number}") for number in range(services)))

@@ -62,9 +62,9 @@ def create(cluster: DevCluster, resource: Resource, objects: Iterable[Object]) -
     return float(run(*command, input=lines).split()[-2])
 
 
-def how_many(cluster: DevCluster, namespace: str | None = None) -> int:
-    """Return the number of Ingresses in a namespace, or in all; the API server counts, and only sends one."""
-    answer = cluster.api.request("GET", path_of(INGRESSES, namespace), params={"limit": "1"})
+def how_many(cluster: DevCluster) -> int:
+    """Return the number of Ingresses; the API server counts, and only sends one."""
+    answer = cluster.api.request("GET", path_of(INGRESSES), params={"limit": "1"})
     return len(answer["items"]) + int(answer["metadata"].get("remainingItemCount", 0))
 
 
@@ -79,13 +79,13 @@ def bare(ingress: Object) -> Object:
     }
 
 
-def slowly(progress: Progress, every: float = 2) -> Progress:
-    """Return a function that reports at most one line in `every` seconds."""
+def slowly(progress: Progress) -> Progress:
+    """Return a function that reports at most one line in two seconds."""
     last = -math.inf
 
     def report(line: str) -> None:
         nonlocal last
-        if time.monotonic() - last >= every:
+        if time.monotonic() - last >= 2:
             progress(line)
             last = time.monotonic()
 

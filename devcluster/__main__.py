@@ -49,8 +49,7 @@ def main() -> None:
 
 @main.command()
 @engine_option
-@click.option("--keep", is_flag=True, help="Leave the folder with the logs and the data.")
-def up(engine: str, keep: bool) -> None:
+def up(engine: str) -> None:
     """Start a cluster with ingress-manager and keep it until Ctrl-C.
 
     The first start builds the control plane with Go, which takes some minutes; later ones take seconds.
@@ -58,14 +57,14 @@ def up(engine: str, keep: bool) -> None:
     \b
     Examples:
       python -m devcluster up
-      python -m devcluster up --engine standin --keep
+      python -m devcluster up --engine standin
     """  # noqa: D301 - \b keeps click from joining lines
     started = time.monotonic()
     with contextlib.ExitStack() as exits:
         with progress() as report:
             gateways = 0 if lacking() else 1
             cluster = exits.enter_context(
-                DevCluster(engine, gateway=gateways, admission=not lacking(), keep=keep, progress=report)
+                DevCluster(engine, gateway=gateways, admission=not lacking(), progress=report)
             )
             if cluster.gateway:
                 cluster.gateway.certify()
@@ -78,7 +77,7 @@ def up(engine: str, keep: bool) -> None:
                 cluster.control_plane.check_alive()
                 look(cluster.api, workloads)
         click.echo("\nStopping.", err=True)
-    click.echo(f"The folder is {cluster.folder}." if keep else "Its folder is removed.", err=True)
+    click.echo("Its folder is removed.", err=True)
 
 
 def welcome(cluster: DevCluster, seconds: float) -> str:

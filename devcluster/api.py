@@ -151,11 +151,10 @@ class Api:
             (Resource(api_version, plural, r["kind"], r["namespaced"]) for r in found if r["name"] == plural), None
         )
 
-    def service_account_token(self, namespace: str, name: str, *, seconds: int = 30 * 24 * 3600) -> str:
+    def service_account_token(self, namespace: str, name: str) -> str:
         """Return a token with which to log in as the ServiceAccount (a TokenRequest, as a kubelet makes it)."""
         path = path_of(SERVICE_ACCOUNTS, namespace, name) + "/token"
-        token: str = self.request("POST", path, body={"spec": {"expirationSeconds": seconds}})["status"]["token"]
-        return token
+        return str(self.request("POST", path, body={"spec": {"expirationSeconds": 30 * 24 * 3600}})["status"]["token"])
 
     def request(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: Object | None = None

@@ -9,16 +9,16 @@ from devcluster.errors import DevClusterError
 
 
 class Backend:
-    """A server on a Service's ClusterIP and one of its ports, by default the first. Use it as a context manager.
+    """A server on a Service's ClusterIP and its first port. Use it as a context manager.
 
     It answers every GET with 200 and, as JSON, the Service's `namespace/name`, the port, the method, the path and the
     headers. Raises DevClusterError when it can't listen there.
     """
 
-    def __init__(self, service: Object, port: int | None = None) -> None:
+    def __init__(self, service: Object) -> None:
         name = f"{service['metadata']['namespace']}/{service['metadata']['name']}"
         address = service["spec"]["clusterIP"]
-        port = port or service["spec"]["ports"][0]["port"]
+        port = service["spec"]["ports"][0]["port"]
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"

@@ -250,14 +250,14 @@ def linker_flags(module: Path) -> str:
     return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
 
 
-def follow(process: subprocess.Popen[str], name: str, progress: Progress, every: float = 2) -> list[str]:
+def follow(process: subprocess.Popen[str], name: str, progress: Progress) -> list[str]:
     """Report what a `go build -v` does until it ends; return what it printed."""
     lines: list[str] = []
     reader = threading.Thread(target=lambda: lines.extend(process.stderr or ()), daemon=True)
     reader.start()
     started = time.monotonic()
     while reader.is_alive():
-        reader.join(every)
+        reader.join(2)
         seconds = time.monotonic() - started
         if reader.is_alive():
             # -v is silent about what comes from Go's cache, and while linking.

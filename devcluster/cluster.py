@@ -75,7 +75,7 @@ class DevCluster(Starting):
 
     Use it as a context manager; inside, the engine has taken up the DecoratorController, and the API server enforces
     the admission policy. `settings` replaces those of the manifests; `resync` sets the DecoratorController's
-    resyncPeriodSeconds; `keep` leaves the folder with the logs.
+    resyncPeriodSeconds.
 
     `gateway` is how many instances of Traefik serve its Ingresses; with any, the class of the settings is the gateway's
     unless `settings` are given. `httproute` adds what serves HTTPRoutes; `admission`, what answers at
@@ -112,7 +112,6 @@ class DevCluster(Starting):
         gateway: int = 0,
         httproute: bool = False,
         admission: bool = False,
-        keep: bool = False,
         progress: Progress = silent,
     ) -> None:
         if engine not in engines.CHOICES:
@@ -125,7 +124,6 @@ class DevCluster(Starting):
         self._gateways = gateway
         self._httproute = httproute
         self._admission = admission
-        self._keep = keep
         self._progress = progress
 
     def _start(self, exits: contextlib.ExitStack) -> None:
@@ -134,7 +132,7 @@ class DevCluster(Starting):
         traefik = find_traefik() if self._gateways else None
         crds = gateway_api.crds(self._progress) if self._httproute else []
 
-        self.processes = exits.enter_context(Processes(keep=self._keep))
+        self.processes = exits.enter_context(Processes())
         self.folder = self.processes.folder
         self.hook = self._hook(exits.enter_context(contextlib.closing(ReservedPort())))
         plane = exits.enter_context(contextlib.closing(ControlPlane(programs, self.processes)))

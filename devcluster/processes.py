@@ -18,8 +18,8 @@ GUARD = """
 trap '' INT TERM HUP
 read -r _
 for group in "$0"/groups/*; do kill -KILL "-${group##*/}" 2>/dev/null; done
+rm -rf "$0" || { sleep 1; rm -rf "$0"; }
 """
-GUARD_REMOVES = 'rm -rf "$0" || { sleep 1; rm -rf "$0"; }'
 """What ends the processes of this one when it has ended, even if by SIGKILL: `read` ends with the pipe, whose other end
 only this process holds. Some of those that are killed may just be writing a file."""
 
@@ -126,10 +126,10 @@ class Process:
         finally:
             os.killpg(self.pid, signal.SIGCONT)
 
-    def wait_ready(self, check: Callable[[], object], timeout: float = 60) -> None:
+    def wait_ready(self, check: Callable[[], object]) -> None:
         """Return once `check` returns something true.
 
-        Raises ProcessDied as soon as the process has ended, and NotReady after `timeout`, both with the log's end.
+        Raises ProcessDied as soon as the process has ended, and NotReady after a minute, both with the log's end.
         """
 
         def ready() -> bool:
@@ -139,11 +139,9 @@ class Process:
             return False
 
         try:
-            wait_for(ready, timeout)
+            wait_for(ready, 60)
         except NotReady as error:
-            raise NotReady(
-                f"{self.name} was not ready within {timeout:g} s. The end of its log:\n{self.log_tail()}"
-            ) from error
+            raise NotReady(f"{self.name} was not ready within 60 s. The end of its log:\n{self.log_tail()}") from error
 
     def check_alive(self) -> None:
         """Raise ProcessDied, with the log's last lines, unless it runs."""
@@ -176,22 +174,18 @@ class Process:
 
 
 class Processes:
-    """A temporary folder and the processes whose files are in it. Leaving the context ends them and removes the folder.
+    """A temporary folder and the processes whose files are in it. Leaving the context ends and removes them."""
 
-    With `keep` the folder stays, for reading the logs.
-    """
-
-    def __init__(self, *, keep: bool = False) -> None:
+    def __init__(self) -> None:
         # Resolved, for macOS: a path relative to /tmp, which is a link there, would lead elsewhere.
         self.folder = Path(tempfile.mkdtemp(prefix="ingress-manager-")).resolve()
-        self.keep = keep
         self._all: list[Process] = []
         self.groups = self.folder / "groups"
         """Has a file for each process group that runs, by its id."""
 
         self.groups.mkdir()
         reading, self._pipe = os.pipe()  # not inheritable: no process started later holds it open
-        command = ["sh", "-c", GUARD + ("" if keep else GUARD_REMOVES), str(self.folder)]
+        command = ["sh", "-c", GUARD, str(self.folder)]
         self._guard = subprocess.Popen(command, stdin=reading, start_new_session=True, cwd="/")
         os.close(reading)
 
@@ -226,7 +220,6 @@ class Processes:
             process.terminate()
         for process in reversed(self._all):
             process.stop(timeout=2)
-        if not self.keep:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._pipe)
         self._guard.wait()
