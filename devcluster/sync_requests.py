@@ -41,6 +41,18 @@ def by_name(objects: list[Object]) -> dict[str, Object]:
     return {f"{o['metadata']['namespace']}/{o['metadata']['name']}": o for o in objects}
 
 
+def owner_reference(parent: Object) -> Object:
+    """Return what Metacontroller writes on an object that it makes for a parent."""
+    return {
+        "apiVersion": parent["apiVersion"],
+        "kind": parent["kind"],
+        "name": parent["metadata"]["name"],
+        "uid": parent["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
 def as_created(desired: Object, parent: Object) -> Object:
     """Return `desired` as it is observed once Metacontroller and the API server have made it."""
     annotations = {**desired["metadata"].get("annotations", {}), DECORATOR: NAME}
@@ -50,16 +62,7 @@ def as_created(desired: Object, parent: Object) -> Object:
         "uid": "99999999-2222-3333-4444-555555555555",
         "resourceVersion": "42",
         "annotations": {**annotations, LAST_APPLIED: json.dumps(applied)},
-        "ownerReferences": [
-            {
-                "apiVersion": parent["apiVersion"],
-                "kind": parent["kind"],
-                "name": parent["metadata"]["name"],
-                "uid": parent["metadata"]["uid"],
-                "controller": True,
-                "blockOwnerDeletion": True,
-            }
-        ],
+        "ownerReferences": [owner_reference(parent)],
     }
     return {**desired, "metadata": metadata, "status": {"loadBalancer": {}}}
 

@@ -14,8 +14,8 @@ These differences are on purpose:
 - Events are neither combined nor dropped, however many there are;
 - network and JSON errors are in Python's words (`http error: Post "…": connection refused`, without `dial tcp …`);
 - of a field that is twice in an answer the last one counts (Metacontroller refuses it);
-- a watch that failed is tried again every 0.8 seconds, without back-off;
-- when a resource had to be listed again, only the objects that have changed are synced;
+- when a watch failed, the resource is listed again every 0.8 seconds, without back-off, and only the objects that have
+  changed are synced;
 - there is no `--cache-flush-interval`: parents are resynced all at once only where `resyncPeriodSeconds` says so;
 - a watch goes on until the process ends, even if no DecoratorController needs it any longer;
 - when a DecoratorController is deleted or changed, its syncs are finished first (Metacontroller cancels them).

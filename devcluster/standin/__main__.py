@@ -13,7 +13,7 @@ from devcluster.api import Api, ApiError, Object, Resource
 from devcluster.credentials import read_kubeconfig
 from devcluster.standin.controller import Controller
 from devcluster.standin.events import Recorder
-from devcluster.standin.informer import Informer, Informers
+from devcluster.standin.informer import Informer
 from devcluster.standin.objects import SELF, Key
 from devcluster.standin.workqueue import WorkQueue
 
@@ -27,10 +27,9 @@ log = logging.getLogger("devcluster.standin")
 class Manager:
     """Starts, restarts and stops controllers as DecoratorControllers come, change and go."""
 
-    def __init__(self, api: Api, workers: int) -> None:
-        self._api, self._workers = api, workers
+    def __init__(self, api: Api) -> None:
+        self._api = api
         self._recorder = Recorder(api)
-        self._informers = Informers(api)
         self._queue: WorkQueue[str] = WorkQueue()
         self._controllers: dict[str, Controller] = {}
         self._documents = Informer(api, DECORATOR_CONTROLLERS)
@@ -69,16 +68,13 @@ class Manager:
             return
         if running:
             del self._controllers[name]
-            self._recorder.record(running.dc, "Normal", "Stopping", f"Stopping controller: {name}")
             running.stop(seconds=60)
-            self._recorder.record(running.dc, "Normal", "Stopped", f"Stopped controller: {name}")
         if dc:
             try:
-                controller = Controller(dc, self._api, self._informers, self._recorder, self._workers)
+                controller = Controller(dc, self._api, self._recorder)
             except (ValueError, LookupError, ApiError) as error:
                 self._recorder.record(dc, "Warning", "CreateError", f"Cannot create new controller: {error}")
                 raise
-            self._recorder.record(dc, "Normal", "Starting", f"Starting controller: {name}")
             controller.start()
             self._controllers[name] = controller
             self._recorder.record(dc, "Normal", "Started", f"Started controller: {name}")
@@ -86,8 +82,7 @@ class Manager:
 
 @click.command(help=__doc__)
 @click.option("--kubeconfig", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--workers", default=20, show_default=True, help="Syncs at once, for each DecoratorController.")
-def main(kubeconfig: Path, workers: int) -> None:
+def main(kubeconfig: Path) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Go reads JSON of 10,000 levels, which the API server can hold.
     sys.setrecursionlimit(20_000)
@@ -97,7 +92,7 @@ def main(kubeconfig: Path, workers: int) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     url, ca_file, token = read_kubeconfig(kubeconfig)
     # Not strict: Metacontroller's client is not, either.
-    manager = Manager(Api(url, token, ca_file, strict=False, agent=SELF), workers)
+    manager = Manager(Api(url, token, ca_file, strict=False, agent=SELF))
     log.info("ending on %s", signal.Signals(signal.sigwait(ends)).name)
     manager.stop(seconds=0.4)
     # Not by returning: the threads of the watches still run, and one that logs while Python shuts down would crash it.

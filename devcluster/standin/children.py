@@ -11,6 +11,7 @@ from devcluster.api import Api, ApiError, Object, Resource
 from devcluster.standin.contract import SyncError
 from devcluster.standin.objects import ObjectMap, group_key, name_of
 from devcluster.standin.updating import updated, with_last_applied
+from devcluster.sync_requests import owner_reference
 from ingress_manager.commands.view.merge import same
 
 log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> No
     created = with_last_applied(desired, desired)
     owners = created["metadata"].get("ownerReferences") or []
     if not any(owner["uid"] == parent["metadata"]["uid"] for owner in owners):
-        created["metadata"]["ownerReferences"] = [*owners, _controller_reference(parent)]
+        created["metadata"]["ownerReferences"] = [*owners, owner_reference(parent)]
     with _harmless("AlreadyExists"):  # any other refusal, for example by an admission policy, is an error
         api.create(resource, created)
 
@@ -73,17 +74,6 @@ def _update(api: Api, resource: Resource, observed: Object, desired: Object) -> 
     log.info("update %s %s", resource.kind, name_of(observed))
     with _harmless("NotFound", "Conflict"):  # it was changed meanwhile: the event causes another sync
         api.update(resource, then)
-
-
-def _controller_reference(parent: Object) -> Object:
-    return {
-        "apiVersion": parent["apiVersion"],
-        "kind": parent["kind"],
-        "name": parent["metadata"]["name"],
-        "uid": parent["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from devcluster.api import Api, ApiError, Object
 from devcluster.standin import children
 from devcluster.standin.contract import Hook, Spec, SyncAnswer, SyncError, TooManyRequestsError
 from devcluster.standin.events import Recorder
-from devcluster.standin.informer import Handler, Informer, Informers
+from devcluster.standin.informer import Handler, Informer, informer_of
 from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of
 from devcluster.standin.updating import with_annotation
 from devcluster.standin.workqueue import WorkQueue
@@ -23,27 +23,30 @@ from ingress_manager.core.observed import DECORATOR
 
 log = logging.getLogger(__name__)
 
+WORKERS = 20
+"""Syncs at once."""
+
 
 class Controller:
     """One DecoratorController, from `start` to `stop`."""
 
-    def __init__(self, dc: Object, api: Api, informers: Informers, recorder: Recorder, workers: int) -> None:
+    def __init__(self, dc: Object, api: Api, recorder: Recorder) -> None:
         """Raise ValueError for a spec that the stand-in doesn't know, LookupError for a resource there isn't."""
         spec = msgspec.convert(dc["spec"], Spec)
         self.dc: Object = {"status": {}} | dc  # Go sends an empty status along
         self._name: str = dc["metadata"]["name"]
         self._api, self._recorder = api, recorder
         self._hook = Hook(spec.hooks.sync)
-        parents = [informers.of(rule.api_version, rule.resource) for rule in spec.resources]
+        parents = [informer_of(api, rule.api_version, rule.resource) for rule in spec.resources]
         self._parents = {informer.resource: informer for informer in parents}
-        self._children = [informers.of(rule.api_version, rule.resource) for rule in spec.attachments]
+        self._children = [informer_of(api, rule.api_version, rule.resource) for rule in spec.attachments]
         self._queue: WorkQueue[Key] = WorkQueue()
         self._subscriptions: list[tuple[Informer, Handler]] = [
             *((informer, self._on_parent) for informer in parents),
             *((informer, self._on_child) for informer in self._children),
         ]
         self._stopped = threading.Event()
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(WORKERS)]
         if spec.resync_period_seconds is not None:
             # Metacontroller has the same lower limit.
             period = max(1, spec.resync_period_seconds)

@@ -4,6 +4,7 @@ A handler is called with a key, and the object before and after the change (None
 the informer's own thread, so it must be quick. A new handler is called for every object that exists.
 """
 
+import functools
 import logging
 import threading
 import time
@@ -70,15 +71,10 @@ class Informer:
                 if not self._version:
                     self._list()
                 self._watch()
-            except ApiError as error:
-                log.warning("watching %s: %s", self.resource.plural, error)
-                if error.status == 410:
-                    self._version = ""  # too old to go on from
-                time.sleep(PAUSE)
-            except Exception:
+            except Exception as error:
                 # This thread must not end: nobody would notice, and nothing would be synced any more.
-                log.exception("watching %s: this is a mistake in the stand-in", self.resource.plural)
-                self._version = ""
+                log.warning("watching %s: %s", self.resource.plural, error, exc_info=not isinstance(error, ApiError))
+                self._version = ""  # it may be too old to go on from
                 time.sleep(PAUSE)
 
     def _list(self) -> None:
@@ -120,20 +116,13 @@ class Informer:
         return self.key(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
 
 
-class Informers:
-    """The informers of a process: one for each resource, started when it is first needed."""
+@functools.cache
+def informer_of(api: Api, api_version: str, plural: str) -> Informer:
+    """Return the informer of a resource, which starts when it is first needed.
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self._lock = threading.Lock()
-        self._informers: dict[tuple[str, str], Informer] = {}
-
-    def of(self, api_version: str, plural: str) -> Informer:
-        """Return the informer of that resource; LookupError if there is no such resource, or ApiError."""
-        with self._lock:
-            if (api_version, plural) not in self._informers:
-                resource = self._api.discover(api_version, plural)
-                if resource is None:
-                    raise LookupError(f'can\'t find resource "{plural}" in apiVersion "{api_version}"')
-                self._informers[api_version, plural] = Informer(self._api, resource)
-            return self._informers[api_version, plural]
+    Raises LookupError if there is no such resource, or ApiError. Not to be called by two threads at once.
+    """
+    resource = api.discover(api_version, plural)
+    if resource is None:
+        raise LookupError(f'can\'t find resource "{plural}" in apiVersion "{api_version}"')
+    return Informer(api, resource)

@@ -21,7 +21,6 @@ _GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 def updated(observed: Object, desired: Object) -> Object:
     """Return `observed` with `desired` applied, as it is to be PUT; ValueError as of `last_applied`."""
-    desired = _without_last_applied(desired)
     merged = merge(observed, last_applied(observed), desired)
     metadata = {k: v for k, v in merged["metadata"].items() if k not in SYSTEM_FIELDS}
     metadata |= {k: v for k, v in observed["metadata"].items() if k in SYSTEM_FIELDS}
@@ -42,11 +41,3 @@ def with_annotation(obj: Object, key: str, value: str) -> Object:
     """Return `obj` with one annotation set."""
     metadata = obj.get("metadata") or {}
     return obj | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | {key: value}}}
-
-
-def _without_last_applied(obj: Object) -> Object:
-    metadata = obj.get("metadata") or {}
-    annotations = metadata.get("annotations") or {}
-    if LAST_APPLIED not in annotations:
-        return obj
-    return obj | {"metadata": metadata | {"annotations": {k: v for k, v in annotations.items() if k != LAST_APPLIED}}}

@@ -3,7 +3,6 @@
 The rules are those of client-go's util/workqueue with its default rate limiter for controllers.
 """
 
-import heapq
 import threading
 import time
 from collections import deque
@@ -28,8 +27,6 @@ class WorkQueue(Generic[K]):
         self._dirty: set[K] = set()  # to be worked on: those ready, and those added again while being worked on
         self._processing: set[K] = set()
         self._due: dict[K, float] = {}  # the earliest time at which a key is to be added
-        self._heap: list[tuple[float, int, K]] = []  # the same in order of time; an entry that _due contradicts is void
-        self._entries = 0  # makes heap entries comparable, whatever the keys are
         self._failures: dict[K, int] = {}
         self._owed_until = 0.0  # when all retries that have been asked for have had their turn
         self._stopped = False
@@ -46,12 +43,8 @@ class WorkQueue(Generic[K]):
     def add_after(self, key: K, seconds: float) -> None:
         """Add the key when the time has passed. Of several times for one key the earliest counts."""
         with self._changed:
-            due = time.monotonic() + seconds
-            if due < self._due.get(key, float("inf")):
-                self._due[key] = due
-                self._entries += 1
-                heapq.heappush(self._heap, (due, self._entries, key))
-                self._changed.notify()
+            self._due[key] = min(time.monotonic() + seconds, self._due.get(key, float("inf")))
+            self._changed.notify()
 
     def add_rate_limited(self, key: K) -> None:
         """Add the key after a delay that doubles with each call until `forget`."""
@@ -77,7 +70,7 @@ class WorkQueue(Generic[K]):
                     self._dirty.remove(key)
                     self._processing.add(key)
                     return key
-                self._changed.wait(self._heap[0][0] - time.monotonic() if self._heap else None)
+                self._changed.wait(min(self._due.values()) - time.monotonic() if self._due else None)
             return None
 
     def done(self, key: K) -> None:
@@ -95,8 +88,7 @@ class WorkQueue(Generic[K]):
             self._changed.notify_all()
 
     def _add_due(self) -> None:
-        while self._heap and self._heap[0][0] <= time.monotonic():
-            due, _, key = heapq.heappop(self._heap)
-            if self._due.get(key) == due:
-                del self._due[key]
-                self.add(key)
+        now = time.monotonic()
+        for key in [key for key, due in self._due.items() if due <= now]:
+            del self._due[key]
+            self.add(key)
