@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from devcluster.sync_requests import Object, as_created, service, sync_request
+from ingress_manager.core.annotations import TABLE
 
 ANNOTATION_BYTES = 256 * 1024
 VALUE = 250_000
@@ -33,22 +34,6 @@ PROFILES, NAMESPACES = 1000, 10_000
 """Of the largest settings. A ConfigMap takes 1 MiB, of which they are two thirds."""
 
 HTTP = {"ingress/http": "true"}
-
-KEYS = (
-    "http",
-    "profile",
-    "host",
-    "path",
-    "path-type",
-    "port",
-    "class",
-    "tls",
-    "tls-secret",
-    "certificates",
-    "tls-redirect",
-    "default-backend",
-    "routes",
-)
 
 FILLERS = {
     "a control character": "\x01",
@@ -111,10 +96,10 @@ def worst_services() -> Iterator[tuple[str, Object]]:
 
 def long_values() -> Iterator[tuple[str, dict[str, str]]]:
     """Yield annotations whose values are as long as they may be."""
-    for key, (what, filler) in itertools.product(KEYS, FILLERS.items()):
-        yield f"ingress/{key}: 250 KB of {what}", {f"ingress/{key}": filler * (VALUE // len(filler))}
-    share = 250_000 // len(KEYS)
-    yield "every annotation: 250 KB of a control character in all", {f"ingress/{key}": "\x01" * share for key in KEYS}
+    for annotation, (what, filler) in itertools.product(TABLE, FILLERS.items()):
+        yield f"{annotation.key}: 250 KB of {what}", {annotation.key: filler * (VALUE // len(filler))}
+    each = {annotation.key: "\x01" * (VALUE // len(TABLE)) for annotation in TABLE}
+    yield "every annotation: 250 KB of a control character in all", each
     yield "a copied annotation: 250 KB of a control character", {COPIED: "\x01" * VALUE}
     yield "a copied annotation: 250 KB of a digit", {COPIED: "1" * VALUE}
     yield "a copied annotation: 250 KB that Go escapes", {COPIED: "<" * VALUE}
