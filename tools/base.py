@@ -6,16 +6,20 @@ It is good for tests. Its Python is Debian's: of the version that the Dockerfile
 import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 
-from devcluster import archive, build
+from devcluster import build
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
 from devcluster.running import run
 from tools import debian
 
-CONFIG = {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"], "Cmd": ["python"]}
+DOCKERFILE = """\
+FROM scratch
+ADD root.tar /
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+CMD ["python"]
+"""
 
 
 class NoBaseError(DevClusterError):
@@ -33,33 +37,21 @@ def made_name(base: str) -> str:
     return f"localhost/ingress-manager-base:{base.partition(':')[2]}"
 
 
-def made(base: str, report: build.Progress) -> Path:
-    """Return the archive of a base made of Debian's packages, with the Python and the Debian that `base` is named for.
+def write_root(base: str, folder: Path, report: build.Progress) -> None:
+    """Write root.tar, with Debian's packages of the Python and the Debian that `base` is named for, into a folder.
 
-    It takes a minute, once. Raises NoBaseError where it can't be made, and CommandFailed.
+    It takes a minute. Raises NoBaseError where it can't be made, and CommandFailed.
     """
-    path = build.BUILD / f"{re.sub(r'[^a-z0-9.]', '-', base)}.tar"
-    if path.exists():
-        return path
     python, suite = parts(base)
     if os.geteuid():
         raise NoBaseError(f"Nothing here has the base image {base}, and only root can make one of Debian's packages.")
     mmdebstrap = debian.get(debian.MMDEBSTRAP, report)
-    with (
-        build.lock(build.BUILD / "lock", report),
-        tempfile.TemporaryDirectory(dir=build.BUILD, prefix="tmp-") as temporary,
-    ):
-        folder = Path(temporary)
-        report("asking Python's index for pip")
-        run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"--dest={folder}", "pip")
-        [pip] = folder.glob("pip-*.whl")
-        root = folder / "root.tar"
-        report(f"making a base for the image of Debian's packages: Python {python} on {suite}")
-        environment = os.environ | mmdebstrap.environment()
-        run(mmdebstrap.path, *bootstrap(python, pip), suite, root, env=environment)
-        with root.open("rb") as layer:
-            archive.write_image(folder / "base.tar", made_name(base), layer, CONFIG)
-        return (folder / "base.tar").rename(path)
+    report("asking Python's index for pip")
+    run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"--dest={folder}", "pip")
+    [pip] = folder.glob("pip-*.whl")
+    report(f"making a base for the image of Debian's packages: Python {python} on {suite}")
+    environment = os.environ | mmdebstrap.environment()
+    run(mmdebstrap.path, *bootstrap(python, pip), suite, folder / "root.tar", env=environment)
 
 
 def parts(base: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from devcluster import build
 from devcluster.errors import CommandFailed
@@ -42,13 +43,13 @@ class Buildah:
         except CommandFailed:  # the file system below .build/ can't be a part of an overlay
             self._driver = "vfs"
 
-    def run(self, *arguments: str, folder: Path | None = None) -> str:
-        """Return what buildah prints. Raises CommandFailed."""
+    def run(self, *arguments: str | Path, **options: Any) -> str:
+        """Return what buildah prints; the options are subprocess.run's. Raises CommandFailed."""
         return run(
             *("unshare", "--mount", *self._start),
             *(f"--root={FOLDER / 'storage'}", f"--runroot={FOLDER / 'run'}", f"--storage-driver={self._driver}"),
             *arguments,
-            cwd=folder,
+            **options,
         )
 
     def build(self, source: Path, name: str) -> str:
@@ -57,8 +58,12 @@ class Buildah:
             options = ["--layers", "--isolation=chroot", "--network=host", self._policy, *mounts]
             [command] = image.build_commands("buildah", name, base=self._base(source), options=options)
             self._report(f"building the image {name}")
-            self.run(*command[1:], folder=source)
+            self.run(*command[1:], cwd=source)
             return self.run("images", "--quiet", "--no-trunc", name).strip().removeprefix("sha256:")
+
+    def build_from(self, dockerfile: str, folder: Path, name: str) -> None:
+        """Build an image that is made of files of a folder, without any program. Raises CommandFailed."""
+        self.run("build", "--isolation=chroot", self._policy, "--file=-", f"--tag={name}", folder, input=dockerfile)
 
     def save(self, name: str, archive: Path) -> None:
         """Write an image that was built as `docker save` does. Raises CommandFailed."""
@@ -82,7 +87,9 @@ class Buildah:
         with contextlib.suppress(CommandFailed):
             self.run("pull", self._policy, pulled)
             return pulled
-        self.run("pull", self._policy, f"docker-archive:{base.made(stated, self._report)}")
+        with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+            base.write_root(stated, Path(folder), self._report)
+            self.build_from(base.DOCKERFILE, Path(folder), made)
         return made
 
     def _has(self, name: str) -> bool:

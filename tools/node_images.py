@@ -6,13 +6,12 @@ this machine where its image has it. They come into .build/images/, and are writ
 
 import functools
 import hashlib
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from devcluster import archive, build, manifests
+from devcluster import build, manifests
 from devcluster.build import REPOSITORY
 from devcluster.errors import MissingProgram
 from devcluster.node.node import COREDNS, PAUSE
@@ -27,15 +26,12 @@ LOADER, HEAD = b"/ld-", 4096
 
 
 class Image(NamedTuple):
-    """An image of one program."""
+    """An image of one program of this machine."""
 
     name: str
-    path: str
-    """Where the program is in the image."""
-
     program: Path
-    config: Mapping[str, Any]
-    """What the image says of how to run it; what its Deployment says goes before."""
+    dockerfile: str
+    """It says how to run it; what its Deployment says goes before."""
 
 
 def archives(report: build.Progress) -> list[Path]:
@@ -43,7 +39,8 @@ def archives(report: build.Progress) -> list[Path]:
 
     Raises MissingProgram for a program that is neither here nor can be had, BuildFailed, CommandFailed and NoBaseError.
     """
-    return [hook_archive(report), *(program_archive(image, report) for image in program_images(report))]
+    buildah = Buildah(report)
+    return [hook_archive(report), *(program_archive(image, buildah, report) for image in program_images(report))]
 
 
 def hook_archive(report: build.Progress, source: Path = REPOSITORY, name: str = HOOK) -> Path:
@@ -57,8 +54,8 @@ def hook_archive(report: build.Progress, source: Path = REPOSITORY, name: str = 
 
 def program_images(report: build.Progress) -> Iterator[Image]:
     """Yield the images of one program. Raises MissingProgram and BuildFailed."""
-    yield Image(PAUSE, "/pause", build.get("pause", report), {"Entrypoint": ["/pause"]})
-    yield Image(COREDNS, "/coredns", build.get("coredns", report), {"Entrypoint": ["/coredns"]})
+    yield image(PAUSE, build.get("pause", report), "/pause", 'ENTRYPOINT ["/pause"]')
+    yield image(COREDNS, build.get("coredns", report), "/coredns", 'ENTRYPOINT ["/coredns"]')
     metacontroller = find_metacontroller()
     if metacontroller is None:
         raise MissingProgram("A node needs Metacontroller, which no registry has: put `metacontroller` on PATH.")
@@ -66,10 +63,15 @@ def program_images(report: build.Progress) -> Iterator[Image]:
         raise MissingProgram(f"{metacontroller} needs a C library, which its image lacks: build it without CGO.")
     path = "/usr/bin/metacontroller"
     # Metacontroller's own has no entrypoint, and states a user by name.
-    config = {"Cmd": [path], "User": "nonroot:nonroot"}
-    yield Image(image_of("metacontroller", "metacontroller"), path, metacontroller, config)
+    says = f'USER nonroot:nonroot\nCMD ["{path}"]'
+    yield image(image_of("metacontroller", "metacontroller"), metacontroller, path, says)
     path = "/usr/local/bin/traefik"
-    yield Image(image_of("gateway", "ingress-manager-gateway"), path, find_traefik(), {"Entrypoint": [path]})
+    yield image(image_of("gateway", "ingress-manager-gateway"), find_traefik(), path, f'ENTRYPOINT ["{path}"]')
+
+
+def image(name: str, program: Path, path: str, says: str) -> Image:
+    """Return the image of a program, which is at this path in it."""
+    return Image(name, program, f"FROM scratch\nCOPY {program.name} {path}\n{says}\n")
 
 
 def image_of(folder: str, deployment: str) -> str:
@@ -78,14 +80,15 @@ def image_of(folder: str, deployment: str) -> str:
     return str(container["image"])
 
 
-def program_archive(image: Image, report: build.Progress) -> Path:
+def program_archive(image: Image, buildah: Buildah, report: build.Progress) -> Path:
     """Return the archive of an image of one program."""
     with image.program.open("rb") as file:
         content = hashlib.file_digest(file, "sha256")
-    content.update(json.dumps([image.name, image.path, image.config]).encode())
+    content.update(f"{image.name} {image.dockerfile}".encode())
 
     def write(new: Path) -> None:
-        archive.write(new, image.name, {image.path: image.program}, image.config)
+        buildah.build_from(image.dockerfile, image.program.parent, image.name)
+        buildah.save(image.name, new)
 
     return kept(image.name, content.hexdigest(), write, report)
 
