@@ -1,5 +1,5 @@
 """Builds programs from their published Go modules: the control plane's, which devcluster/controlplane/go.mod pins, and
-those of `TOOLS`.
+others.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from devcluster.errors import BuildFailed, MissingProgram
 
@@ -25,66 +25,58 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 MODULE = REPOSITORY / "devcluster" / "controlplane"
 BUILD = REPOSITORY / ".build"
 
-PACKAGES = {
-    "etcd": "go.etcd.io/etcd/server/v3",
-    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
-    "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
-    "kubelet": "k8s.io/kubernetes/cmd/kubelet",
-    "kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy",
-    "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
-    "containerd": "github.com/containerd/containerd/v2/cmd/containerd",
-    "containerd-shim-runc-v2": "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
-    "ctr": "github.com/containerd/containerd/v2/cmd/ctr",
-    "coredns": "github.com/coredns/coredns",
-    "loadgen": "./cmd/loadgen",
-    "steadyload": "./cmd/steadyload",
-    "pause": "./cmd/pause",
-    "actionlint": "github.com/rhysd/actionlint/cmd/actionlint",
-    "helm": "helm.sh/helm/v4/cmd/helm",
-    "helm3": "helm.sh/helm/v3/cmd/helm",
-    "prometheus": "github.com/prometheus/prometheus/cmd/prometheus",
-    "promtool": "github.com/prometheus/prometheus/cmd/promtool",
-    "externaldns": "./externaldns",
-    "certificates": "./certificates",
-    "health": "./health",
-}
-"""The programs that can be built, and their Go packages: the `tool` lines of go.mod, and those of our own."""
-
-NO_DISKS = "no_btrfs no_devmapper no_zfs"
-
-TAGS = {
-    # The tests list what is scraped: to find it out, Prometheus would need a thousand packages more.
-    "prometheus": "remove_all_sd",
-    "promtool": "remove_all_sd",
-    # What btrfs and the device mapper need is written in C.
-    "containerd": NO_DISKS,
-    "containerd-shim-runc-v2": NO_DISKS,
-    "ctr": NO_DISKS,
-}
-"""Build tags."""
-
 GOLANG = REPOSITORY / "tools" / "golang"
 NODE = REPOSITORY / "devcluster" / "node"
 
-TOOLS = {
-    "kubelet": NODE / "kubernetes",
-    "kube-proxy": NODE / "kubernetes",
-    "kube-scheduler": NODE / "kubernetes",
-    "containerd": NODE / "containerd",
-    "containerd-shim-runc-v2": NODE / "containerd",
-    "ctr": NODE / "containerd",
-    "coredns": NODE / "coredns",
-    "actionlint": GOLANG / "actionlint",
-    "helm": GOLANG / "helm",
-    "helm3": GOLANG / "helm3",
-    "prometheus": GOLANG / "prometheus",
-    "promtool": GOLANG / "prometheus",
-    "externaldns": GOLANG / "neighbours",
-    "certificates": GOLANG / "neighbours",
-    "health": GOLANG / "neighbours",
+
+class Source(NamedTuple):
+    """What a program is built from."""
+
+    package: str
+    """The Go package: a `tool` line of go.mod, or one of our own."""
+
+    module: Path = MODULE
+    """The folder with the go.mod. The programs that aren't the control plane's need other versions of modules that it
+    needs, too; and who wants no node has less to download."""
+
+    tags: str = ""
+    """Build tags."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the sources are here; nobody else distributes the program."""
+        return self.package.startswith("./")
+
+
+# What btrfs and the device mapper need is written in C.
+NO_DISKS = "no_btrfs no_devmapper no_zfs"
+
+SOURCES = {
+    "etcd": Source("go.etcd.io/etcd/server/v3"),
+    "kube-apiserver": Source("k8s.io/kubernetes/cmd/kube-apiserver"),
+    "kube-controller-manager": Source("k8s.io/kubernetes/cmd/kube-controller-manager"),
+    "loadgen": Source("./cmd/loadgen"),
+    "steadyload": Source("./cmd/steadyload"),
+    "pause": Source("./cmd/pause"),
+    "kubelet": Source("k8s.io/kubernetes/cmd/kubelet", NODE / "kubernetes"),
+    "kube-proxy": Source("k8s.io/kubernetes/cmd/kube-proxy", NODE / "kubernetes"),
+    "kube-scheduler": Source("k8s.io/kubernetes/cmd/kube-scheduler", NODE / "kubernetes"),
+    **{
+        name: Source(f"github.com/containerd/containerd/v2/cmd/{name}", NODE / "containerd", NO_DISKS)
+        for name in ("containerd", "containerd-shim-runc-v2", "ctr")
+    },
+    "coredns": Source("github.com/coredns/coredns", NODE / "coredns"),
+    "actionlint": Source("github.com/rhysd/actionlint/cmd/actionlint", GOLANG / "actionlint"),
+    "helm": Source("helm.sh/helm/v4/cmd/helm", GOLANG / "helm"),
+    "helm3": Source("helm.sh/helm/v3/cmd/helm", GOLANG / "helm3"),
+    # The tests list what is scraped: to find it out, Prometheus would need a thousand packages more.
+    "prometheus": Source("github.com/prometheus/prometheus/cmd/prometheus", GOLANG / "prometheus", "remove_all_sd"),
+    "promtool": Source("github.com/prometheus/prometheus/cmd/promtool", GOLANG / "prometheus", "remove_all_sd"),
+    "externaldns": Source("./externaldns", GOLANG / "neighbours"),
+    "certificates": Source("./certificates", GOLANG / "neighbours"),
+    "health": Source("./health", GOLANG / "neighbours"),
 }
-"""The programs that aren't the control plane's, and the folder with the go.mod of each. They need other versions of
-modules that the control plane needs, too; and who wants no node has less to download."""
+"""The programs that can be built."""
 
 Progress = Callable[[str], None]
 """A function that shows a waiting person a line about what is being done."""
@@ -98,12 +90,11 @@ def built(name: str) -> Path | None:
 
 def folder(name: str) -> Path:
     """Return where a program is built to: another place for other sources, so nothing in it is ever out of date."""
-    module = module_of(name)
+    package, module, tags = SOURCES[name]
     sources = [module / "go.mod", module / "go.sum"]
-    if is_own(name):
-        sources += sorted((module / PACKAGES[name]).glob("*.go"))
-    what_else = TAGS.get(name, "") + platform.machine()
-    content = b"".join(source.read_bytes() for source in sources) + what_else.encode()
+    if SOURCES[name].is_own:
+        sources += sorted((module / package).glob("*.go"))
+    content = b"".join(source.read_bytes() for source in sources) + (tags + platform.machine()).encode()
     return BUILD / f"bin-{hashlib.sha256(content).hexdigest()[:12]}"
 
 
@@ -115,16 +106,6 @@ def get(name: str, progress: Progress) -> Path:
     if not built(name):
         build([name], progress)
     return folder(name) / name
-
-
-def module_of(name: str) -> Path:
-    """Return the folder with the go.mod that a program is built from."""
-    return TOOLS.get(name, MODULE)
-
-
-def is_own(name: str) -> bool:
-    """Return whether a program's sources are here; nobody else distributes it."""
-    return PACKAGES[name].startswith("./")
 
 
 def pinned_version(module: str, folder: Path = MODULE) -> str:
@@ -141,9 +122,9 @@ def build(names: Sequence[str], progress: Progress) -> None:
     The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing or
     too old, and BuildFailed when it fails.
     """
-    assets = not any(is_own(name) or name in TOOLS for name in names)
+    assets = not any(SOURCES[name].is_own or SOURCES[name].module != MODULE for name in names)
     advice = "; or let KUBEBUILDER_ASSETS name a folder with them" if assets else ""
-    go = find_go(f"to build {', '.join(names)}", advice, module_of(names[0]))
+    go = find_go(f"to build {', '.join(names)}", advice, SOURCES[names[0]].module)
     BUILD.mkdir(exist_ok=True)
     (BUILD / ".gitignore").write_text("*\n")
     with lock(BUILD / "lock", progress):
@@ -152,15 +133,15 @@ def build(names: Sequence[str], progress: Progress) -> None:
         together: dict[tuple[Path, str], list[str]] = {}
         for name in names:
             if not built(name):
-                together.setdefault((module_of(name), TAGS.get(name, "")), []).append(name)
+                together.setdefault(SOURCES[name][1:], []).append(name)
         for (module, tags), missing in together.items():
             # -mod: what is built is what go.mod says. The compiler puts no function inside another (-l), and nothing
             # for a debugger (-dwarf): who clones the project waits a third less for it, and the programs are some
             # tenth slower.
             options = ("-mod=readonly", "-tags", tags, "-gcflags=all=-dwarf=false -l")
-            targets = {PACKAGES[name]: folder(name) / name for name in missing}
+            targets = {SOURCES[name].package: folder(name) / name for name in missing}
             compile_packages(go, targets, module, progress, *options)
-        for old in set(BUILD.glob("bin-*")) - {folder(name) for name in PACKAGES}:
+        for old in set(BUILD.glob("bin-*")) - {folder(name) for name in SOURCES}:
             shutil.rmtree(old, ignore_errors=True)
 
 

@@ -43,7 +43,7 @@ def lacking(name: str) -> str | None:
 
 def version(name: str) -> str:
     """Return the version of a program's module, for example v4.3.1."""
-    return build.pinned_version(TOOLS[name].module, build.TOOLS[name])
+    return build.pinned_version(TOOLS[name].module, build.SOURCES[name].module)
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
