@@ -54,7 +54,7 @@ run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTING
 		--bind 127.0.0.1:$(PORT) 'hooks.app:create_app()'
 
 image: $(bin)/.complete  ## the image IMAGE=…, by docker, podman or buildah; PLATFORMS=linux/amd64,linux/arm64 for both
-	@exec $(bin)/python -m tools.image build --platforms '$(PLATFORMS)' --base '$(BASE)' --builder '$(BUILDER)' \
+	@exec $(bin)/python -m tools.image --platforms '$(PLATFORMS)' --base '$(BASE)' --builder '$(BUILDER)' \
 		--options '$(BUILD_OPTIONS)' -- '$(IMAGE)'
 
 install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…; each command is shown

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from devcluster.build import REPOSITORY
-from devcluster.console import Command, Commands
+from devcluster.console import Command
 from devcluster.errors import CommandFailed, DevClusterError, MissingProgram
 
 BUILDERS = ("docker", "podman", "buildah")
@@ -90,18 +90,13 @@ def push_command(builder: str, image: str, platforms: str) -> list[str]:
     return [builder, "manifest", "push", "--all", image, f"docker://{image}"]
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
-    """Build the image."""
-
-
-@main.command(cls=Command)
+@click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--platforms", default="", help="For which platforms, for example linux/amd64,linux/arm64.")
 @click.option("--base", default="", help="The base, in place of the Dockerfile's.")
 @click.option("--builder", default="", help=f"One of {', '.join(BUILDERS)}; by default, the first that works here.")
 @click.option("--options", default="", help="More options of the builder, as a shell would read them.")
 @click.argument("image")
-def build(image: str, platforms: str, base: str, builder: str, options: str) -> None:
+def main(image: str, platforms: str, base: str, builder: str, options: str) -> None:
     """Build IMAGE from the Dockerfile, and say how to push it.
 
     \b

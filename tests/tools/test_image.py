@@ -28,7 +28,7 @@ def test_a_docker_without_its_daemon_is_passed_over_and_where_nothing_can_build_
     path: Callable[[str, str], None],
 ) -> None:
     path("docker", "echo 'Client: 28'; echo 'Cannot connect to the Docker daemon' >&2; exit 1")
-    ended = CliRunner().invoke(image.main, ["build", image.EXAMPLE])
+    ended = CliRunner().invoke(image.main, [image.EXAMPLE])
     assert ended.exit_code == 2
     assert ended.output == (
         "Error: docker or podman or buildah is needed. docker doesn't work: Cannot connect to the Docker daemon; "
