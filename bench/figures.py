@@ -55,7 +55,7 @@ def at_least(name: str, value: float, limit: float, shown: str) -> Figure:
 
 def run(measure: Callable[[Progress], Iterable[Section]]) -> None:
     """Print what `measure` yields as a page shows it, also when it fails in the middle, and on what it was measured."""
-    started, load_before = time.monotonic(), load()
+    started, load_before = time.monotonic(), os.getloadavg()[0]
     if load_before > BUSY:
         click.secho(
             f"WARNING: THE MACHINE IS BUSY (load {load_before:.1f}). These figures say nothing about ingress-manager.",
@@ -74,10 +74,5 @@ def run(measure: Callable[[Progress], Iterable[Section]]) -> None:
     busy = "; THE MACHINE WAS BUSY" if load_before > BUSY else ""
     click.echo(
         f"{datetime.now(UTC):%Y-%m-%d}, `{shlex.join(['python', *sys.orig_argv[1:]])}`: {os.cpu_count()} cores, "
-        f"{time.monotonic() - started:.0f} s. Load before: {load_before:.2f}, after: {load():.2f}{busy}."
+        f"{time.monotonic() - started:.0f} s. Load before: {load_before:.2f}, after: {os.getloadavg()[0]:.2f}{busy}."
     )
-
-
-def load() -> float:
-    """Return the load average of the last minute."""
-    return os.getloadavg()[0]

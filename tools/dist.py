@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -29,7 +30,7 @@ MANIFESTS = {
 }
 """Each file of manifests, and the folders whose objects are in it, in the order in which they are to be applied."""
 
-CHART = Path("charts/ingress-manager")
+CHART = "charts/ingress-manager"
 
 PACKAGED = ("LICENSE", "README.md", "pyproject.toml", "setup.cfg", "ingress_manager")
 """What the wheel is made from."""
@@ -54,9 +55,9 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
             (folder / name).write_text(manifests(folders, replaced, Path(temporary)), encoding="utf-8")
         report("building the wheel")
         wheel(folder, copy(PACKAGED, Path(temporary) / "source"))
-        if (REPOSITORY / CHART).exists():
-            report("packaging the chart")
-            chart(folder, copy([str(CHART)], Path(temporary) / "charts") / CHART, report)
+        report("packaging the chart")
+        chart = copy([CHART], Path(temporary) / "charts") / CHART
+        make(get("helm", report), "package", chart, "--destination", folder)
         made = sorted(folder.iterdir())
         (folder / SUMS).write_text(sums(made), encoding="utf-8")
         shutil.rmtree(to, ignore_errors=True)
@@ -81,12 +82,7 @@ def wheel(folder: Path, source: Path) -> None:
     make(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source)
 
 
-def chart(folder: Path, source: Path, report: Progress) -> None:
-    """Write the packaged Helm chart into a folder."""
-    make(get("helm", report), "package", source, "--destination", folder)
-
-
-def copy(names: tuple[str, ...] | list[str], to: Path) -> Path:
+def copy(names: Sequence[str], to: Path) -> Path:
     """Copy files and folders of the repository, with the time of the commit and the same rights wherever it is done.
 
     Returns `to`. What Python leaves behind is not copied.
@@ -117,11 +113,6 @@ def epoch() -> int:
     return int(os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct", cwd=REPOSITORY))
 
 
-def changes() -> str:
-    """Return what differs from the commit, as `git status` lists it."""
-    return run("git", "status", "--porcelain", cwd=REPOSITORY)
-
-
 def make(*command: str | Path) -> None:
     """Run a program that makes a file; raises CommandFailed with its error message."""
     # umask: the wheel holds the rights of files that are made on the way.
@@ -148,7 +139,7 @@ def main(wanted: str | None, image: str | None, to: Path) -> None:
         click.echo(path)
     if not image:
         click.echo(f"Without --image, they run {PUBLISHED}:{__version__}, which is not published.", err=True)
-    if changed := changes():
+    if changed := run("git", "status", "--porcelain", cwd=REPOSITORY):
         click.echo(f"These files differ from the commit, so nobody else can make the same:\n{changed}", err=True)
 
 

@@ -93,13 +93,11 @@ _PARSER = MarkdownIt("commonmark").enable("table")
 
 
 def _tokens(page: str) -> Iterator[Token]:
-    for token in _PARSER.parse(page):
-        yield token
-        yield from _inner(token)
+    return _with_children(_PARSER.parse(page))
 
 
-def _inner(token: Token) -> Iterator[Token]:
+def _with_children(tokens: Iterable[Token]) -> Iterator[Token]:
     # The text of a link, or of a picture, can hold a picture.
-    for child in token.children or ():
-        yield child
-        yield from _inner(child)
+    for token in tokens:
+        yield token
+        yield from _with_children(token.children or ())

@@ -41,7 +41,8 @@ def troubles(items: Sequence[Object], name: str) -> Iterator[Trouble]:
 
     Those of an earlier change may have troubles of their own, and go when the new ones run.
     """
-    deployment = next((each for each in items if is_one(each, "Deployment", name)), {})
+    deployments = (each for each in items if each["kind"] == "Deployment" and each["metadata"]["name"] == name)
+    deployment = next(deployments, {})
     status = deployment.get("status", {})
     if not status or status.get("observedGeneration") != deployment["metadata"].get("generation"):
         return
@@ -57,11 +58,6 @@ def troubles(items: Sequence[Object], name: str) -> Iterator[Trouble]:
     for each in items:
         if each["kind"] == "Pod" and each["metadata"].get("labels", {}).get(HASH, "") in newest:
             yield from of_pod(each)
-
-
-def is_one(found: Object, kind: str, name: str) -> bool:
-    """Return whether an object is that one."""
-    return (found["kind"], found["metadata"]["name"]) == (kind, name)
 
 
 def of_pod(pod: Object) -> Iterator[Trouble]:
