@@ -17,6 +17,5 @@ These differences are on purpose:
 - when a watch failed, the resource is listed again every 0.8 seconds, without back-off, and only the objects that have
   changed are synced;
 - there is no `--cache-flush-interval`: parents are resynced all at once only where `resyncPeriodSeconds` says so;
-- a watch goes on until the process ends, even if no DecoratorController needs it any longer;
-- when a DecoratorController is deleted or changed, its syncs are finished first (Metacontroller cancels them).
+- when a DecoratorController is deleted or changed, the process begins anew, with those that there are now.
 """

@@ -2,9 +2,7 @@
 
 import logging
 import os
-import signal
 import sys
-import threading
 from pathlib import Path
 
 import click
@@ -24,60 +22,27 @@ DECORATOR_CONTROLLERS = Resource(
 log = logging.getLogger("devcluster.standin")
 
 
-class Manager:
-    """Starts, restarts and stops controllers as DecoratorControllers come, change and go."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self._recorder = Recorder(api)
-        self._queue: WorkQueue[str] = WorkQueue()
-        self._controllers: dict[str, Controller] = {}
-        self._documents = Informer(api, DECORATOR_CONTROLLERS)
-        self._documents.subscribe(self._on_document)
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
-
-    def stop(self, seconds: float) -> None:
-        """End; return when the last sync is done, or after that many seconds for each controller."""
-        self._queue.stop()
-        self._thread.join(seconds)
-        for controller in list(self._controllers.values()):
-            controller.stop(seconds)
-
-    def _on_document(self, key: Key, _before: Object | None, _after: Object | None) -> None:
-        self._queue.add(key.name)
-
-    def _work(self) -> None:
-        while (name := self._queue.get()) is not None:
+def follow(api: Api) -> None:
+    """Start a controller for each DecoratorController. When one that is at work changes or goes, begin anew."""
+    recorder, queue, at_work = Recorder(api), WorkQueue(), dict[Key, Object]()
+    documents = Informer(api, DECORATOR_CONTROLLERS)
+    documents.subscribe(lambda key, _before, _after: queue.add(key))
+    while True:
+        key = queue.get()
+        dc = documents.get(key)
+        if key in at_work and (dc is None or dc["spec"] != at_work[key]):
+            log.info("beginning anew: %s has changed", key.name)
+            os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - it is this program
+        if dc and key not in at_work:
             try:
-                self._follow(name)
-            except (ValueError, LookupError, ApiError):
-                self._queue.add_rate_limited(name)
-            else:
-                self._queue.forget(name)
-            finally:
-                self._queue.done(name)
-
-    def _follow(self, name: str) -> None:
-        """Start, restart or stop the controller of that name, as its document says.
-
-        Raises as Controller does, after an Event.
-        """
-        dc, running = self._documents.get(self._documents.key("", name)), self._controllers.get(name)
-        if dc and running and dc["spec"] == running.dc["spec"]:
-            return
-        if running:
-            del self._controllers[name]
-            running.stop(seconds=60)
-        if dc:
-            try:
-                controller = Controller(dc, self._api, self._recorder)
+                Controller(dc, api, recorder).start()
             except (ValueError, LookupError, ApiError) as error:
-                self._recorder.record(dc, "Warning", "CreateError", f"Cannot create new controller: {error}")
-                raise
-            controller.start()
-            self._controllers[name] = controller
-            self._recorder.record(dc, "Normal", "Started", f"Started controller: {name}")
+                recorder.record(dc, "Warning", "CreateError", f"Cannot create new controller: {error}")
+                queue.add_rate_limited(key)
+            else:
+                at_work[key] = dc["spec"]
+                recorder.record(dc, "Normal", "Started", f"Started controller: {key.name}")
+        queue.done(key)
 
 
 @click.command(help=__doc__)
@@ -87,16 +52,9 @@ def main(kubeconfig: Path) -> None:
     # Go reads JSON of 10,000 levels, which the API server can hold.
     sys.setrecursionlimit(20_000)
     log.info("this is the stand-in for Metacontroller, a development tool (%s)", __package__)
-    # Blocked before any thread is started, so that all inherit it and only sigwait sees them.
-    ends = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     url, ca_file, token = read_kubeconfig(kubeconfig)
     # Not strict: Metacontroller's client is not, either.
-    manager = Manager(Api(url, token, ca_file, strict=False, agent=SELF))
-    log.info("ending on %s", signal.Signals(signal.sigwait(ends)).name)
-    manager.stop(seconds=0.4)
-    # Not by returning: the threads of the watches still run, and one that logs while Python shuts down would crash it.
-    os._exit(0)
+    follow(Api(url, token, ca_file, strict=False, agent=SELF))
 
 
 if __name__ == "__main__":

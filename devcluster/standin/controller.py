@@ -15,7 +15,7 @@ from devcluster.api import Api, ApiError, Object
 from devcluster.standin import children
 from devcluster.standin.contract import Hook, Spec, SyncAnswer, SyncError, TooManyRequestsError
 from devcluster.standin.events import Recorder
-from devcluster.standin.informer import Handler, Informer, informer_of
+from devcluster.standin.informer import informer_of
 from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of
 from devcluster.standin.updating import with_annotation
 from devcluster.standin.workqueue import WorkQueue
@@ -28,7 +28,7 @@ WORKERS = 20
 
 
 class Controller:
-    """One DecoratorController, from `start` to `stop`."""
+    """One DecoratorController, which works from `start` on, until the process ends."""
 
     def __init__(self, dc: Object, api: Api, recorder: Recorder) -> None:
         """Raise ValueError for a spec that the stand-in doesn't know, LookupError for a resource there isn't."""
@@ -40,34 +40,20 @@ class Controller:
         parents = [informer_of(api, rule.api_version, rule.resource) for rule in spec.resources]
         self._parents = {informer.resource: informer for informer in parents}
         self._children = [informer_of(api, rule.api_version, rule.resource) for rule in spec.attachments]
-        self._queue: WorkQueue[Key] = WorkQueue()
-        self._subscriptions: list[tuple[Informer, Handler]] = [
-            *((informer, self._on_parent) for informer in parents),
-            *((informer, self._on_child) for informer in self._children),
-        ]
-        self._stopped = threading.Event()
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(WORKERS)]
-        if spec.resync_period_seconds is not None:
-            # Metacontroller has the same lower limit.
-            period = max(1, spec.resync_period_seconds)
-            self._threads.append(threading.Thread(target=self._resync, args=[period], daemon=True))
+        self._queue = WorkQueue()
+        self._resync_period = spec.resync_period_seconds
 
     def start(self) -> None:
         """Listen and work, on threads of its own."""
-        for informer, handler in self._subscriptions:
-            informer.subscribe(handler)
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self, seconds: float) -> None:
-        """End; return when the last sync is done, or after that many seconds."""
-        self._stopped.set()
-        self._queue.stop()
-        for informer, handler in self._subscriptions:
-            informer.unsubscribe(handler)
-        deadline = time.monotonic() + seconds
-        for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+        for informer in self._parents.values():
+            informer.subscribe(self._on_parent)
+        for informer in self._children:
+            informer.subscribe(self._on_child)
+        for _ in range(WORKERS):
+            threading.Thread(target=self._work, daemon=True).start()
+        if self._resync_period is not None:
+            # Metacontroller has the same lower limit.
+            threading.Thread(target=self._resync, args=[max(1, self._resync_period)], daemon=True).start()
 
     # What puts a parent in the queue.
 
@@ -86,7 +72,8 @@ class Controller:
                     self._queue.add(parent_key)
 
     def _resync(self, period: float) -> None:
-        while not self._stopped.wait(period):
+        while True:
+            time.sleep(period)
             for informer in self._parents.values():
                 for key in informer.all_keys():
                     self._queue.add(key)
@@ -94,10 +81,10 @@ class Controller:
     # What a worker does.
 
     def _work(self) -> None:
-        while not all(informer.synced.is_set() for informer in (*self._parents.values(), *self._children)):
-            if self._stopped.wait(0.01):
-                return
-        while (key := self._queue.get()) is not None:
+        for informer in (*self._parents.values(), *self._children):
+            informer.synced.wait()
+        while True:
+            key = self._queue.get()
             try:
                 self._take(key)
             finally:

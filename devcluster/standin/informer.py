@@ -60,11 +60,6 @@ class Informer:
             for key, obj in self._objects.items():
                 handler(key, None, obj)
 
-    def unsubscribe(self, handler: Handler) -> None:
-        """Call the handler no more."""
-        with self._lock:
-            self._handlers.remove(handler)
-
     def _run(self) -> None:
         while True:
             try:
