@@ -37,9 +37,6 @@ class Package(NamedTuple):
     """Where the package has the program; newer releases have it below usr/. It may differ from what is on PATH: a
     script there may know only /usr."""
 
-    version: str
-    """The option with which it prints its version."""
-
     use: str
     """What can't be tested without it."""
 
@@ -47,26 +44,25 @@ class Package(NamedTuple):
     """The packages, where it isn't the one of the program's name alone."""
 
 
-NGINX = Package("nginx", "usr/sbin/nginx", "-v", "what nginx says to the Ingresses")
+NGINX = Package("nginx", "usr/sbin/nginx", "what nginx says to the Ingresses")
 CHROMIUM = Package(
     "chromium",
     "usr/lib/chromium/chromium",
-    "--version",
     "how the 404 page looks, and the page of `ingress-manager play`",
     # The driver speaks WebDriver; without a font, Chromium draws no text.
     ("chromium", "chromium-driver", "fonts-droid-fallback"),
 )
-BUSYBOX = Package("busybox", "bin/busybox", "--help", "what its shell makes of the commands that are printed")
-SHELLCHECK = Package("shellcheck", "usr/bin/shellcheck", "--version", "whether printed scripts are POSIX shell")
+BUSYBOX = Package("busybox", "bin/busybox", "what its shell makes of the commands that are printed")
+SHELLCHECK = Package("shellcheck", "usr/bin/shellcheck", "whether printed scripts are POSIX shell")
 PACKAGES = (NGINX, CHROMIUM, BUSYBOX, SHELLCHECK)
 
-RUNC = Package("runc", "usr/sbin/runc", "--version", "what runs as Pods")
-PLUGINS = Package("containernetworking-plugins", "usr/lib/cni/bridge", "--version", "what runs as Pods")
+RUNC = Package("runc", "usr/sbin/runc", "what runs as Pods")
+PLUGINS = Package("containernetworking-plugins", "usr/lib/cni/bridge", "what runs as Pods")
 """They are no programs for people: the folder of this one has all of them."""
 
-NFT = Package("nft", "usr/sbin/nft", "--version", "how Services lead to Pods", ("nftables",))
-BUILDAH = Package("buildah", "usr/bin/buildah", "--version", "the image as a node runs it")
-MMDEBSTRAP = Package("mmdebstrap", "usr/bin/mmdebstrap", "--version", "the image, where no registry has its base")
+NFT = Package("nft", "usr/sbin/nft", "how Services lead to Pods", ("nftables",))
+BUILDAH = Package("buildah", "usr/bin/buildah", "the image as a node runs it")
+MMDEBSTRAP = Package("mmdebstrap", "usr/bin/mmdebstrap", "the image, where no registry has its base")
 NODE = (RUNC, PLUGINS, NFT, BUILDAH, MMDEBSTRAP)
 
 NGINX_FOLDERS = " ".join(f"{name}_temp_path {name};" for name in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi"))
@@ -117,16 +113,6 @@ def program_in(root: Path, package: Package) -> Program:
     return Program(moved if moved.exists() else root / package.path, root)
 
 
-def version_of(program: Program, package: Package) -> str:
-    """Return the version that a program prints. Raises CommandFailed if it doesn't run."""
-    ended = program.run(package.version) if program.path.exists() else None
-    if ended is None or ended.returncode:
-        raise CommandFailed(f"Debian's package {package.name} has brought no {package.name} that runs here")
-    said = (ended.stdout or ended.stderr).replace(" - shell script analysis tool\nversion:", "")
-    # BusyBox goes on with its usage.
-    return said.partition("\n")[0].strip().removeprefix("nginx version: ")
-
-
 def get(package: Package, report: build.Progress) -> Program:
     """Return a program; unpack Debian's, which takes some seconds once, where there is none.
 
@@ -147,7 +133,8 @@ def get(package: Package, report: build.Progress) -> Program:
             return found
         root = Path(new) / "root"
         unpack(package.packages or (package.name,), Path(new), report)
-        version_of(program_in(root, package), package)
+        if not program_in(root, package).path.exists():
+            raise CommandFailed(f"Debian's package {package.name} has brought no {package.name}")
         return program_in(root.rename(root_of(package)), package)
 
 
@@ -170,7 +157,7 @@ def unpack(packages: Sequence[str], folder: Path, report: build.Progress) -> Non
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, where Debian's tools are missing.")
 @click.option("--node", is_flag=True, help="Instead, what a node needs, and what its image is built with.")
 def main(if_possible: bool, node: bool) -> None:
-    """Find nginx, Chromium, BusyBox and ShellCheck, or unpack Debian's into .build/, and say which they are."""
+    """Find nginx, Chromium, BusyBox and ShellCheck, or unpack Debian's into .build/, and say where they are."""
     for package in NODE if node else PACKAGES:
         try:
             with progress() as report:
@@ -180,7 +167,7 @@ def main(if_possible: bool, node: bool) -> None:
                 raise
             click.echo(str(error), err=True)
         else:
-            click.echo(f"{version_of(program, package)} ({program.path})")
+            click.echo(program.path)
 
 
 if __name__ == "__main__":
