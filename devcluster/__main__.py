@@ -22,16 +22,6 @@ HOST = "web.apps.localhost"
 """The host of the example: the gateway's certificate is for it, and a browser finds it without a DNS."""
 
 
-MISTAKE = """\
-  kubectl annotate service web ingress/tls=5  # a warning says at once what is wrong
-"""
-
-
-def console() -> Console:
-    """Return where to print: as wide as the terminal, or wide enough for a file."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 110)
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """A real Kubernetes control plane on a laptop, without containers.
@@ -53,12 +43,7 @@ def up(engine: str) -> None:
     """Start a cluster with ingress-manager and keep it until Ctrl-C.
 
     The first start builds the control plane with Go, which takes some minutes; later ones take seconds.
-
-    \b
-    Examples:
-      python -m devcluster up
-      python -m devcluster up --engine standin
-    """  # noqa: D301 - \b keeps click from joining lines
+    """
     started = time.monotonic()
     with contextlib.ExitStack() as exits:
         with progress() as report:
@@ -100,7 +85,6 @@ For example:
   kubectl annotate service web ingress/http=true ingress/host={HOST}
   kubectl get ingress web --output=yaml
 {requests(cluster.gateway) if cluster.gateway else ""}\
-{MISTAKE if cluster.admission else ""}\
   kubectl describe service web                # Events say why something is refused
   kubectl delete service web                  # and its Ingress goes with it
 
@@ -113,12 +97,13 @@ Ctrl-C ends it."""
 
 
 def requests(gateway: Gateway) -> str:
-    """Return the commands that send a request to the Service of the example. There are no Pods: one is a server."""
+    """Return what can be tried on Linux alone. There are no Pods: one of the commands is a server."""
     return f"""\
   python3 -m http.server 8083 --bind "$(kubectl get service web --output=jsonpath={{.spec.clusterIP}})" &
   curl http://{HOST}:{gateway.http_port}/
   curl --cacert {gateway.authority} https://{HOST}:{gateway.https_port}/
   curl {gateway.url}/            # nothing serves this host: the 404 page
+  kubectl annotate service web ingress/tls=5  # a warning says at once what is wrong
 """
 
 
@@ -137,19 +122,14 @@ def demo(engine: str) -> None:
     """Tell the story of a Service and its Ingress on a real control plane, each step checked.
 
     Exit status: 0 when every step had its effect, 1 when a step had none, 2 when a program is missing.
-
-    \b
-    Examples:
-      python -m devcluster demo
-      python -m devcluster demo --engine standin
-    """  # noqa: D301 - \b keeps click from joining lines
+    """
     with contextlib.ExitStack() as exits:
         with progress() as report:
             cluster = exits.enter_context(DevCluster(engine, gateway=0 if lacking() else 1, progress=report))
         click.echo(f"On Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}:\n")
         if reason := lacking():
             click.echo(f"{reason} Two steps are left out.\n")
-        told = tell(cluster, console())
+        told = tell(cluster, Console(highlight=False, width=None if sys.stdout.isatty() else 110))
     raise SystemExit(0 if told else 1)
 
 
