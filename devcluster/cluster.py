@@ -21,7 +21,6 @@ It starts in this order. Each step needs those before it. What takes long begins
 """
 
 import contextlib
-import dataclasses
 import functools
 import sys
 from collections.abc import Callable, Iterator
@@ -50,9 +49,6 @@ from ingress_manager.core.policy import in_namespace
 from ingress_manager.core.settings import FILE_VARIABLE
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")
-
-METACONTROLLER = "metacontroller"
-"""The name of Metacontroller's namespace and Deployment."""
 
 
 def hook_command(port: int) -> list[str]:
@@ -93,8 +89,6 @@ class DevCluster(Starting):
     engine: Process
     engine_name: str
     """What to call the engine to a person."""
-    engine_user: str
-    """The user that the engine logs in as, by the name that the audit log gives it."""
     hook_url: str
     gateway: Gateway | None = None
     """None when none was asked for."""
@@ -146,7 +140,7 @@ class DevCluster(Starting):
         self._progress("starting etcd and the API server")
         plane.start()
         manifests = self._render()
-        engine = engines.find_engine(self._choice, manifests.find("Deployment", METACONTROLLER))
+        self._metacontroller = engines.find_engine(self._choice)
         settings = manifests.settings() if self._settings is None else yaml.safe_dump(self._settings)
         self.settings_file.write_text(settings)
         self.ingress_class = in_namespace(load(self.settings_file).policy, "default").ingress_class
@@ -164,8 +158,7 @@ class DevCluster(Starting):
             self.admission.start(self.api, manifests, self._settings)
         self.hook.wait_ready(self.hook_ready)
 
-        self._progress(f"starting {engine.name('')}")
-        self._engine = engine
+        self._progress(f"starting {engines.name(self._metacontroller)}")
         self.engine = self._engine_process()
         self.take_engine(manifests)
         self.engine.start()
@@ -175,8 +168,7 @@ class DevCluster(Starting):
             self.gateway.wait_ready()
         if self.admission:
             self.admission.wait_ready(self.api)
-        self.engine_name = engine.name(self.engine.log_path.read_text())
-        self.engine_user = engine.user
+        self.engine_name = engines.name(self._metacontroller, self.engine.log_path.read_text())
 
     def _hook(self, reserved: ReservedPort) -> Process:
         self.hook_url = f"http://127.0.0.1:{reserved.number}"
@@ -218,23 +210,23 @@ class DevCluster(Starting):
 
         def give_up_lead() -> None:
             # Metacontroller keeps its lease when it ends, and its successor would wait for 15 s.
-            for lease in self.api.list(LEASES, self._engine.namespace):
-                self.api.delete(LEASES, lease["metadata"]["name"], self._engine.namespace)
+            for lease in self.api.list(LEASES, engines.NAME):
+                self.api.delete(LEASES, lease["metadata"]["name"], engines.NAME)
 
         process.before_start = give_up_lead
         return process
 
     def take_engine(self, manifests: overlay.Rendered) -> None:
         """Let the engine start, from now on, as its Deployment says, and log in. Raises DevClusterError."""
-        engine = dataclasses.replace(self._engine, deployment=manifests.find("Deployment", METACONTROLLER))
+        deployment = manifests.find("Deployment", engines.NAME)
         kubeconfig = self.folder / "engine.kubeconfig"
-        token = self.api.service_account_token(engine.namespace, engine.service_account)
-        self.control_plane.write_kubeconfig(kubeconfig, engine.service_account, token)
-        self.engine.command = engine.command(kubeconfig)
+        token = self.api.service_account_token(engines.NAME, engines.NAME)
+        self.control_plane.write_kubeconfig(kubeconfig, engines.NAME, token)
+        self.engine.command = engines.command(self._metacontroller, deployment, kubeconfig)
 
     def workloads(self) -> list[Workload]:
         """Return what runs for each Deployment of the manifests."""
-        hook, engine = overlay.CONTROLLER, METACONTROLLER
+        hook, engine = overlay.CONTROLLER, engines.NAME
         found = [
             workload_of(self.by_settings, hook, functools.partial(self.by_settings.take, deployment=hook)),
             Workload(engine, engine, [self.engine], self.take_engine, lambda: self.engine.running),
@@ -253,8 +245,11 @@ class DevCluster(Starting):
         return found
 
     def _controller_started(self) -> bool:
-        # Both engines record an Event. If an object has no namespace, its Events are in the namespace default.
-        return any(tells_of_the_start(event) for event in self.api.list(EVENTS, "default"))
+        # Both engines record an Event. If an object has no namespace, its Events are in the namespace default. The API
+        # server's own, of its leader elections, may name no object.
+        return ("Started", overlay.CONTROLLER) in (
+            (event["reason"], event["involvedObject"].get("name")) for event in self.api.list(EVENTS, "default")
+        )
 
     def restart_hook(self, settings: dict[str, Any] | None = None) -> None:
         """Restart the hook at once, with other settings if they are given, and return when it is ready.
@@ -282,15 +277,4 @@ def install_crds(api: Api, crds: list[Object]) -> None:
     for crd in crds:
         api.create(CRDS, crd)
     for name in (crd["metadata"]["name"] for crd in crds):
-        wait_for(functools.partial(is_established, api, name), what=f"the CRD {name}")
-
-
-def is_established(api: Api, name: str) -> bool:
-    """Return whether the API server serves a CustomResourceDefinition."""
-    return is_true(api.get(CRDS, name), "Established")
-
-
-def tells_of_the_start(event: dict[str, Any]) -> bool:
-    """Return whether the Event says that the engine has taken up our DecoratorController."""
-    # The API server's own Events, of its leader elections, may name no object.
-    return bool(event["reason"] == "Started" and event["involvedObject"].get("name") == overlay.CONTROLLER)
+        wait_for(lambda name=name: is_true(api.get(CRDS, name), "Established"), what=f"the CRD {name}")  # type: ignore[misc]

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,57 +11,39 @@ from devcluster.programs import find_metacontroller
 CHOICES = ("auto", "metacontroller", "standin")
 """`auto` is Metacontroller when there is one on PATH."""
 
+NAME = "metacontroller"
+"""The name of Metacontroller's namespace, Deployment and ServiceAccount, as which the engine logs in."""
 
-@dataclass(frozen=True)
-class Engine:
-    """Metacontroller or the stand-in, with the arguments and the ServiceAccount of the Deployment in the manifests."""
-
-    deployment: dict[str, Any]
-    metacontroller: Path | None
-    """None for the stand-in."""
-
-    @property
-    def namespace(self) -> str:
-        """The namespace it runs in."""
-        namespace: str = self.deployment["metadata"]["namespace"]
-        return namespace
-
-    @property
-    def service_account(self) -> str:
-        """The name of the ServiceAccount it logs in as."""
-        name: str = self.deployment["spec"]["template"]["spec"]["serviceAccountName"]
-        return name
-
-    @property
-    def user(self) -> str:
-        """The user that the API server takes it for."""
-        return f"system:serviceaccount:{self.namespace}:{self.service_account}"
-
-    def command(self, kubeconfig: Path) -> list[str]:
-        """Return the command that runs it, in the repository's folder."""
-        if not self.metacontroller:
-            return [sys.executable, "-m", "devcluster.standin", "--kubeconfig", str(kubeconfig)]
-        [container] = self.deployment["spec"]["template"]["spec"]["containers"]
-        return [str(self.metacontroller), *adapted(container["args"]), f"--kubeconfig={kubeconfig}"]
-
-    def name(self, log: str) -> str:
-        """Return its name for a person. Metacontroller states its version nowhere but in its log."""
-        if not self.metacontroller:
-            return "the stand-in for Metacontroller"
-        found = re.search(r'"version":\s*"(v?\d[^"]*)"', log)
-        version = f" v{found[1].removeprefix('v')}" if found else ""
-        return f"Metacontroller{version} ({self.metacontroller})"
+USER = f"system:serviceaccount:{NAME}:{NAME}"
+"""The user that the API server takes the engine for."""
 
 
-def find_engine(choice: str, deployment: dict[str, Any]) -> Engine:
-    """Return the engine for one of CHOICES; raises MissingProgram."""
+def find_engine(choice: str) -> Path | None:
+    """Return Metacontroller, or None for the stand-in, by one of CHOICES; raises MissingProgram."""
     program = None if choice == "standin" else find_metacontroller()
     if choice == "metacontroller" and not program:
         raise MissingProgram(
             "There is no `metacontroller` on PATH; the engine `standin` can be used in its place.\n"
             "It is at https://github.com/metacontroller/metacontroller; no package registry has it."
         )
-    return Engine(deployment, program)
+    return program
+
+
+def command(metacontroller: Path | None, deployment: dict[str, Any], kubeconfig: Path) -> list[str]:
+    """Return the command that runs the engine in the repository's folder, with the Deployment's arguments."""
+    if not metacontroller:
+        return [sys.executable, "-m", "devcluster.standin", "--kubeconfig", str(kubeconfig)]
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    return [str(metacontroller), *adapted(container["args"]), f"--kubeconfig={kubeconfig}"]
+
+
+def name(metacontroller: Path | None, log: str = "") -> str:
+    """Return the engine's name for a person. Metacontroller states its version nowhere but in its log."""
+    if not metacontroller:
+        return "the stand-in for Metacontroller"
+    found = re.search(r'"version":\s*"(v?\d[^"]*)"', log)
+    version = f" v{found[1].removeprefix('v')}" if found else ""
+    return f"Metacontroller{version} ({metacontroller})"
 
 
 def adapted(arguments: list[str]) -> list[str]:

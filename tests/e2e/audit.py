@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from devcluster import engines
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 
@@ -13,7 +14,7 @@ def done_by_the_engine(cluster: DevCluster, resource: str) -> Iterator[dict[str,
     """Yield the audit events of what the engine did, or tried to do, to one kind of object."""
     for event in cluster.audit_events():
         # A request that is about no object, such as for the list of APIs, has no objectRef.
-        if event["user"]["username"] == cluster.engine_user and event.get("objectRef", {}).get("resource") == resource:
+        if event["user"]["username"] == engines.USER and event.get("objectRef", {}).get("resource") == resource:
             yield event
 
 

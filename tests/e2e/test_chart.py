@@ -124,12 +124,13 @@ def hook_port(site: Site, processes: Processes) -> Iterator[int]:
 
 def start_metacontroller(site: Site, processes: Processes, hook_port: int) -> Process:
     """Start Metacontroller as its Deployment says."""
-    engine = engines.find_engine("metacontroller", find("metacontroller/install", "Deployment"))
     kubeconfig = processes.folder / "engine.kubeconfig"
-    token = site.plane.api.service_account_token(engine.namespace, engine.service_account)
-    site.plane.write_kubeconfig(kubeconfig, engine.service_account, token)
+    token = site.plane.api.service_account_token(engines.NAME, engines.NAME)
+    site.plane.write_kubeconfig(kubeconfig, engines.NAME, token)
+    deployment = find("metacontroller/install", "Deployment")
+    command = engines.command(engines.find_engine("metacontroller"), deployment, kubeconfig)
     proxy = {"HTTP_PROXY": f"http://127.0.0.1:{hook_port}"}
-    process = processes.add("engine", engine.command(kubeconfig), env=proxy, cwd=REPOSITORY)
+    process = processes.add("engine", command, env=proxy, cwd=REPOSITORY)
     process.start()
     return process
 

@@ -12,6 +12,7 @@ from contextlib import closing
 
 import pytest
 
+from devcluster import engines
 from devcluster.api import INGRESSES, SERVICES, Object, Resource
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
@@ -47,7 +48,7 @@ def forgeries(own: str, victim: str) -> dict[str, tuple[Resource, Object]]:
 @pytest.fixture(scope="module")
 def almighty(serving: DevCluster) -> Iterator[DevCluster]:
     """Yield the cluster while Metacontroller may do everything, and only the hosts of example.com may be claimed."""
-    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": serving.engine_user}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": engines.USER}
     create(serving.api, CLUSTER_BINDINGS, "almighty", roleRef=ADMIN, subjects=[subject])
     serving.restart_hook({**SERVING_SETTINGS, "limits": {"hosts": ["*.example.com"]}})
     yield serving

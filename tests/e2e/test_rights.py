@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pytest
 import yaml
 
-from devcluster import gateway
+from devcluster import engines, gateway
 from devcluster.api import wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
@@ -72,7 +72,7 @@ def wrongly_judged(cluster: DevCluster, user: str, rights: dict[bool, list[str]]
 
 @pytest.mark.gate
 def test_the_api_servers_authorizer_says_what_metacontroller_may_do(cluster: DevCluster) -> None:
-    assert wrongly_judged(cluster, cluster.engine_user, ENGINE) == []
+    assert wrongly_judged(cluster, engines.USER, ENGINE) == []
 
 
 def test_the_rights_of_an_existing_metacontroller_are_narrowed_by_the_commands_of_its_page(
@@ -85,13 +85,13 @@ def test_the_rights_of_an_existing_metacontroller_are_narrowed_by_the_commands_o
     subject = {"kind": "ServiceAccount", "namespace": "metacontroller", "name": "metacontroller"}
     create(cluster.api, CLUSTER_BINDINGS, "metacontroller", roleRef=role, subjects=[subject])
     [(verb, kind, user)] = re.findall(r"kubectl auth can-i (\w+) (\w+) --as (\S+)", steps)
-    assert user == cluster.engine_user
+    assert user == engines.USER
     asked = (cluster, user, verb, f"{kind}.rbac.authorization.k8s.io", "")
     wait_for(lambda: is_allowed(*asked), 30, what="the rights of Metacontroller's own manifests")
     for command in re.findall(r"kubectl ((?:apply -f|delete) .*)", steps):
         cluster.kubectl(*command.replace("metacontroller/install", f"{REPOSITORY}/metacontroller/install").split())
     wait_for(lambda: not is_allowed(*asked), 30, what="the end of these rights")
-    assert wrongly_judged(cluster, cluster.engine_user, ENGINE) == []
+    assert wrongly_judged(cluster, engines.USER, ENGINE) == []
     stage.create_service("shop", {"ingress/http": "true"})
     stage.until_ingress("shop", "the Ingress", lambda _: True)
 
@@ -112,7 +112,7 @@ def tried(cluster: DevCluster, user: str) -> set[tuple[str, str, str]]:
 def test_the_engine_never_tries_what_it_may_not_do(cluster: DevCluster, stage: Stage) -> None:
     stage.create_service("shop", {"ingress/http": "true"})
     stage.until_ingress("shop", "the Ingress", lambda _: True)
-    assert {kind for verb, kind, _ in tried(cluster, cluster.engine_user) if verb not in READS} <= {
+    assert {kind for verb, kind, _ in tried(cluster, engines.USER) if verb not in READS} <= {
         "ingresses",
         "events",
         "leases",

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from devcluster import engines
 from devcluster.api import INGRESSES, Object, Resource
 from devcluster.cluster import DevCluster
 from devcluster.standin import children
@@ -95,7 +96,7 @@ class Writes:
             log.seek(self._read)
             lines = [line for line in log if line.endswith(b"\n")]  # one without an end is still being written
         self._read += sum(map(len, lines))
-        user, wrong = self._cluster.engine_user, {}
+        user, wrong = engines.USER, {}
         numbers = {place.namespace: number for number, place in enumerate(places)}
         for line in lines:
             if user.encode() not in line:
