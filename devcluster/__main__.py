@@ -11,7 +11,7 @@ from rich.console import Console
 from devcluster import gateway_api
 from devcluster.build import get
 from devcluster.cluster import DevCluster
-from devcluster.console import Commands, end_on_signals, engine_option, progress
+from devcluster.console import Commands, end_on_signals, engine_option, keep, progress
 from devcluster.demo import tell
 from devcluster.deployments import look
 from devcluster.errors import MissingProgram
@@ -56,12 +56,12 @@ def up(engine: str) -> None:
             workloads = cluster.workloads()
             look(cluster.api, workloads)
         click.echo(welcome(cluster, time.monotonic() - started))
-        with contextlib.suppress(KeyboardInterrupt):
-            while True:
-                time.sleep(0.5)
-                cluster.control_plane.check_alive()
-                look(cluster.api, workloads)
-        click.echo("\nStopping.", err=True)
+
+        def check() -> None:
+            cluster.control_plane.check_alive()
+            look(cluster.api, workloads)
+
+        keep(check)
     click.echo("Its folder is removed.", err=True)
 
 

@@ -190,14 +190,6 @@ def compile_packages(go: str, targets: dict[str, Path], module: Path, progress: 
             (Path(temporary) / built_as).rename(target)
 
 
-def download(go_module: str, module: Path, purpose: str) -> Path:
-    """Return where Go keeps a module, as the go.mod in `module` pins it; download it when it isn't there.
-
-    Raises MissingProgram, which says the purpose, when Go is missing or too old, and BuildFailed.
-    """
-    return Path(downloaded(go_module, purpose, module)["Dir"])
-
-
 def downloaded(what: str, purpose: str, module: Path | None = None) -> dict[str, str]:
     """Return what Go says of a module that it has downloaded: its folder is `Dir`, its go.mod `GoMod`.
 

@@ -6,6 +6,7 @@ is stored, but nothing runs. deployments.py does what is needed here. A node (no
 """
 
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,8 +77,7 @@ class ControlPlane:
         self.ca_file = self.folder / "certificates" / "apiserver.crt"
         self.kubeconfig = self.folder / "admin.kubeconfig"
         self.audit_log = self.folder / "audit.log"
-        self.admin_token, self._manager_token = credentials.new_token(), credentials.new_token()
-        self.node_token = credentials.new_token()
+        self.admin_token, self._manager_token, self.node_token = (secrets.token_urlsafe(24) for _ in range(3))
         self.api = Api(self.url, self.admin_token, self.ca_file)
         self.etcd = self._etcd()
         self.apiserver = self._apiserver()

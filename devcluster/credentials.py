@@ -1,16 +1,10 @@
 """Keys, tokens and kubeconfigs."""
 
-import secrets
 from pathlib import Path
 
 import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-
-
-def new_token() -> str:
-    """Return a random bearer token."""
-    return secrets.token_urlsafe(24)
 
 
 def new_signing_key() -> str:

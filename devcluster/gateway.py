@@ -126,7 +126,12 @@ class Gateway:
 
     def take_page(self, plane: ControlPlane, rendered: Rendered) -> None:
         """Let the page start, from now on, as the manifests say. Raises DevClusterError."""
-        self.page.command = self._page(page_address(plane.api), rendered)
+        # The committed command, but for the addresses that it listens on.
+        program, *arguments, application = rendered.container(PAGE)["command"]
+        application = application.replace("()", f"({self._probes_port})")
+        binds = [f"{page_address(plane.api)}:{self.page_port}", f"{LOOPBACK}:{self._probes_port}"]
+        options = [word for bind in binds for word in ("--bind", bind)]
+        self.page.command = [sys.executable, "-m", program, *arguments, *options, "--reuse-port", application]
 
     def take(self, plane: ControlPlane, rendered: Rendered) -> None:
         """Let Traefik start, from now on, as the manifests say, and log in. Raises DevClusterError."""
@@ -151,14 +156,6 @@ class Gateway:
         process = self._processes.add(path.stem, [program, f"--configFile={path}"], env=self.traefiks[0].env)
         self._exits.callback(process.kill)
         return process
-
-    def _page(self, address: str, rendered: Rendered) -> list[str]:
-        # The committed command, but for the addresses that it listens on.
-        program, *arguments, application = rendered.container(PAGE)["command"]
-        application = application.replace("()", f"({self._probes_port})")
-        binds = [f"{address}:{self.page_port}", f"{LOOPBACK}:{self._probes_port}"]
-        options = [word for bind in binds for word in ("--bind", bind)]
-        return [sys.executable, "-m", program, *arguments, *options, "--reuse-port", application]
 
     def _configure(self, folder: Path, rendered: Rendered, page_url: str, internal_port: int) -> None:
         """Write the files of one instance into a folder."""

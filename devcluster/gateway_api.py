@@ -26,15 +26,8 @@ def crds(progress: build.Progress) -> list[Object]:
     if not folder().exists():
         get(progress)
     # The folder also holds an admission policy, for upgrades.
-    return [
-        crd for path in sorted(folder().glob("*.yaml")) if (crd := read(path))["kind"] == "CustomResourceDefinition"
-    ]
-
-
-def read(path: Path) -> Object:
-    """Return the first object of a YAML file."""
-    found: Object = next(yaml.safe_load_all(path.read_text(encoding="utf-8")))
-    return found
+    objects = [each for path in sorted(folder().glob("*.yaml")) for each in yaml.safe_load_all(path.read_bytes())]
+    return [each for each in objects if each["kind"] == "CustomResourceDefinition"]
 
 
 def version() -> str:
@@ -54,9 +47,9 @@ def get(progress: build.Progress) -> None:
         if folder().exists():
             return
         progress(f"downloading the CRDs of the Gateway API {version()}")
-        source = build.download(GO_MODULE, MODULE, "to download the CRDs of the Gateway API") / "config/crd/standard"
+        module = build.downloaded(GO_MODULE, "to download the CRDs of the Gateway API", MODULE)["Dir"]
         with tempfile.TemporaryDirectory(dir=build.BUILD, prefix="tmp-") as temporary:
             copied = Path(temporary) / "crds"
-            shutil.copytree(source, copied, copy_function=shutil.copyfile)
+            shutil.copytree(Path(module, "config/crd/standard"), copied, copy_function=shutil.copyfile)
             copied.chmod(0o755)  # Go's cache is read-only
             copied.rename(folder())

@@ -12,7 +12,7 @@ import click
 
 from devcluster.build import Progress
 from devcluster.cluster import CRD_FILE
-from devcluster.console import Command, end_on_signals, progress
+from devcluster.console import Command, end_on_signals, keep, progress
 from devcluster.errors import MissingProgram
 from devcluster.node import namespaces
 from devcluster.node.node import Node
@@ -54,11 +54,7 @@ def main() -> None:
         with progress() as report:
             node = exits.enter_context(whole(report))
         click.echo(welcome(node, time.monotonic() - started))
-        with contextlib.suppress(KeyboardInterrupt):
-            while True:
-                time.sleep(0.5)
-                node.check_alive()
-        click.echo("\nStopping.", err=True)
+        keep(node.check_alive)
     click.echo("Nothing of it is left.", err=True)
 
 

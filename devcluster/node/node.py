@@ -96,6 +96,9 @@ class Node(Starting):
         after = exits.enter_context(contextlib.ExitStack())  # what comes when the processes have ended
         self._processes = exits.enter_context(Processes())
         self.folder = self._processes.folder
+        self._client_file = self.folder / "kubelet-client.pem"
+        self._authority_file = self.folder / "kubelet-client-ca.crt"
+        self._socket = self.folder / "containerd.sock"
         self._namespaces = Namespaces(self._processes)
         after.callback(self._namespaces.close)
         self._namespaces.start()
@@ -119,7 +122,9 @@ class Node(Starting):
 
         self._progress("starting the node")
         self.kubelet, self.proxy = self._kubelet(), self._proxy()
-        for process in (self._scheduler(), self.kubelet, self.proxy):
+        scheduler = str(build.folder("kube-scheduler") / "kube-scheduler")
+        options = (f"--kubeconfig={self.kubeconfig}", "--leader-elect=false")
+        for process in (self.add("kube-scheduler", scheduler, *options), self.kubelet, self.proxy):
             process.start()
         self.kubectl("apply", "--server-side", f"--filename={COREDNS_MANIFEST}")
         self.kubelet.wait_ready(lambda: is_true(self.api.get(NODES, NAME), "Ready"))
@@ -147,14 +152,6 @@ class Node(Starting):
     def check_alive(self) -> None:
         """Raise ProcessDied when one of its processes has ended."""
         self._processes.check_alive()
-
-    @property
-    def _client_file(self) -> Path:
-        return self.folder / "kubelet-client.pem"
-
-    @property
-    def _authority_file(self) -> Path:
-        return self.folder / "kubelet-client-ca.crt"
 
     def _certify(self) -> None:
         """Write the certificate by which the kubelet knows the API server, which has no token for it."""
@@ -203,10 +200,6 @@ class Node(Starting):
 
     def _ctr(self, *arguments: str) -> str:
         return run(build.folder("ctr") / "ctr", f"--address={self._socket}", "--namespace=k8s.io", *arguments)
-
-    @property
-    def _socket(self) -> Path:
-        return self.folder / "containerd.sock"
 
     def _containerd_answers(self) -> bool:
         with contextlib.suppress(CommandFailed):
@@ -286,10 +279,6 @@ class Node(Starting):
             "conntrack": {"maxPerCore": 0},  # a limit of this machine's kernel
         }
         return self._deep("kube-proxy", f"--config={self._config('kube-proxy', config)}")
-
-    def _scheduler(self) -> Process:
-        path = build.folder("kube-scheduler") / "kube-scheduler"
-        return self.add("kube-scheduler", str(path), f"--kubeconfig={self.kubeconfig}", "--leader-elect=false")
 
     def _config(self, name: str, content: Object) -> Path:
         path = self.folder / f"{name}.yaml"

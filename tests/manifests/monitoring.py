@@ -1,6 +1,7 @@
 """What monitoring/ has: the alerts, what the dashboard asks Prometheus, and what Prometheus scrapes."""
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
@@ -24,9 +25,9 @@ def crds() -> list[dict[str, Any]]:
     Raises MissingProgram when Go is missing or too old, and BuildFailed when it can't download the module.
     """
     module = build.REPOSITORY / "tools/golang/prometheus-operator"
-    folder = build.download(OPERATOR, module, "to download the CRDs of the Prometheus Operator")
+    folder = build.downloaded(OPERATOR, "to download the CRDs of the Prometheus Operator", module)["Dir"]
     return [
-        yaml.safe_load((folder / f"example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml").read_text())
+        yaml.safe_load(Path(folder, f"example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml").read_text())
         for plural in ("podmonitors", "prometheusrules")
     ]
 
