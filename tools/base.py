@@ -10,7 +10,7 @@ from pathlib import Path
 
 from devcluster import build
 from devcluster.build import REPOSITORY
-from devcluster.errors import DevClusterError
+from devcluster.errors import MissingProgram
 from devcluster.running import run
 from tools import debian
 
@@ -20,10 +20,6 @@ ADD root.tar /
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 CMD ["python"]
 """
-
-
-class NoBaseError(DevClusterError):
-    """No base for the image is here, and none can be made."""
 
 
 def stated(source: Path = REPOSITORY) -> str:
@@ -40,11 +36,13 @@ def made_name(base: str) -> str:
 def write_root(base: str, folder: Path, report: build.Progress) -> None:
     """Write root.tar, with Debian's packages of the Python and the Debian that `base` is named for, into a folder.
 
-    It takes a minute. Raises NoBaseError where it can't be made, and CommandFailed.
+    It takes a minute. Raises MissingProgram where it can't be made, and CommandFailed.
     """
     python, suite = parts(base)
     if os.geteuid():
-        raise NoBaseError(f"Nothing here has the base image {base}, and only root can make one of Debian's packages.")
+        raise MissingProgram(
+            f"Nothing here has the base image {base}, and only root can make one of Debian's packages."
+        )
     mmdebstrap = debian.get(debian.MMDEBSTRAP, report)
     report("asking Python's index for pip")
     run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"--dest={folder}", "pip")
@@ -57,11 +55,11 @@ def write_root(base: str, folder: Path, report: build.Progress) -> None:
 def parts(base: str) -> tuple[str, str]:
     """Return the version of Python that a base is named for, without its last number, and the suite of Debian.
 
-    Raises NoBaseError.
+    Raises MissingProgram.
     """
     found = re.fullmatch(r"python:(\d+\.\d+)\S*-([a-z]+)", base)
     if found is None:
-        raise NoBaseError(
+        raise MissingProgram(
             f"Nothing here has the base image {base}, and its name doesn't say which Python and Debian to make one of."
         )
     return found[1], found[2]

@@ -53,7 +53,7 @@ class Buildah:
         )
 
     def build(self, source: Path, name: str) -> str:
-        """Build the image of a checkout, on $BASE if it is set; return its id. Raises CommandFailed, NoBaseError."""
+        """Build the image of a checkout, on $BASE if it is set; return its id. Raises CommandFailed, MissingProgram."""
         with build.lock(FOLDER / "lock", self._report), mounted_pip_settings() as mounts:
             options = ["--layers", "--isolation=chroot", "--network=host", self._policy, *mounts]
             [command] = image.build_commands("buildah", name, base=self._base(source), options=options)

@@ -22,7 +22,7 @@ from tools import debian, node_images
 def whole(report: Progress) -> Node:
     """Return a node, which starts when it is entered. The first time, what it needs takes minutes.
 
-    Raises MissingProgram for what is neither here nor can be had, BuildFailed, CommandFailed and NoBaseError.
+    Raises MissingProgram for what is neither here nor can be had, BuildFailed and CommandFailed.
     """
     runc, plugins, nft = (debian.get(package, report) for package in (debian.RUNC, debian.PLUGINS, debian.NFT))
     libraries = (program.environment().get("LD_LIBRARY_PATH", "") for program in (runc, nft))

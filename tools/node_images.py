@@ -30,14 +30,17 @@ class Image(NamedTuple):
 
     name: str
     program: Path
-    dockerfile: str
-    """It says how to run it; what its Deployment says goes before."""
+    path: str
+    """Where the program is in the image."""
+
+    says: str
+    """How to run it, in the words of a Dockerfile; what its Deployment says goes before."""
 
 
 def archives(report: build.Progress) -> list[Path]:
     """Return the archives of the images that a node needs, written where they aren't there yet.
 
-    Raises MissingProgram for a program that is neither here nor can be had, BuildFailed, CommandFailed and NoBaseError.
+    Raises MissingProgram for a program that is neither here nor can be had, BuildFailed and CommandFailed.
     """
     buildah = Buildah(report)
     return [hook_archive(report), *(program_archive(image, buildah, report) for image in program_images(report))]
@@ -46,7 +49,7 @@ def archives(report: build.Progress) -> list[Path]:
 def hook_archive(report: build.Progress, source: Path = REPOSITORY, name: str = HOOK) -> Path:
     """Return the archive of the image that a checkout of this repository builds, under this name.
 
-    Raises MissingProgram, CommandFailed and NoBaseError.
+    Raises MissingProgram and CommandFailed.
     """
     buildah = Buildah(report)
     return kept(name, buildah.build(source, name), functools.partial(buildah.save, name), report)
@@ -54,8 +57,8 @@ def hook_archive(report: build.Progress, source: Path = REPOSITORY, name: str = 
 
 def program_images(report: build.Progress) -> Iterator[Image]:
     """Yield the images of one program. Raises MissingProgram and BuildFailed."""
-    yield image(PAUSE, build.get("pause", report), "/pause", 'ENTRYPOINT ["/pause"]')
-    yield image(COREDNS, build.get("coredns", report), "/coredns", 'ENTRYPOINT ["/coredns"]')
+    yield Image(PAUSE, build.get("pause", report), "/pause", 'ENTRYPOINT ["/pause"]')
+    yield Image(COREDNS, build.get("coredns", report), "/coredns", 'ENTRYPOINT ["/coredns"]')
     metacontroller = find_metacontroller()
     if metacontroller is None:
         raise MissingProgram("A node needs Metacontroller, which no registry has: put `metacontroller` on PATH.")
@@ -64,14 +67,9 @@ def program_images(report: build.Progress) -> Iterator[Image]:
     path = "/usr/bin/metacontroller"
     # Metacontroller's own has no entrypoint, and states a user by name.
     says = f'USER nonroot:nonroot\nCMD ["{path}"]'
-    yield image(image_of("metacontroller", "metacontroller"), metacontroller, path, says)
+    yield Image(image_of("metacontroller", "metacontroller"), metacontroller, path, says)
     path = "/usr/local/bin/traefik"
-    yield image(image_of("gateway", "ingress-manager-gateway"), find_traefik(), path, f'ENTRYPOINT ["{path}"]')
-
-
-def image(name: str, program: Path, path: str, says: str) -> Image:
-    """Return the image of a program, which is at this path in it."""
-    return Image(name, program, f"FROM scratch\nCOPY {program.name} {path}\n{says}\n")
+    yield Image(image_of("gateway", "ingress-manager-gateway"), find_traefik(), path, f'ENTRYPOINT ["{path}"]')
 
 
 def image_of(folder: str, deployment: str) -> str:
@@ -84,10 +82,11 @@ def program_archive(image: Image, buildah: Buildah, report: build.Progress) -> P
     """Return the archive of an image of one program."""
     with image.program.open("rb") as file:
         content = hashlib.file_digest(file, "sha256")
-    content.update(f"{image.name} {image.dockerfile}".encode())
+    dockerfile = f"FROM scratch\nCOPY {image.program.name} {image.path}\n{image.says}\n"
+    content.update(f"{image.name} {dockerfile}".encode())
 
     def write(new: Path) -> None:
-        buildah.build_from(image.dockerfile, image.program.parent, image.name)
+        buildah.build_from(dockerfile, image.program.parent, image.name)
         buildah.save(image.name, new)
 
     return kept(image.name, content.hexdigest(), write, report)
