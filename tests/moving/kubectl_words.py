@@ -10,10 +10,6 @@ from typing import Any
 from devcluster.api import ApiError
 from devcluster.sync_requests import Object
 
-SHORT = {"-n": "namespace", "-o": "output", "-f": "filename", "-l": "selector", "-A": "all-namespaces"}
-FLAGS = {"all-namespaces", "overwrite", "ignore-not-found", "all", "show-managed-fields"}
-"""Options without a value."""
-
 
 @dataclass
 class Words:
@@ -27,16 +23,15 @@ class Words:
 
 
 def parse(arguments: Sequence[str]) -> Words:
-    """Return the arguments, sorted. Everything behind `--` is a name."""
+    """Return the arguments, sorted. Everything behind `--` is a name, and each option is written with its value."""
     words = iter(arguments[1:])
     found = Words(arguments[0])
     for word in words:
         if word == "--":
             found.names += words
-        elif word.startswith("-") and word != "-":
-            name, has_value, value = word.partition("=")
-            name = SHORT.get(name, name.lstrip("-"))
-            found.options[name] = value if has_value else "true" if name in FLAGS else next(words)
+        elif word.startswith("-"):
+            name, _, value = word.removeprefix("--").partition("=")
+            found.options[name] = value
         else:
             found.names.append(word)
     return found
@@ -44,7 +39,7 @@ def parse(arguments: Sequence[str]) -> Words:
 
 def read_by(words: Words, stdin: str) -> Iterator[Words]:
     """Yield the arguments of a call for each object of a list that it reads; as they are when it reads none."""
-    if "raw" in words.options or words.verb == "create" or words.options.get("filename") != "-":
+    if "raw" in words.options or words.options.get("filename") != "-":
         yield words
         return
     for each in json.loads(stdin)["items"]:

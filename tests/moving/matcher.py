@@ -7,6 +7,7 @@ that isn't there answers nothing.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 from devcluster.sync_requests import Object
@@ -86,11 +87,6 @@ def probes_of(objects: Iterable[Object]) -> list[Probe]:
             paths |= {path or "/", f"{path.rstrip('/')}/below", path.rstrip("/") or "/"}
     controllers = {controller for each in standing for controller in controllers_of(each)}
     return [Probe(*each) for each in product(sorted(controllers), sorted(hosts), sorted(paths))]
-
-
-def product(controllers: Iterable[str], hosts: list[str], paths: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield each with each."""
-    return ((controller, host, path) for controller in controllers for host in hosts for path in paths)
 
 
 def name_of(each: Object) -> tuple[str, str]:

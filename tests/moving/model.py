@@ -122,13 +122,7 @@ class Model:
             raise not_found(resource, metadata["name"])
         for field in ("resourceVersion", "uid"):
             if metadata.get(field) not in {None, before["metadata"][field]}:
-                sentence = f'Operation cannot be fulfilled on {named(resource)} "{metadata["name"]}": '
-                raise ApiError(
-                    409,
-                    "Conflict",
-                    f"{sentence}the object has been modified; please apply your changes to the latest version "
-                    "and try again",
-                )
+                raise ApiError(409, "Conflict", f'{named(resource)} "{metadata["name"]}" has another {field}')
         system = {key: before["metadata"][key] for key in ("uid", "creationTimestamp", "resourceVersion")}
         after = {**copy.deepcopy(obj), "metadata": {**copy.deepcopy(metadata), **system}}
         _tidy(after["metadata"])
@@ -156,9 +150,7 @@ class Model:
             return False
         for field, wanted in (("uid", uid), ("resourceVersion", version)):
             if wanted not in {None, before["metadata"][field]}:
-                message = f'Operation cannot be fulfilled on {named(resource)} "{name}": the {field} in the '
-                message += f"precondition: {wanted}, the {field} in object meta: {before['metadata'][field]}"
-                raise ApiError(409, "Conflict", message)
+                raise ApiError(409, "Conflict", f'{named(resource)} "{name}" has another {field}')
         del self.store[place]
         if resource == NAMESPACES:
             for inside in [key for key in self.store if key[1] == name]:
@@ -355,8 +347,6 @@ class Model:
         output = words.options.get("output", "")
         if output.startswith("jsonpath="):
             return jsonpath(output.removeprefix("jsonpath="), printed)
-        if output == "name":
-            return "".join(f"{each['kind'].lower()}/{each['metadata']['name']}\n" for each in found)
         assert output == "json", words
         return json.dumps(printed)
 
@@ -364,7 +354,7 @@ class Model:
         self.update(resource, patched(before, change))
         return f"{resource.kind.lower()}/{before['metadata']['name']} changed\n"
 
-    def _annotate(self, words: Words, _: str, field: str = "annotations") -> str:
+    def _annotate(self, words: Words, _: str) -> str:
         is_change = [("=" in each or each.endswith("-")) and number > 0 for number, each in enumerate(words.names)]
         start = is_change.index(True)
         changes, words.names = words.names[start:], words.names[:start]
@@ -375,21 +365,15 @@ class Model:
         printed = ""
         for resource, name in self._named(words):
             before = self._one(words, resource, name)
-            present = before["metadata"].get(field) or {}
+            present = before["metadata"].get("annotations") or {}
             for key, value in new_values.items():
                 if "overwrite" not in words.options and value is not None and present.get(key, value) != value:
-                    raise KubectlFailed(
-                        f"error: --overwrite is false but found the following declared {field[:-1]}(s): "
-                        f"'{key}' already has a value ({present[key]})"
-                    )
-            metadata: Object = {field: new_values}
+                    raise KubectlFailed(f"error: --overwrite is false, and {key} has the value {present[key]}")
+            metadata: Object = {"annotations": new_values}
             if version := words.options.get("resource-version"):
                 metadata["resourceVersion"] = version
             printed += self._change(resource, before, {"metadata": metadata})
         return printed
-
-    def _label(self, words: Words, stdin: str) -> str:
-        return self._annotate(words, stdin, "labels")
 
     def _patch(self, words: Words, _: str) -> str:
         change = json.loads(words.options["patch"])
@@ -399,11 +383,6 @@ class Model:
             now = {"metadata": operated(before["metadata"], change)} if words.options["type"] == "json" else change
             printed += self._change(resource, before, now)
         return printed
-
-    def _create(self, _: Words, stdin: str) -> str:
-        made = json.loads(stdin)
-        self.create(self._resource(made["kind"]), made)
-        return f"{made['kind'].lower()}/{made['metadata']['name']} created\n"
 
     def _delete(self, words: Words, stdin: str) -> str:
         if raw := words.options.get("raw"):
@@ -423,26 +402,6 @@ class Model:
         """Return what is to be deleted, but for kinds that play no part here, such as rights."""
         kinds = [kind for kind in words.names[0].split(",") if kind.partition(".")[0] not in ASIDE]
         return self._named(Words(words.verb, [",".join(kinds), *words.names[1:]])) if kinds else []
-
-    def _wait(self, words: Words, _: str) -> str:
-        [(resource, name)] = self._named(words)
-        for _look in range(LONGEST):
-            namespace = words.options.get("namespace", "default") if resource.namespaced else ""
-            found = self.store.get((resource.plural, namespace, name))
-            if self._is_so(words.options["for"], found):
-                return ""
-            if found is None and words.options["for"] not in {"create", "delete"}:
-                raise not_found(resource, name)
-            self.react()
-        raise KubectlFailed(f"error: timed out waiting for the condition on {resource.plural}/{name}")
-
-    @staticmethod
-    def _is_so(wanted: str, found: Object | None) -> bool:
-        if wanted in {"create", "delete"}:
-            return (found is not None) == (wanted == "create")
-        path, _, value = wanted.removeprefix("jsonpath=").partition("}")
-        there = values(path.lstrip("{"), found)
-        return bool(there) and (not value or str(there[0]) == value.lstrip("="))
 
 
 class _AsMetacontroller:

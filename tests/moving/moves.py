@@ -26,8 +26,6 @@ from tests.moving.clusters import Cluster
 from tests.moving.matcher import Facts, Probe, facts, lost, probes_of
 from tests.moving.model import Model, Place
 
-READS = {"get", "wait"}
-
 Disturb = Callable[[Callable[[], str]], str]
 """Does a write of a plan; before it or after it, it may raise, or let somebody else write."""
 
@@ -109,7 +107,7 @@ class Player:
 
     def kubectl(self, *words: str, stdin: str = "") -> str:
         """Run kubectl."""
-        if words[0] not in READS:
+        if words[0] != "get":
             self.writes += 1
             self.commands.append(f"    kubectl {' '.join(words)}")
             return self.disturb(lambda: self.model.run(*words, stdin=stdin))
@@ -161,7 +159,7 @@ class Player:
 
 
 CLIENT = r"""#!/bin/sh
-case "$*" in *"-f -" | *"--filename=-"*) input=$(cat) ;; *) input= ;; esac
+case "$*" in *"--filename=-"*) input=$(cat) ;; *) input= ;; esac
 printf '%s\0' "${0##*/}" "$@" "$input" end > "$FOLDER/asked"
 cat "$FOLDER/answered"
 read -r status < "$FOLDER/status"
