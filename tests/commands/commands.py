@@ -56,6 +56,21 @@ def listing(*objects: Object) -> Object:
     return {"kind": "List", "apiVersion": "v1", "items": list(objects)}
 
 
+def event(service: Object, message: str, **fields: Any) -> Object:
+    """Return the Event by which Metacontroller tells why it didn't make what a Service asks for."""
+    name, namespace, uid = (service["metadata"][key] for key in ("name", "namespace", "uid"))
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{name}.1", "namespace": namespace},
+        "involvedObject": {"kind": "Service", "name": name, "namespace": namespace, "uid": uid},
+        "reason": "SyncError",
+        "lastTimestamp": "2026-01-01T04:00:00Z",
+        "message": message,
+        **fields,
+    }
+
+
 def settings_on_a_cluster(text: str) -> dict[str, Object]:
     """Return what kubectl says of the hook's Deployment, and of the ConfigMap that it mounts, by what it is asked."""
     # No DecoratorController leads to it: it is known by its name.
@@ -92,6 +107,15 @@ def installed(namespace: str, name: str, controller: str = "ingress-manager") ->
         ("apps/v1", "Deployment", about, {"template": template}),
     )
     return [dict(zip(("apiVersion", "kind", "metadata", "spec"), each, strict=True)) for each in made]
+
+
+def put(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
+    """Return a value in which another stands at a place."""
+    if not path:
+        return other
+    made = value.copy()
+    made[path[0]] = put(value[path[0]], path[1:], other)
+    return made
 
 
 class Cluster:

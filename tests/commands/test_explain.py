@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from devcluster.build import REPOSITORY
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.explain import examples
@@ -20,7 +19,7 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, listing, run, settings_on_a_cluster
+from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, event, listing, run, settings_on_a_cluster
 from tests.core.test_properties import desired_for
 from tools import cases, dumps, golden
 
@@ -199,9 +198,6 @@ def test_what_kubectl_shows_is_explained_with_the_words_around_it_and_however_it
 
 # A Service.
 
-EXAMPLES = REPOSITORY / "docs/commands/examples"
-NOTE = "With the default settings; --settings FILE takes others.\n"
-
 
 def test_a_service_is_told_with_what_it_asks_for_what_stands_what_happened_and_what_to_do(
     tmp_path: Path,
@@ -295,20 +291,10 @@ def test_a_service_that_asks_for_nothing_and_one_that_is_refused_are_told_so(tmp
 
 def test_a_service_of_the_cluster_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:
     parent = service({"ingress/http": "true"})
-    about = {"kind": "Service", "name": "shop", "namespace": "team-a", "uid": parent["metadata"]["uid"]}
-    event = {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": "shop.1", "namespace": "team-a"},
-        "involvedObject": about,
-        "reason": "SyncError",
-        "count": 11,
-        "message": 'Sync error: admission webhook "a.example.com" denied the request: no',
-        "lastTimestamp": "2026-01-01T04:00:00Z",
-    }
+    denied = event(parent, 'Sync error: admission webhook "a.example.com" denied the request: no', count=11)
     on_a_cluster = settings_on_a_cluster("defaults: {host: shop.example.com}\n")
     answers = {**on_a_cluster, "services": listing(parent), INGRESSES: listing(), HTTPROUTES: listing()}
-    cluster.says(answers | {"events": listing(event)})
+    cluster.says(answers | {"events": listing(denied)})
     ended = run("explain", "service/shop", "-n", "team-a", "--context", "here")
     assert ended.status == 0
     happened = '2026-01-01T04:00:00Z SyncError (11 times): Sync error: admission webhook "a.example.com" denied the'

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.core.text import is_seen
-from tests.commands.commands import Cluster, Ended, installed, run, settings_on_a_cluster
+from tests.commands.commands import Cluster, Ended, event, installed, put, run, settings_on_a_cluster
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
 SHOP = service({"ingress/http": "true"})
@@ -37,17 +37,7 @@ ROUTE = {
 SETTINGS = {name: [each] for name, each in settings_on_a_cluster("defaults: {class: nginx}\n").items()}
 CONTROLLER, *INSTALLED = installed("tools", "hook")
 ANSWERS: dict[str, list[Object]] = {
-    "events as objects": [
-        {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": "shop.1", "namespace": "team-a"},
-            "involvedObject": {"uid": SHOP["metadata"]["uid"]},
-            "reason": "SyncError",
-            "lastTimestamp": "2026-01-01T00:00:00Z",
-            "message": "Ingress team-a/shop is in the way",
-        }
-    ],
+    "events as objects": [event(SHOP, "Ingress team-a/shop is in the way")],
     "services": [SHOP],
     "services,ingresses": [SHOP, OURS],
     "ingresses": [BY_HAND],
@@ -119,15 +109,6 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
     if isinstance(value, dict | list):
         for key in value if isinstance(value, dict) else range(len(value)):
             yield from places(value[key], (*path, key))
-
-
-def put(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
-    """Return a value in which another stands at a place."""
-    if not path:
-        return other
-    made = value.copy()
-    made[path[0]] = put(value[path[0]], path[1:], other)
-    return made
 
 
 @given(st.data())

@@ -11,21 +11,10 @@ from ingress_manager.commands.reading.installations import RESOURCE, Installatio
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.uninstall_plan.plan import HOOK as HOOK_OBJECTS
 from ingress_manager.core.kubernetes import Object
-from tests.commands.commands import HTTPROUTES, INGRESSES, UNKNOWN_KIND, Cluster, installed, listing, run
+from tests.commands.commands import HTTPROUTES, INGRESSES, UNKNOWN_KIND, Cluster, installed, listing, put, run
 from tests.commands.commands import settings_on_a_cluster as named_by_default
 
 HOOK = installed("tools", "hook")
-
-
-def changed(value: Any, path: Iterable[str | int], new: Any) -> Any:
-    """Return a value with another one at a place of it."""
-    made = json.loads(json.dumps(value))
-    *above, last = path
-    place = made
-    for key in above:
-        place = place[key]
-    place[last] = new
-    return made
 
 
 def found_in(objects: Iterable[Object]) -> list[Installation]:
@@ -53,7 +42,7 @@ WEBHOOK = ("spec", "hooks", "sync", "webhook")
 )
 def test_the_service_of_a_hook_may_be_named_by_its_url(url: str) -> None:
     controller, *others = HOOK
-    assert found_in([changed(controller, WEBHOOK, {"url": url}), *others]) == found_in(HOOK)
+    assert found_in([put(controller, WEBHOOK, {"url": url}), *others]) == found_in(HOOK)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +64,7 @@ def test_the_service_of_a_hook_may_be_named_by_its_url(url: str) -> None:
     ],
 )
 def test_another_controller_and_another_deployment_are_none(number: int, path: tuple[str, ...], value: Any) -> None:
-    objects = [changed(each, path, value) if place == number else each for place, each in enumerate(HOOK)]
+    objects = [put(each, path, value) if place == number else each for place, each in enumerate(HOOK)]
     assert found_in(objects) == []
 
 
@@ -85,7 +74,7 @@ def test_two_controllers_of_one_hook_are_one_installation() -> None:
 
 
 def test_namespaces_are_those_of_hooks_alone() -> None:
-    metrics = changed(HOOK[0], ("spec", "attachments"), [{"apiVersion": "v1", "resource": "services"}])
+    metrics = put(HOOK[0], ("spec", "attachments"), [{"apiVersion": "v1", "resource": "services"}])
     assert namespaces_of_hooks(read(json.dumps(listing(HOOK[0], HOOK[0], metrics))).items) == ["tools"]
 
 

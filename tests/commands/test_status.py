@@ -23,7 +23,7 @@ from ingress_manager.commands.view.surroundings import GATEWAY, surroundings_in
 from ingress_manager.commands.view.surroundings import SLICE as SLICE_KIND
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests.commands.commands import Cluster, Ended, listing, run
+from tests.commands.commands import Cluster, Ended, event, listing, run
 from tests.core.test_properties import desired_for
 from tools import cases, dumps, golden
 from tools.golden import Case
@@ -207,17 +207,8 @@ def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, clus
 
 
 def test_what_was_said_is_told_although_the_settings_are_unknown(cluster: Cluster) -> None:
-    event = {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": "e", "namespace": "team-a"},
-        "reason": "SyncError",
-        "lastTimestamp": "2026-01-05T04:00:00Z",
-        "involvedObject": {"kind": "Service", "uid": SHOP["metadata"]["uid"]},
-        "message": "Sync error: no",
-    }
-    cluster.says({**ALL, "events": listing(event)})
-    said = "the settings could not be looked at; Metacontroller said at 2026-01-05T04:00:00Z: Sync error: no"
+    cluster.says({**ALL, "events": listing(event(SHOP, "Sync error: no"))})
+    said = "the settings could not be looked at; Metacontroller said at 2026-01-01T04:00:00Z: Sync error: no"
     assert states(run("status", "-o", "json")) == [("unknown", said)]
 
 
