@@ -1,7 +1,6 @@
 """Whatever is in a file, a command says what is wrong in lines, and never breaks off."""
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -10,17 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object
-from ingress_manager.commands.adopt.adoption import adopt, lines
 from ingress_manager.commands.audit import reports
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.preview import preview
-from ingress_manager.commands.plans.plan import script
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
-from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
-from ingress_manager.commands.reading.manifests import Manifests, read
-from ingress_manager.commands.release.releases import release
+from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.render.rendering import render
-from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
 
@@ -47,25 +41,6 @@ def told(text: str) -> None:
         for report in ("".join(reports.findings(audited, form)), "".join(reports.effects(changed, form))):
             assert report.replace("\n", "").isprintable()
             report.encode()
-    scripts_of(found)
-
-
-def scripts_of(found: Manifests) -> None:
-    """Do what `adopt`, `release` and `uninstall-plan` do with the objects."""
-    for adoption in adopt(found, found.of_kind(INGRESSES), Policy(), {"spec.defaultBackend", "spec.ingressClassName"}):
-        assert all(str(finding).isprintable() for finding in adoption.messages)
-        assert all(line.isprintable() for line in lines(adoption) if line.startswith("#"))
-        obeyed_by_no_terminal(lines(adoption))
-    for made in release(found, found.of_kind(SERVICES)):
-        obeyed_by_no_terminal(script(made.steps))
-    obeyed_by_no_terminal(script(list(uninstall_plan(found, keep=True))))
-
-
-def obeyed_by_no_terminal(script: Iterable[str]) -> None:
-    """Nothing in a script moves a terminal's cursor, or writes from right to left."""
-    text = "".join(script)
-    text.encode()
-    assert text.replace("\n", "").replace("\t", "").isprintable()
 
 
 @given(made_up.services())
