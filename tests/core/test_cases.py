@@ -12,7 +12,7 @@ from devcluster.sync_requests import Object, body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.core.policy import Policy
 from tests.words import ours
-from tools import cases, golden
+from tools import golden
 
 CASES = golden.cases_in(golden.CASES)
 BY_NAME = {case.name: case for case in CASES}
@@ -48,34 +48,3 @@ def test_the_value_is_refused_as_the_table_says(row: Object) -> None:
     sentences = zip(row["says"].split(" · "), row["reasons"], strict=True)
     said = " · ".join(f"{sentence} [{reason}]" for sentence, reason in sentences)
     assert (answered.status, ours(answered.body.decode())) == (422, f"{said}\n")
-
-
-WRITTEN = """\
-# What stands here is for people.
-wrong:
-  why: It says what isn't so.
-  becomes:
-  - Ingress: {}
-
-# Of the next one.
-new:
-  why: It says nothing yet.
-  annotations: {ingress/http: "false"}
-"""
-
-
-def test_make_cases_writes_what_is_missing_and_shows_what_changes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table = tmp_path / "table.yaml"
-    table.write_text(WRITTEN, encoding="utf-8")
-    cases.main(tmp_path)
-    changes = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("+ ", "- "))]
-    assert changes == [
-        "-  becomes:",
-        "-  - Ingress: {}",
-        "+  becomes: [{Ingress: {rules: {example.com: {Prefix /: 80}}}}]",
-        "+  becomes: nothing",
-    ]
-    assert table.read_text(encoding="utf-8").startswith(WRITTEN[: WRITTEN.index("  becomes")])
-    assert all(case.outcome() == case.becomes for case in golden.cases_in(tmp_path))
