@@ -9,7 +9,6 @@ import io
 import json
 import ssl
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import gevent
@@ -27,15 +26,11 @@ class Config:
     keepalive = 60
 
 
-@dataclass
 class Request:
-    """A request of whose body so many bytes have not been read."""
+    """A request with a body."""
 
-    unread: int = 0
-
-    @property
-    def body(self) -> io.BytesIO:
-        return io.BytesIO(b" " * self.unread)
+    def __init__(self, body: Any = None) -> None:
+        self.body = body or io.BytesIO()
 
 
 @pytest.fixture
@@ -152,56 +147,53 @@ def answer(worker: Worker, request: Any) -> object:
             return "closed"
 
 
-@pytest.mark.parametrize(
-    ("unread", "done"), [(0, True), (MOST_UNREAD, True), (MOST_UNREAD + 1, "closed"), (MOST_UNREAD * 9, "closed")]
-)
-def test_a_connection_is_closed_when_too_much_of_a_body_was_not_read(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch, unread: int, done: object
-) -> None:
-    monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: True)
-    assert answer(worker, Request(unread)) == done
-
-
 class Slow:
-    """A request whose body never comes."""
-
-    def __init__(self) -> None:
-        self.body = self
+    """A body that never comes."""
 
     def read(self, _size: int) -> bytes:
         gevent.sleep(60)
         return b""
 
 
-def test_a_client_that_never_sends_its_body_is_given_up(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "REQUEST_SECONDS", 0.1)
-    monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: True)
-    assert answer(worker, Slow()) == "closed"
-
-
 class BrokenOff:
-    """A request whose body isn't what was announced."""
-
-    def __init__(self) -> None:
-        self.body = self
+    """A body that isn't what was announced."""
 
     def read(self, size: int) -> bytes:
         assert size <= PIECE, "every connection may hold as many bytes"
         raise ChunkMissingTerminator(b"xx")
 
 
-def test_a_body_that_breaks_off_after_the_answer_is_not_answered_once_more(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("body", "done"),
+    [
+        (io.BytesIO(), True),
+        (io.BytesIO(b" " * MOST_UNREAD), True),
+        (io.BytesIO(b" " * (MOST_UNREAD + 1)), "closed"),
+        (io.BytesIO(b" " * MOST_UNREAD * 9), "closed"),
+        (Slow(), "closed"),
+        (BrokenOff(), "closed"),
+    ],
+    ids=["nothing", "little", "much", "very much", "what never comes", "what breaks off"],
+)
+def test_a_connection_is_closed_when_too_much_of_a_body_or_its_end_was_not_read(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, body: Any, done: object
 ) -> None:
+    monkeypatch.setattr(workers, "REQUEST_SECONDS", 0.1)
     monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: True)
-    assert answer(worker, BrokenOff()) == "closed"
+    assert answer(worker, Request(body)) == done
 
 
-def test_a_connection_that_gunicorn_closes_is_closed(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    def closes(*_arguments: object) -> None:
-        raise StopIteration
+def closes(*_arguments: object) -> None:
+    """Close the connection, as gunicorn does."""
+    raise StopIteration
 
-    monkeypatch.setattr(GeventWorker, "handle_request", closes)
+
+@pytest.mark.parametrize("handles", [closes, lambda *_arguments: gevent.sleep(60)], ids=["closes", "takes too long"])
+def test_a_connection_that_gunicorn_closes_or_whose_client_takes_too_long_is_closed(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, handles: Any
+) -> None:
+    monkeypatch.setattr(workers, "REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr(GeventWorker, "handle_request", handles)
     assert answer(worker, Request()) == "closed"
 
 
@@ -245,12 +237,6 @@ def test_a_client_that_goes_on_sending_is_closed_after_a_while(monkeypatch: pyte
         gevent.spawn(linger, ours).get(timeout=10)
         assert client.recv(1) == b"", "it was told at once that there is no more"
         sender.kill()
-
-
-def test_a_client_that_takes_too_long_is_given_up(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "REQUEST_SECONDS", 0.1)
-    monkeypatch.setattr(GeventWorker, "handle_request", lambda *_arguments: gevent.sleep(60))
-    assert answer(worker, Request()) == "closed"
 
 
 def test_nothing_more_is_awaited_of_a_client_that_is_given_up(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
