@@ -19,7 +19,7 @@ import trustme
 from devcluster.sync_requests import body, sync_request
 from hooks.certificate import HANDSHAKE_SECONDS
 from tests.hooks.test_admission import SENTENCES, WRONG, review
-from tests.hooks.test_server import CONTINUE, Server, free_port, started, until_closed
+from tests.hooks.test_server import CONTINUE, Server, free_port, started, until_closed, until_ready
 
 GUNICORN = [
     *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.admission_conf"),
@@ -104,19 +104,9 @@ def serving(home: Path) -> Iterator[Webhook]:
     options = ["--bind", f"127.0.0.1:{port}", "--certfile", str(certificate), "--keyfile", str(key)]
     with started([*GUNICORN, *options], home, port) as server:
         webhook = Webhook(server, secret, authority)
-        until_ready(webhook)
+        with webhook.session() as client:
+            until_ready(server, f"{webhook.url}/readyz", client.get)
         yield webhook
-
-
-def until_ready(webhook: Webhook) -> None:
-    """Return when it answers; raises AssertionError when it ends, or after 300 attempts, each of a minute at most."""
-    for _ in range(300):
-        with contextlib.suppress(requests.ConnectionError), webhook.session() as client:
-            client.get(f"{webhook.url}/readyz", timeout=60).raise_for_status()
-            return
-        assert webhook.server.process.poll() is None, (webhook.server.home / "log").read_text()
-        time.sleep(0.1)
-    raise AssertionError("it did not become ready in 300 attempts")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,11 +86,11 @@ def started(command: list[str], home: Path, port: int) -> Iterator[Server]:
             process.wait(30)
 
 
-def until_ready(server: Server, probe: str = "") -> None:
+def until_ready(server: Server, probe: str = "", get: Callable[..., requests.Response] = requests.get) -> None:
     """Return when it answers; raises AssertionError when it ends, or after 300 attempts, each of a minute at most."""
     for _ in range(300):
         try:
-            requests.get(probe or f"{server.url}/readyz", timeout=60).raise_for_status()
+            get(probe or f"{server.url}/readyz", timeout=60).raise_for_status()
         except requests.ConnectionError:
             assert server.process.poll() is None, (server.home / "log").read_text()
             time.sleep(0.1)
