@@ -1,17 +1,26 @@
 """The roles for people hold what the table of the commands' rights says."""
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import yaml
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import find
+from devcluster.manifests import find, rendered
 from ingress_manager.commands.reading.rights import RIGHTS, Right, Where
 
 LOOKING = ("audit", "check", "explain", "render", "status")
 LEFT_OUT = {("list", "secrets"), ("get", "secrets"), ("get", "services/proxy")}
 """Who may do this has it from elsewhere."""
+
+TO_VIEW = (
+    "decoratorcontrollers.metacontroller.k8s.io",
+    "gateways.gateway.networking.k8s.io",
+    "httproutes.gateway.networking.k8s.io",
+    "ingressclasses.networking.k8s.io",
+)
+"""What Kubernetes' own role `view` lacks."""
 
 QUESTION = ("create", "subjectaccessreviews.authorization.k8s.io")
 """It is asked by creating something that the API server doesn't store."""
@@ -48,7 +57,8 @@ def test_who_looks_gets_what_the_commands_need_and_may_write_nothing_and_see_no_
     everything = cluster_wide | beside_the_hook | to_view
     assert {verb for verb, _ in everything - {QUESTION}} == {"get", "list", "watch"}
     assert {"secrets", "services/proxy"}.isdisjoint(resource for _, resource in everything)
-    assert {resource for _, resource in to_view} < {resource for _, resource in cluster_wide}
+    assert to_view == set(product(("get", "list", "watch"), TO_VIEW))
+    assert granted(rule for item in rendered("manifests") for rule in item.get("rules", ())) == everything
 
 
 def test_who_looks_reads_one_configmap_which_is_that_of_the_settings() -> None:
