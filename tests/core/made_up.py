@@ -231,21 +231,15 @@ def services_with_entrances(draw: st.DrawFn) -> Object:
 
 def placed(draw: st.DrawFn, made: Object) -> Object:
     """Return the Service with a name, a namespace and labels that are drawn."""
-    made["metadata"] |= {"namespace": draw(NAMESPACES), "labels": draw(SERVICE_LABELS)}
-    return named(made, draw(NAMES))
+    made["metadata"] |= {"namespace": draw(NAMESPACES), "labels": draw(SERVICE_LABELS), "name": draw(NAMES)}
+    return made
 
 
 def right(made: Object) -> Object:
     """Return the Service as it may have been before: without annotations but the one, and with a port for HTTP."""
     before = service({"ingress/http": "true"})
-    before["metadata"]["namespace"] = made["metadata"]["namespace"]
-    return named(before, made["metadata"]["name"])
-
-
-def named(made: Object, name: str) -> Object:
-    """Return the Service under another name."""
-    made["metadata"]["name"] = name
-    return made
+    before["metadata"] |= {key: made["metadata"][key] for key in ("namespace", "name")}
+    return before
 
 
 def names_in(type_: type[msgspec.Struct]) -> list[str]:

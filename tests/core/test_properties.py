@@ -80,7 +80,7 @@ def test_what_is_made_is_taken_by_the_api_server_and_leads_to_its_own_service_al
         places = list(places_of(each))
         assert len({place[:3] for place in places}) == len(places)
         assert {(service_name, port in tcp) for *_, service_name, port in places} <= {(name, True)}
-        assert bool(places) != made_for_a_redirect(each)
+        assert bool(places) != each["metadata"]["name"].endswith(".redirect")
         certificates = f"{entrance_of(each, parent)}ingress/certificates"
         if "tls" in each["spec"] and certificates not in parent["metadata"]["annotations"]:
             of_rules = [rule.get("host", "*") for rule in each["spec"].get("rules", [])] or ["*"]
@@ -99,11 +99,6 @@ def entrance_of(made: Object, parent: Object) -> str:
 def typed(made: Object) -> Any:
     """Return an object as the API server knows it. Raises ValidationError if it has a field too many."""
     return msgspec.convert(made, Ingress | HTTPRoute)
-
-
-def made_for_a_redirect(made: Object) -> bool:
-    """Return whether it leads to no Service."""
-    return bool(made["metadata"]["name"].endswith(".redirect"))
 
 
 def annotation_bytes(made: Object) -> int:

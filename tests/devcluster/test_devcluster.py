@@ -6,7 +6,7 @@ import stat
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,30 +16,13 @@ from click.testing import CliRunner
 from devcluster import build, credentials
 from devcluster.__main__ import main
 from devcluster.api import wait_for
-from devcluster.processes import Process, Processes
+from devcluster.processes import Processes
 
 
 @pytest.fixture
 def processes() -> Iterator[Processes]:
     with Processes() as group:
         yield group
-
-
-@pytest.fixture
-def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Return a function that adds a program to a machine that has none: no PATH, no assets, nothing built."""
-    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    monkeypatch.setattr(build, "BUILD", tmp_path / "build")
-
-    def add(folder: str, name: str, script: str) -> Path:
-        path = tmp_path / folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-        return path
-
-    return add
 
 
 def gone(pid: int) -> bool:
@@ -52,10 +35,6 @@ def gone(pid: int) -> bool:
     return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-def sh(processes: Processes, script: str, name: str = "shell") -> Process:
-    return processes.add(name, ["/bin/sh", "-c", script])
-
-
 @pytest.mark.parametrize(
     ("go", "reason"),
     [
@@ -65,10 +44,14 @@ def sh(processes: Processes, script: str, name: str = "shell") -> Process:
     ],
 )
 def test_without_a_usable_go_the_message_says_what_is_missing_and_how_to_get_it(
-    bare_machine: Callable[..., Path], go: str | None, reason: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, go: str | None, reason: str
 ) -> None:
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(build, "BUILD", tmp_path / "build")
     if go:
-        bare_machine("path", "go", go)
+        (tmp_path / "go").write_text(f"#!/bin/sh\n{go}\n")
+        (tmp_path / "go").chmod(0o755)
 
     result = CliRunner().invoke(main, ["build"])
 
@@ -85,7 +68,7 @@ def test_without_a_usable_go_the_message_says_what_is_missing_and_how_to_get_it(
     ids=["it ends when asked", "it ignores SIGTERM", "it has already ended"],
 )
 def test_stopping_a_process_ends_its_descendants_too(processes: Processes, script: str) -> None:
-    process = sh(processes, script)
+    process = processes.add("shell", ["/bin/sh", "-c", script])
     process.start()
     child = int(wait_for(process.log_path.read_text))
 

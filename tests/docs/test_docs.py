@@ -32,8 +32,6 @@ def test_every_command_has_a_page_that_shows_what_it_prints() -> None:
 
 
 def test_what_check_takes_for_known_is_what_the_tests_run_with() -> None:
-    assert docs.pinned("devcluster/controlplane/go.mod", r"k8s\.io/kubernetes v([\d.]+)") in KUBERNETES.tested
-    assert docs.pinned("metacontroller/install/deployment.yaml", r"metacontroller:v([\d.]+)") in METACONTROLLER.tested
     assert docs.pinned("devcluster/gatewayapi/go.mod", r"sigs\.k8s\.io/gateway-api v([\d.]+)") in GATEWAY_API.tested
     assert docs.pinned("charts/ingress-manager/Chart.yaml", r'kubeVersion: ">=([\d.]+)\.0-0"') == KUBERNETES.least
 
@@ -82,15 +80,11 @@ def test_every_example_of_settings_is_accepted() -> None:
                 parse(block)
 
 
-def httproute_settings() -> Policy:
-    """Return the settings that the page on HTTPRoutes begins with."""
-    return parse(next(block for block in blocks("httproute.md", "yaml") if block.startswith("defaults:")))
-
-
 def test_the_example_of_an_httproute_is_what_its_service_gets() -> None:
+    settings = next(block for block in blocks("httproute.md", "yaml") if block.startswith("defaults:"))
     shown, route = map(yaml.safe_load, blocks("httproute.md", "yaml")[:2])
     shown["metadata"]["uid"] = service()["metadata"]["uid"]
-    made = json.loads(answer(body(sync_request(shown)), httproute_settings()).body)
+    made = json.loads(answer(body(sync_request(shown)), parse(settings)).body)
     assert made["attachments"] == [route]
 
 

@@ -5,9 +5,7 @@ import os
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -15,13 +13,13 @@ import pytest
 from devcluster.build import REPOSITORY
 from ingress_manager.core.policy import Policy
 from tests.docs.test_readme import CONTRIBUTING, RUN_BY
+from tests.hooks.test_server import free_port
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Yield a port on which `make run` serves."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        free: int = probe.getsockname()[1]
+    """Yield a port on which `make run` serves: gunicorn listens before its worker starts."""
+    free = free_port()
     command = ["make", "run", f"PORT={free}", "SETTINGS=manifests/settings.yaml"]
     process = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
@@ -30,20 +28,10 @@ def port() -> Iterator[int]:
             if '"event": "started"' in line:
                 assert json.loads(line)["settings"]["defaults"]["host"] == Policy().defaults.host
                 break
-        until_open(free)
         yield free
     finally:
         os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
         process.communicate(timeout=30)
-
-
-def until_open(port: int) -> None:
-    for _ in range(100):
-        with socket.socket() as connection:
-            if connection.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"nothing listens on {port}")
 
 
 @pytest.mark.skipif(

@@ -1,6 +1,5 @@
 """`make image`: by which program, and under which name. What is in the image: tests/node."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,30 +10,23 @@ from tools import image
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 
 
-@pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Return a function that puts a program on PATH, on which there is nothing else."""
+def test_a_docker_without_its_daemon_is_passed_over_and_where_nothing_can_build_it_is_said_what_was_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    def add(name: str, script: str) -> None:
-        program = tmp_path / name
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o755)
+    def put_on_path(name: str, script: str) -> None:
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
 
-    return add
-
-
-def test_a_docker_without_its_daemon_is_passed_over_and_where_nothing_can_build_it_is_said_what_was_tried(
-    path: Callable[[str, str], None],
-) -> None:
-    path("docker", "echo 'Client: 28'; echo 'Cannot connect to the Docker daemon' >&2; exit 1")
+    put_on_path("docker", "echo 'Client: 28'; echo 'Cannot connect to the Docker daemon' >&2; exit 1")
     ended = CliRunner().invoke(image.main, [image.EXAMPLE])
     assert ended.exit_code == 2
     assert ended.output == (
         "Error: docker or podman or buildah is needed. docker doesn't work: Cannot connect to the Docker daemon; "
         "podman is not on PATH; buildah is not on PATH\n"
     )
-    path("podman", "exit 0")
+    put_on_path("podman", "exit 0")
     assert image.find(image.BUILDERS) == "podman"
 
 
