@@ -57,6 +57,5 @@ def main() -> None:
     # A command reads, decides, prints and ends. Looking again and again through all that it has read for what could be
     # thrown away would take a third of its time, more with each object.
     gc.disable()
-    as_plugin = Path(sys.argv[0]).name == PLUGIN
-    name = "kubectl ingress-manager" if as_plugin else "ingress-manager"
+    name = "kubectl ingress-manager" if Path(sys.argv[0]).name == PLUGIN else "ingress-manager"
     commands(prog_name=name, complete_var="_INGRESS_MANAGER_COMPLETE")

@@ -37,8 +37,7 @@ from ingress_manager.commands.plans.steps import (
 )
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
-from ingress_manager.commands.reading.about import about, about_refusal
-from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.reading.manifests import Item, Manifests, about, about_refusal
 from ingress_manager.commands.view.ingresses import services_of
 from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, owners, patch_to_own
 from ingress_manager.commands.view.typed import as_service, as_spec
@@ -62,10 +61,7 @@ class Adoption(Plan):
     """The spec that it has afterwards; None when it goes, or can't be adopted."""
 
     advice: Sequence[Step] = ()
-    """What can be done before it is tried again, if there is something."""
-
     changes: Sequence[str] = ()
-    """The fields that change, or would change."""
 
     @property
     def summary(self) -> str:
@@ -89,10 +85,7 @@ class _NotAdopted(Exception):  # noqa: N818 - it is caught where it is raised fo
 def adopt(
     manifests: Manifests, ingresses: Iterable[Item], policy: Policy, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield what is to be done with each of these Ingresses, a pause apart, after what was to be done before it.
-
-    `accepted` names the fields that may change, such as spec.defaultBackend.
-    """
+    """Yield what is to be done with each of these Ingresses, one after the other; `accepted` fields may change."""
     around = Around.of(manifests, policy, accepted)
     for item in ingresses:
         service, entrance = service_of(item, around.services)
@@ -114,10 +107,7 @@ def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, s
 
 
 def adoption_of(item: Item, service: Item | None, entrance: str, around: Around) -> Adoption:
-    """Return how an Ingress is adopted: by the Service and the entrance of its name, else by new ones in its place.
-
-    Raises _NotAdopted.
-    """
+    """Return how an Ingress is adopted: by the Service of its name, or by new ones in its place. Raises _NotAdopted."""
     if found := list(obstacles(item, service)):
         ours = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
         without_label = Step(kubectl("label", item, changes=[f"{MANAGED_BY_LABEL}-"]))
@@ -296,10 +286,7 @@ def merge_patch(before: Object, after: Object) -> Object:
 
 
 def notes(item: Item, own: Mapping[str, Item], asked: Sequence[Annotated], parts: Sequence[Part]) -> Iterator[str]:
-    """Yield what is worth knowing about an Ingress that can be adopted.
-
-    `own` and `asked` are about the Service of its name, if it stays.
-    """
+    """Yield what is worth knowing. `own` and `asked` are about the Service of the Ingress's name, if it stays."""
     label = item.labels.get(MANAGED_BY_LABEL, MANAGED_BY)
     about_it: list[str] = []
     if asked and label != MANAGED_BY:

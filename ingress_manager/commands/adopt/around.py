@@ -43,15 +43,11 @@ class Around:
     accepted: Container[str]
     """The fields that may change, such as spec.defaultBackend."""
 
-    httproutes: Manifests
-    """Those that stand."""
-
+    httproutes: list[Item]
     services: dict[str, Item]
     """By namespace/name."""
 
     claims: dict[Place, list[Claimant]] = field(default_factory=dict)
-    """The Ingresses that answer a host and path."""
-
     taken: set[str] = field(default_factory=set)
     """The Ingresses that are there, as namespace/name."""
 
@@ -63,7 +59,7 @@ class Around:
         around = cls(
             policy,
             accepted,
-            Manifests([*manifests.of_kind(HTTPROUTES)]),
+            [*manifests.of_kind(HTTPROUTES)],
             {item.full_name: item for item in manifests.of_kind(SERVICES)},
         )
         for item in manifests.of_kind(INGRESSES):

@@ -13,21 +13,11 @@ from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading import kinds
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.names import read_named
-from ingress_manager.commands.reading.options import (
-    ALL_NAMESPACES,
-    CLUSTER,
-    FILES,
-    ONE_NAMESPACE,
-    SETTINGS,
-    Source,
-    with_source,
-)
+from ingress_manager.commands.reading.names import RESOURCES, read_named
+from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.core.policy import HTTPROUTE, Policy
 from ingress_manager.core.text import listed
-
-RESOURCES = "services,ingresses"
 
 
 @click.command(short_help="Make hand-written Ingresses ingress-manager's.")
@@ -41,7 +31,7 @@ RESOURCES = "services,ingresses"
     help="A field of the Ingress that may change, as it is named where the Ingress is refused; may be repeated.",
 )
 @plan_options
-@with_source(*FILES, *ONE_NAMESPACE, *ALL_NAMESPACES, *CLUSTER, *SETTINGS)
+@with_source(*ALL_OBJECTS, *SETTINGS)
 @click.pass_context
 def adopt(  # noqa: PLR0913 - each is an option
     context: click.Context,
@@ -78,7 +68,7 @@ def adopt(  # noqa: PLR0913 - each is an option
         manifests = source.read(RESOURCES, "--show-managed-fields")
         ingresses = [item for item in manifests.of_kind(INGRESSES) if not is_managed(item)]
     else:
-        manifests, ingresses = read_named(source, INGRESSES, names, RESOURCES)
+        manifests, ingresses = read_named(source, INGRESSES, names)
     policy = source.policy(guess=False)
     if not without_event:
         refuse_pause(policy, {item.namespace for item in ingresses}, apply=apply)

@@ -1,10 +1,10 @@
 """HTTPRoutes: which requests at a Gateway a Service would be given with its Ingress, and take from another's."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES
-from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
+from ingress_manager.commands.reading.kinds import HTTPROUTE
+from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view.managed import is_made_for
 from ingress_manager.commands.view.typed import as_type
 from ingress_manager.core.kubernetes import HTTPRoute, Object
@@ -27,7 +27,8 @@ class At(NamedTuple):
 
     def is_within(self, other: "At") -> bool:
         """Return whether all its requests belong to the other, unless something says them more exactly."""
-        hosts = {"", self.host, *(f"*.{rest}" for rest in after_each_dot(self.host))}
+        labels = self.host.split(".")
+        hosts = {"", self.host, *(f"*.{'.'.join(labels[number:])}" for number in range(1, len(labels)))}
         paths = self.path == other.path if other.is_exact else f"{self.path}/".startswith(f"{other.path.rstrip('/')}/")
         return (
             self.gateway == other.gateway
@@ -36,12 +37,6 @@ class At(NamedTuple):
             and paths
             and (self.is_exact or not other.is_exact)
         )
-
-
-def after_each_dot(host: str) -> Iterator[str]:
-    while rest := host.partition(".")[2]:
-        yield rest
-        host = rest
 
 
 def answered_by(item: Item) -> list[At]:
@@ -61,12 +56,11 @@ def answered_by(item: Item) -> list[At]:
     ]
 
 
-def why_not_routed(service: Item, objects: Iterable[Object], manifests: Manifests) -> Iterator[str]:
+def why_not_routed(service: Item, objects: Iterable[Object], standing: Sequence[Item]) -> Iterator[str]:
     """Yield which requests at a Gateway would be lost, if a Service were given these objects, and all others went.
 
     Of two equal claims, the older one wins: it loses nothing. Source: Gateway API reference, HTTPRouteRule.
     """
-    standing = list(manifests.of_kind(HTTPROUTES))
     made = [Item(each, Origin("", service.namespace)) for each in objects if each["kind"] == HTTPROUTE]
     own = [each for each in standing if is_made_for(each, service) and answered_by(each)]
     for each in own:

@@ -48,10 +48,7 @@ class Split:
 
     parts: list[Part] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
-    """Why it can't be."""
-
     changes: list[str] = field(default_factory=list)
-    """The fields that change."""
 
 
 def split(item: Item, spec: IngressSpec, home: str, around: Around) -> Split:

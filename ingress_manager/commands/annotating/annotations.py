@@ -22,11 +22,7 @@ class Asked(NamedTuple):
     """What an Ingress says, and annotations can ask for."""
 
     name: str
-    """The Ingress's."""
-
     routes: Sequence[Route]
-    """Each has a host and a path."""
-
     ingress_class: str | None
     """None leaves it to the settings."""
 

@@ -45,7 +45,7 @@ paint = painter(
 )
 COULD_NOT_LOOK = 2
 CURRENT_SETTINGS: Options = (
-    *INSTALLATION,
+    INSTALLATION,
     settings_option(
         "those of the cluster; with files, those of a Deployment and ConfigMap in them", "--current-settings"
     ),

@@ -43,7 +43,7 @@ PAUSE = 2.0
 
 
 @click.command(short_help="Say whether ingress-manager is well installed, part by part.")
-@with_source(*CLUSTER, *INSTALLATION)
+@with_source(*CLUSTER, INSTALLATION)
 @click.option(
     "-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="How it is printed."
 )

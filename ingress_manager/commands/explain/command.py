@@ -7,7 +7,7 @@ from click.shell_completion import CompletionItem
 
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.why import with_reasons
-from ingress_manager.commands.explain.entries import entries, find, listing
+from ingress_manager.commands.explain.entries import KIND, REASON, entries, find, listing
 from ingress_manager.commands.explain.sentences import words_in
 from ingress_manager.commands.explain.service import told
 from ingress_manager.commands.reading.kinds import SERVICES
@@ -21,7 +21,6 @@ from ingress_manager.commands.view.look import Known, look
 from ingress_manager.core.text import did_you_mean, quoted
 
 SERVICE_NAME = re.compile(r"(?:services?|svc)/(.+)")
-"""As kubectl takes it."""
 
 COULD_NOT_LOOK = 2
 
@@ -32,7 +31,7 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
 
 @click.command(short_help="Say what a word, a sentence or a Service is about.")
 @click.argument("words", metavar="[KEY | SENTENCE | service/NAME]", nargs=-1, shell_complete=complete)
-@with_source(*FILES, *ONE_NAMESPACE, *CLUSTER, *SETTINGS)
+@with_source(*FILES, ONE_NAMESPACE, *CLUSTER, *SETTINGS)
 @click.pass_context
 def explain(context: click.Context, source: Source, words: tuple[str, ...]) -> None:
     """Say what an annotation, a setting, the reason of a refusal or a finding of an audit means.
@@ -60,7 +59,7 @@ def explain(context: click.Context, source: Source, words: tuple[str, ...]) -> N
     if not text:
         click.echo(listing(), nl=False)
         return
-    found = find(text) or [entry for word in words_in(text) for entry in find(word) if entry.is_reason]
+    found = find(text) or [entry for word in words_in(text) for entry in find(word) if entry.sort in {REASON, KIND}]
     if not found:
         near = did_you_mean(text, [entry.key for entry in entries()]) or "; without a key, `explain` lists all"
         raise click.UsageError(f"{quoted(text)} is no annotation, setting, reason or kind of finding{near}")

@@ -68,11 +68,6 @@ class Entry:
     also: tuple[str, ...] = ()
     """Other keys of which the same is true; * stands for any name in them."""
 
-    @property
-    def is_reason(self) -> bool:
-        """Return whether it is a word that an Event or a finding carries."""
-        return self.sort in {REASON, KIND}
-
     def text(self) -> str:
         width = max((len(name) for name, _ in self.facts), default=0)
         facts = "".join(_filled(fact, f"  {name.ljust(width)}  ") for name, fact in self.facts)
@@ -86,7 +81,17 @@ def _filled(text: str, before: str) -> str:
 
 def entries() -> list[Entry]:
     """Return all entries, in the order of the tables. A setting and a reason can have the same key: paused."""
-    return [*_annotations(), *_ours(), *_settings(), *_reasons(), *_kinds(), *_copied()]
+    return [
+        *_annotations(),
+        *(Entry(key, OURS, meaning) for key, meaning in OUR_ANNOTATIONS.items()),
+        *_settings(),
+        *_reasons(),
+        *(
+            Entry(kind.value, KIND, row.meaning, (("severity", row.severity), ("what to do", row.remedy)))
+            for kind, row in KINDS.items()
+        ),
+        *map(_of_controller, KNOWN),
+    ]
 
 
 def find(key: str) -> list[Entry]:
@@ -94,7 +99,9 @@ def find(key: str) -> list[Entry]:
     known = entries()
     exact = [entry for entry in known if entry.key == key]
     alike = [entry for entry in known if any(_matches(key, each) for each in (entry.key, *entry.also))]
-    return exact or alike or [_of_controller(each) for each in _controllers_keys(key)]
+    # The key of a controller's annotation, or its name alone.
+    of_controllers = [key] if is_for_controllers(key) else [each for each in EFFECTS if each.partition("/")[2] == key]
+    return exact or alike or [_of_controller(each) for each in of_controllers]
 
 
 def _matches(key: str, pattern: str) -> bool:
@@ -127,21 +134,6 @@ def _annotations() -> Iterator[Entry]:
         )
 
 
-def _ours() -> Iterator[Entry]:
-    return (Entry(key, OURS, meaning) for key, meaning in OUR_ANNOTATIONS.items())
-
-
-def _copied() -> Iterator[Entry]:
-    return map(_of_controller, KNOWN)
-
-
-def _controllers_keys(text: str) -> list[str]:
-    """Return the keys of controllers' annotations that a text is, or is the name of."""
-    if is_for_controllers(text):
-        return [text]
-    return [key for key in EFFECTS if key.partition("/")[2] == text]
-
-
 def _of_controller(key: str) -> Entry:
     """Return what becomes of an annotation that a controller reads."""
     effect, row = effect_of(key), KNOWN.get(key)
@@ -167,12 +159,12 @@ def _of_controller(key: str) -> Entry:
 
 def _reasons() -> Iterator[Entry]:
     for reason, row in REASONS.items():
-        yield Entry(reason.value, REASON, row.meaning, (("what to do", row.remedy),), _refusal(reason))
-
-
-def _kinds() -> Iterator[Entry]:
-    for kind, row in KINDS.items():
-        yield Entry(kind.value, KIND, row.meaning, (("severity", row.severity), ("what to do", row.remedy)))
+        example = ""
+        if shown := refusal(reason):
+            settings = f"\nwith these settings\n\n{indent(shown.settings, '  ')}" if shown.settings else ""
+            service = indent(shown.service, "  ")
+            example = f"For example, this Service\n\n{service}{settings}\nis refused:\n\n  {shown.sentence}\n"
+        yield Entry(reason.value, REASON, row.meaning, (("what to do", row.remedy),), example)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +191,6 @@ def refusal(reason: Reason) -> ShownRefusal | None:
     refused = refusal_of(decide(typed, NOTHING, msgspec.convert(example.settings, Policy)))
     sentence = "" if refused is None else refused.line()
     return ShownRefusal(as_yaml(service), as_yaml(example.settings) if example.settings else "", sentence)
-
-
-def _refusal(reason: Reason) -> str:
-    shown = refusal(reason)
-    if shown is None:
-        return ""
-    settings = f"\nwith these settings\n\n{indent(shown.settings, '  ')}" if shown.settings else ""
-    return f"For example, this Service\n\n{indent(shown.service, '  ')}{settings}\nis refused:\n\n  {shown.sentence}\n"
 
 
 def _settings() -> Iterator[Entry]:

@@ -29,7 +29,6 @@ ANNOTATIONS: dict[str, dict[str, str]] = {
     "ingress/profile": {"ingress/http": "true", "ingress/profile": "internal"},
     "ingress/tls-redirect": {"ingress/http": "true", "ingress/tls": "true", "ingress/tls-redirect": "true"},
 }
-"""The annotations of a Service."""
 
 WEB = {"name": "web", "namespace": "infrastructure", "http": "http", "https": "https"}
 HTTPROUTES: dict[str, Any] = {"defaults": {"outputs": ["httproute"], "gateway": WEB}}

@@ -1,7 +1,6 @@
 """The reasons in a sentence: what `kubectl describe` shows, pasted whole, with the words around it, cut or wrapped."""
 
 import re
-from collections.abc import Iterator
 
 from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.core.errors import Reason
@@ -50,10 +49,8 @@ _WORDS = {*Reason, *FindingKind}
 def words_in(text: str) -> list[str]:
     """Return the words of the reasons that a text tells, each once; none where it tells of nothing that is known."""
     # Where a line was wrapped isn't known: no space counts.
-    problems = re.sub(r"\s+", "", text).split("·")
-    return list(dict.fromkeys(word for problem in problems for word in _in_problem(problem)))
-
-
-def _in_problem(text: str) -> Iterator[str]:
-    stated = [word for word in re.findall(r"\[([a-z-]+)\]", text) if word in _WORDS]
-    yield from stated or [word for word, phrase in _COMPACT if phrase.search(text)][:1]
+    found: list[str] = []
+    for problem in re.sub(r"\s+", "", text).split("·"):
+        stated = [word for word in re.findall(r"\[([a-z-]+)\]", problem) if word in _WORDS]
+        found += stated or [word for word, phrase in _COMPACT if phrase.search(problem)][:1]
+    return list(dict.fromkeys(found))

@@ -12,7 +12,7 @@ from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.entrances import keys_of
 from ingress_manager.commands.view.events import EVENTS, about_whom, report_of
-from ingress_manager.commands.view.look import ObjectView, ServiceView, View
+from ingress_manager.commands.view.look import ServiceView, View
 from ingress_manager.core.errors import REASONS
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy, in_namespace
@@ -30,10 +30,7 @@ def told(  # noqa: PLR0913, PLR0917 - each is told
     unseen: Sequence[str],
     options: Sequence[str] = (),
 ) -> str:
-    """Return all that is known of a Service, for a terminal.
-
-    `unseen` says what could not be looked at, `options` of kubectl which cluster is meant.
-    """
+    """Return all that is known of a Service, for a terminal; `unseen` says what could not be looked at."""
     ours = [finding for finding in findings if _is_about(finding, service)]
     parts = (
         ("asks for", list(_asked_for(service, view))),
@@ -94,15 +91,11 @@ def _standing(service: ServiceView, view: View) -> Iterator[str]:
         leads = each.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(each)
         if each.key in service.observed or each.key in service.desired or leads:
             there += 1
-            yield f"{each} (uid {each.item.metadata.get('uid') or 'unknown'}): {_made_for(service, each)}"
+            made = "made for it" if each.key in service.observed else "not made for it"
+            but = ", but leads to it" if leads and each.key not in service.observed else ""
+            yield f"{each} (uid {each.item.metadata.get('uid') or 'unknown'}): {made}{but}"
     if not there and not view.unseen():
         yield "nothing"
-
-
-def _made_for(service: ServiceView, each: ObjectView) -> str:
-    if each.key in service.observed:
-        return "made for it"
-    return "not made for it" + (", but leads to it" if (SERVICE, service.item.name) in backends_of(each) else "")
 
 
 def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:

@@ -102,18 +102,12 @@ def is_kept(item: Item, deployer: Deployer) -> bool:
 
 
 def holding(ingress: Item) -> list[Deployer]:
-    """Return the tools that would delete an Ingress which is taken out of their source.
-
-    So it is still there: a person puts the annotation on it, and takes it out.
-    """
+    """Return the tools that would delete an Ingress which is taken out of their source: so it is still there."""
     return [deployer for deployer in deployers_of(ingress) if deployer.keep and not is_kept(ingress, deployer)]
 
 
 def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[str]:
-    """Yield why a plan for an Ingress has to wait for the source of a tool; nothing when it hasn't to.
-
-    `services` are those that the plan annotates, each with the annotations.
-    """
+    """Yield why a plan for an Ingress, which annotates `services`, has to wait for the source of a tool."""
     for deployer in holding(ingress):
         yield (
             f"{deployer.name} keeps this Ingress: give it the annotation {deployer.keep}, and take it out of "

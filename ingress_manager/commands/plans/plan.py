@@ -23,11 +23,7 @@ class Seen:
 
     command: Command
     text: str
-    """The line holds it."""
-
     missing: str
-    """What to tell when it isn't seen in time."""
-
     is_new: bool = False
     """Whether the line must be another one than those before the step."""
 
@@ -59,11 +55,7 @@ class Step:
     """The command that takes it back; empty when nothing has to be."""
 
     until: Sequence[Until] = ()
-    """What has to be seen before the next step is taken, one after the other."""
-
     notes: Sequence[str] = ()
-    """What a person should read before it, a line each."""
-
     stdin: str = ""
     """What the command reads, in one line."""
 
@@ -80,10 +72,7 @@ class Plan:
     """Empty when nothing can be done, or nothing has to be."""
 
     messages: Sequence[Message] = ()
-    """Why nothing can be done."""
-
     notes: Sequence[str] = ()
-    """What is worth knowing."""
 
 
 def without_events(steps: Iterable[Step]) -> list[Step]:
@@ -123,10 +112,7 @@ it has not printed before. There is a second between two looks."""
 
 
 def script(steps: Sequence[Step], options: Sequence[str] = (), seconds: int = PATIENCE) -> Iterator[str]:
-    """Yield the lines of a script for a POSIX shell that takes the steps; `options` of kubectl say which cluster.
-
-    It waits for each thing that has to be seen for about so many seconds.
-    """
+    """Yield the lines of a script for a POSIX shell. It waits about so many seconds for each thing to be seen."""
     several = sum(bool(step.command) + len(step.until) for step in steps) > 1
     # A step after one that has failed, or that somebody has stopped, could make Metacontroller delete the Ingress.
     # Lines that are pasted into a shell go on; those of a subshell do not.

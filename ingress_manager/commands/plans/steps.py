@@ -7,8 +7,7 @@ from typing import Any
 from ingress_manager.commands.plans.plan import Seen, Step, Until
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.about import about
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.commands.view.events import SYNC_ERROR
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.kubernetes import Object
@@ -134,14 +133,7 @@ def deleting(item: Item) -> Step:
     return Step(("kubectl", "delete", f"--raw={uri}", "--filename=-"), stdin=json.dumps(only), takes_away=True)
 
 
-def annotating(
-    service: Item,
-    changes: Annotations,
-    until: Sequence[Until] = (),
-    *,
-    version: bool = False,
-    notes: Sequence[str] = (),
-) -> Step:
+def annotating(service: Item, changes: Annotations, until: Sequence[Until] = (), *, version: bool = False) -> Step:
     """Return the step that changes annotations of a Service.
 
     With `version`, the API server refuses it when the Service has been changed since it was read.
@@ -150,7 +142,7 @@ def annotating(
     stated = service.metadata.get("resourceVersion") if version else None
     options = [f"--resource-version={stated}"] if stated else []
     command = _annotate(service, now=before, then=changes, options=options)
-    return Step(command, _annotate(service, now=changes, then=before), until, notes)
+    return Step(command, _annotate(service, now=changes, then=before), until)
 
 
 def _annotate(service: Item, *, now: Annotations, then: Annotations, options: Iterable[str] = ()) -> Command:
@@ -184,10 +176,7 @@ def is_taken(service: Item, item: Item) -> Seen:
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
-    """Yield a message for each value of an annotation, new or old, that can't stand in a script.
-
-    What takes a step back holds the old ones.
-    """
+    """Yield a message for each value of an annotation, new or old (for the way back), that no script can hold."""
     before = {key: item.annotations.get(key) for key in annotations}
     for key, value in (*annotations.items(), *before.items()):
         if value is not None and not is_seen(value):

@@ -35,8 +35,6 @@ class State(StrEnum):
     FINE = "fine"
     REFUSED = "refused"
     NOTHING = "nothing"
-    """No Service asks to be exposed."""
-
     SETTINGS = "settings"
     """The settings can't be used, so nothing can be decided."""
 
@@ -72,7 +70,6 @@ class DesiredObject:
     """Its kind, namespace and name, as in "Ingress team-a/shop"."""
 
     text: str
-    """All of it, in YAML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +80,6 @@ class Result:
     headline: str
     mistakes: tuple[Mistake, ...] = ()
     notes: tuple[str, ...] = ()
-    """What is worth knowing, and wrong with nothing."""
-
     objects: tuple[DesiredObject, ...] = ()
 
 
@@ -96,11 +91,7 @@ def play(service: str, settings: str) -> Result:
     except SettingsError as error:
         mistakes = tuple(Mistake(Field.SETTINGS, each.line, "", each.sentence) for each in error.mistakes)
         return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", mistakes)
-    return _decided(service, policy)
-
-
-def _decided(text: str, policy: Policy) -> Result:
-    manifests = read(text, Field.SERVICE)
+    manifests = read(service, Field.SERVICE)
     services = [item for item in manifests.items if item.kind == SERVICES]
     rendered = render(services[:MOST_SERVICES], policy.without_pause())
     messages = [*manifests.unreadable, *rendered.messages]
@@ -108,8 +99,10 @@ def _decided(text: str, policy: Policy) -> Result:
     objects = tuple(_shown(each) for each in rendered.objects)
     state, headline = _summary(len(services), len(messages), rendered.objects)
     refused = any(message.reason for message in messages)
-    notes = (*_not_shown(len(messages)), *_notes(manifests.items, policy, refused=refused))
-    return Result(state, headline, mistakes, notes, objects)
+    notes = list(_notes(manifests.items, policy, refused=refused))
+    if len(messages) > MOST_MISTAKES:
+        notes.insert(0, f"Only the first {MOST_MISTAKES} of {len(messages)} mistakes are shown.")
+    return Result(state, headline, mistakes, tuple(notes), objects)
 
 
 def _summary(services: int, mistakes: int, objects: list[Object]) -> tuple[State, str]:
@@ -122,11 +115,6 @@ def _summary(services: int, mistakes: int, objects: list[Object]) -> tuple[State
         return State.FINE, f"Fine: it becomes {found}."
     missing = 'no Service here has the annotation ingress/http: "true"' if services else "there is no Service here"
     return State.NOTHING, f"Nothing wanted: {missing}."
-
-
-def _not_shown(mistakes: int) -> Iterator[str]:
-    if mistakes > MOST_MISTAKES:
-        yield f"Only the first {MOST_MISTAKES} of {mistakes} mistakes are shown."
 
 
 def _notes(items: list[Item], policy: Policy, *, refused: bool) -> Iterator[str]:

@@ -20,7 +20,6 @@ from ingress_manager.commands.reading.settings import settings_of_file
 
 PORT = 8090
 PAGE = Path(__file__).with_name("page")
-"""The folder of the page's files."""
 
 CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",

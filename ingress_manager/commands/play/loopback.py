@@ -56,7 +56,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""The headers of every answer."""
 
 
 File = tuple[str, bytes]

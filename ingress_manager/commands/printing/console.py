@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import click
@@ -33,16 +33,15 @@ def painter(styles: Mapping[str, str]) -> Paint:
     return paint
 
 
-def show(messages: Iterable[Message]) -> int:
+def show(messages: Sequence[Message]) -> int:
     """Print each message in a line of its own; return how many there are."""
-    count = 0
-    for count, message in enumerate(messages, start=1):  # noqa: B007 - the last number is how many there are
+    for message in messages:
         line = str(message)
         # The sentence is what has to be read; the place before it is for editors.
         told = one_line(message.told)
         place = line.removesuffix(told)
         click.echo(f"{click.style(place, bold=True)}{told}", err=True)
-    return count
+    return len(messages)
 
 
 def note(sentence: str) -> None:

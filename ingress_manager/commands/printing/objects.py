@@ -37,8 +37,7 @@ _Dumper.add_representer(str, _Dumper.represent_text)
 def printed(objects: Iterable[Object], form: str) -> Iterator[str]:
     """Yield the text of the objects, in pieces, as kubectl has it: a YAML stream, a List as JSON, or a name a line."""
     if form == "json":
-        listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
-        yield as_json(listed, indent=4)
+        yield as_json({"apiVersion": "v1", "kind": "List", "items": list(objects)}, indent=4)
     elif form == "name":
         yield from (f"{one_line(name_of(each))}\n" for each in objects)
     else:

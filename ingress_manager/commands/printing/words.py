@@ -12,7 +12,6 @@ Paint = Callable[[str, str], str]
 """Returns a text in the style of a role, such as "head" or "command"."""
 
 Command = tuple[str, ...]
-"""A program and its arguments."""
 
 
 def plain(text: str, _role: str) -> str:

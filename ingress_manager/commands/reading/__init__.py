@@ -7,8 +7,7 @@ Data moves one way, each module knows only those above it:
     documents                        a value and the lines of its fields, or why it can't be read
       json_documents, yaml_documents   text → documents
     metadata_checks                  names, uids and keys that may get into a command
-    manifests                        documents → items: objects that know their file and line
-      about                            messages about an item, at one of its lines
+    manifests                        documents → items: objects that know their file and line, and messages about them
       settings                         the administrator's settings, in a file or in a ConfigMap
       installations                  which Deployments are ingress-manager's hook, found by what they are
       files, kubectl                   where the text comes from; these two do the input and output

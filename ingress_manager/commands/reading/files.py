@@ -12,7 +12,6 @@ from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.core.text import one_line
 
 SUFFIXES = (".json", ".yaml", ".yml")
-STANDARD_INPUT = "-"
 
 
 def read_files(paths: Iterable[str], namespace: str, *, recursive: bool = False) -> Manifests:
@@ -20,12 +19,17 @@ def read_files(paths: Iterable[str], namespace: str, *, recursive: bool = False)
     found = Manifests()
     with waiting("reading files"):
         for path in paths:
-            if path == STANDARD_INPUT:
+            if path == "-":
                 found.extend(_decoded(sys.stdin.buffer.read(), "stdin", namespace))
                 continue
             for file in _files(Path(path), recursive=recursive):
-                # A name may hold what a terminal obeys, or bytes that are no text.
-                found.extend(_decoded(_content(file), one_line(str(file)), namespace))
+                # It may hold what a terminal obeys, or bytes that are no text.
+                name = one_line(str(file))
+                try:
+                    content = file.read_bytes()
+                except OSError as error:
+                    raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
+                found.extend(_decoded(content, name, namespace))
     return found
 
 
@@ -38,13 +42,6 @@ def _files(path: Path, *, recursive: bool) -> Iterator[Path]:
     if not inside:
         raise click.UsageError(f"the folder {path} holds no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file")
     yield from inside
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise click.UsageError(f"{one_line(str(file))} can't be read: {error.strerror}") from error
 
 
 def _decoded(content: bytes, file: str, namespace: str) -> Manifests:

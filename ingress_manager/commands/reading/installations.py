@@ -14,7 +14,6 @@ from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.metadata_checks import is_name
 from ingress_manager.commands.reading.settings import configmap_of
-from ingress_manager.core.syntax import check_name, check_namespace
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController in every installation: a cluster can have only one. The admission policies, and
@@ -47,12 +46,6 @@ DEFAULT = Installation("ingress-manager", "ingress-manager")
 """The names in manifests/."""
 
 
-def named(text: str) -> Installation:
-    """Return the installation that `[NAMESPACE/]NAME` names; its namespace is empty where none is. Raises Problem."""
-    namespace, slash, name = text.rpartition("/")
-    return Installation(check_namespace(namespace) if slash else "", check_name(name))
-
-
 def namespaces_of_hooks(controllers: Iterable[Item]) -> list[str]:
     """Return the namespaces whose Services and Deployments `installations` needs."""
     return sorted({hook[0] for each in controllers if (hook := _hook_of(each))})
@@ -78,7 +71,11 @@ def pick(found: Sequence[Installation], wanted: Installation | None) -> Installa
     if not found:
         return None
     names = ", ".join(f"{each} (DecoratorController {', '.join(each.controllers)})" for each in found)
-    picked = [each for each in found if wanted is None or _is_wanted(each, wanted)]
+    picked = [
+        each
+        for each in found
+        if wanted is None or (each.name == wanted.name and wanted.namespace in {"", each.namespace})
+    ]
     if not picked:
         called = str(wanted).removeprefix("/")
         raise click.UsageError(f"--installation {called}: there is none of that name, but there is {names}")
@@ -90,10 +87,6 @@ def pick(found: Sequence[Installation], wanted: Installation | None) -> Installa
             f"{CONTROLLER}: by that name, commands and admission policies know what ingress-manager has made"
         )
     return picked[0]
-
-
-def _is_wanted(found: Installation, wanted: Installation) -> bool:
-    return found.name == wanted.name and wanted.namespace in ("", found.namespace)
 
 
 def _hook_of(controller: Item) -> tuple[str, str] | None:

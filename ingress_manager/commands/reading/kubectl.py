@@ -72,10 +72,7 @@ class Kubectl:
         return ended
 
     def get(self, resources: str, *arguments: str) -> Manifests:
-        """Return the objects of some kinds, "services,ingresses", or with some names, "crd/a crd/b".
-
-        Raises KubectlFailed.
-        """
+        """Return the objects of kinds, "services,ingresses", or of names, "crd/a crd/b". Raises KubectlFailed."""
         # To print ten thousand anew takes kubectl six seconds: it passes them on as the API server lists them.
         raw = [each for each in resources.split(",") if each in LISTS] if arguments == ("--all-namespaces",) else []
         rest = ",".join(each for each in resources.split(",") if each not in raw)

@@ -12,6 +12,7 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading import json_documents, yaml_documents
 from ingress_manager.commands.reading.documents import Document, FieldPath, Lines, NotReadable
 from ingress_manager.commands.reading.metadata_checks import misnamed
+from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
 
 
@@ -50,10 +51,7 @@ class Item:
     """The namespace, which is that of the origin when the object states none."""
 
     name: str = field(init=False)
-    """The name; empty when there is none."""
-
     full_name: str = field(init=False)
-    """The namespace/name."""
 
     def __post_init__(self) -> None:
         found = self.object.get("metadata")
@@ -132,6 +130,20 @@ class Manifests:
         return (item for item in self.items if item.kind in kinds)
 
 
+def about(item: Item, sentence: str, *field: str | int, reason: str = "") -> Message:
+    """Return a message about an item, at the line of one of its fields, such as "spec", "ports", 0."""
+    return Message(sentence, item.origin.file, item.line(*field), item.full_name, reason)
+
+
+def about_refusal(item: Item, refused: Refused) -> Iterator[Message]:
+    """Yield a message for each problem, at the line of the annotation that it is about, else of the object."""
+    for problem in refused.problems:
+        field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
+        yield about(item, problem.sentence, *field, reason=problem.reason)
+    if refused.more:
+        yield about(item, f"and {refused.more} more")
+
+
 def at(found: Any, *path: str) -> Any:
     """Return what stands at a place of an object, None where there is no such place."""
     found = found.object if isinstance(found, Item) else found
@@ -146,10 +158,7 @@ def mappings(found: Any) -> list[dict[str, Any]]:
 
 
 def read(text: str, file: str = "", namespace: str = "default") -> Manifests:
-    """Return what is in the text of a file: JSON when it begins with a brace, as kubectl tells them apart, else YAML.
-
-    `file` is the name that messages show; empty: the text comes from the cluster.
-    """
+    """Return what is in the text of a `file`, or of the cluster: JSON if it begins with a brace, as to kubectl."""
     if text.lstrip(" \t\r\n").startswith("{"):
         try:
             return _objects(json_documents.documents(text, is_written=bool(file)), file, namespace)

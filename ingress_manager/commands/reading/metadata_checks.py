@@ -83,9 +83,5 @@ _SERVICE: Checks = {
 }
 _OTHER: Checks = {**_SERVICE, "name": check_name}
 
-CHECKS: Mapping[str, Checks] = {
-    SERVICES: _SERVICE,
-    INGRESSES: _OTHER,
-    HTTPROUTES: _OTHER,
-}
+CHECKS: Mapping[str, Checks] = {SERVICES: _SERVICE, INGRESSES: _OTHER, HTTPROUTES: _OTHER}
 """What checks each field of the metadata, by the kind: of those that commands of kubectl name."""

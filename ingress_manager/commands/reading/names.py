@@ -8,19 +8,18 @@ import click
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.options import Source
 
+RESOURCES = "services,ingresses"
 
-def read_named(source: Source, kind: str, names: Iterable[str], resources: str) -> tuple[Manifests, list[Item]]:
-    """Return what is in the namespaces of the objects that are named, and those objects.
 
-    `resources` are what to read of a namespace, as kubectl names them. Raises click.UsageError for what isn't there.
-    """
+def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[Manifests, list[Item]]:
+    """Return what is in the namespaces of the objects that are named, and those. Raises click.UsageError."""
     namespaces = {name.rpartition("/")[0] or source.namespace for name in names}
     if source.files:
-        manifests = source.read(resources)
+        manifests = source.read(RESOURCES)
     else:
         manifests = Manifests()
         for namespace in sorted(namespaces, key=str):
-            manifests.extend(replace(source, namespace=namespace).read(resources, "--show-managed-fields"))
+            manifests.extend(replace(source, namespace=namespace).read(RESOURCES, "--show-managed-fields"))
     return manifests, [named(manifests, kind, name, source.namespace) for name in dict.fromkeys(names)]
 
 

@@ -16,22 +16,16 @@ from ingress_manager.commands.reading.installations import (
     RESOURCE,
     Installation,
     installations,
-    named,
     namespaces_of_hooks,
     pick,
 )
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.settings import (
-    SettingsText,
-    configmap_of,
-    policy_of,
-    settings_of_file,
-    text_of,
-)
+from ingress_manager.commands.reading.settings import SettingsText, configmap_of, policy_of, settings_of_file, text_of
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
+from ingress_manager.core.syntax import check_name, check_namespace
 from ingress_manager.core.text import is_seen, quoted
 
 Options = tuple[Callable[[Any], Any], ...]
@@ -91,10 +85,7 @@ class Source:
         return self.kubectl.get(resources, *options, *self.scope)
 
     def policy(self, *, guess: bool = True) -> Policy:
-        """Return the settings as `stated_policy` does, or the defaults where those of the cluster can't be read.
-
-        With `guess` false, click.UsageError is raised then.
-        """
+        """Return the settings as `stated_policy` does. Where the cluster's can't be read, that fails unless `guess`."""
         try:
             return self.stated_policy()
         except KubectlFailed as failed:
@@ -189,8 +180,9 @@ def seen(_context: click.Context, _option: click.Parameter, value: str | None) -
 def _named(_context: click.Context, _option: click.Parameter, value: str | None) -> Installation | None:
     if value is None:
         return None
+    namespace, slash, name = value.rpartition("/")
     try:
-        return named(value)
+        return Installation(check_namespace(namespace) if slash else "", check_name(name))
     except Problem as problem:
         raise click.BadParameter(f"{quoted(value)} {problem.sentence}") from problem
 
@@ -206,41 +198,37 @@ FILES: Options = (
     ),
     click.option("-R", "--recursive", is_flag=True, help="Read the folders in folders, too."),
 )
-ONE_NAMESPACE: Options = (
-    click.option(
-        "-n", "--namespace", metavar="NAME", help="The namespace; with files, that of objects which state none."
-    ),
+ONE_NAMESPACE = click.option(
+    "-n", "--namespace", metavar="NAME", help="The namespace; with files, that of objects which state none."
 )
-ALL_NAMESPACES: Options = (click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster."),)
 CLUSTER: Options = (
     click.option("--context", metavar="NAME", callback=seen, help="The context of the kubeconfig, as kubectl has it."),
     click.option("--kubeconfig", metavar="FILE", callback=seen, help="The kubeconfig, as kubectl has it."),
 )
-INSTALLATION: Options = (
-    click.option(
-        "--installation",
-        metavar="[NAMESPACE/]NAME",
-        callback=_named,
-        help="The hook's Deployment, where the cluster has several of ingress-manager or you may not look for them.",
-    ),
+ALL_OBJECTS: Options = (
+    *FILES,
+    ONE_NAMESPACE,
+    click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster."),
+    *CLUSTER,
 )
-SETTINGS: Options = (*INSTALLATION, settings_option("those of the cluster, else the defaults"))
+INSTALLATION = click.option(
+    "--installation",
+    metavar="[NAMESPACE/]NAME",
+    callback=_named,
+    help="The hook's Deployment, where the cluster has several of ingress-manager or you may not look for them.",
+)
+SETTINGS: Options = (INSTALLATION, settings_option("those of the cluster, else the defaults"))
 
 
 def source_options(command: Decorated, settings: Options = SETTINGS) -> Decorated:
-    """Give a command all options of a Source, which it takes as its argument `source`. Files may stand without -f.
-
-    `settings` are the options in the place of --settings.
-    """
+    """Give a command all options of a Source, `settings` in the place of --settings. Files may stand without -f."""
     positional = click.argument("arguments", metavar="[FILE]...", nargs=-1)
 
     @wraps(command)
     def with_files(*, source: Source, arguments: tuple[str, ...], **values: Any) -> Any:
-        source = replace(source, files=(*source.files, *arguments))
-        return command(source=source, **values)
+        return command(source=replace(source, files=(*source.files, *arguments)), **values)
 
-    options = (*FILES, *ONE_NAMESPACE, *ALL_NAMESPACES, *CLUSTER, *settings)
-    return positional(with_source(*options)(with_files))  # type: ignore[return-value]
+    return positional(with_source(*ALL_OBJECTS, *settings)(with_files))  # type: ignore[return-value]
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
@@ -250,8 +238,7 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
         @wraps(command)
         def decorated(**values: Any) -> Any:
             stated = {field.name: values.pop(field.name) for field in fields(Source) if field.name in values}
-            source = Source(**stated)
-            return command(source=source, **values)
+            return command(source=Source(**stated), **values)
 
         for option in reversed(options):
             decorated = option(decorated)

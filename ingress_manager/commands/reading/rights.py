@@ -159,10 +159,8 @@ def told(command: str) -> str:
     for where in Where:
         rights = [each for each in RIGHTS.get(command, ()) if each.where is where]
         lines += [f"  In {where}:"] if rights else []
-        lines += [f"    {_short(each):<27} {each.reason.replace('`', '')}" for each in rights]
+        for each in rights:
+            right = f"{each.verbs} {each.resource.partition('.')[0]}"
+            lines.append(f"    {right:<27} {each.reason.replace('`', '')}")
     head = ["\b", "Rights that it needs on a cluster; its page says what is lost without them:"]
     return "\n".join([*head, *lines] if lines else [])
-
-
-def _short(right: Right) -> str:
-    return f"{right.verbs} {right.resource.partition('.')[0]}"

@@ -56,10 +56,10 @@ class SettingsText(NamedTuple):
         try:
             return settings.parse(self.text)
         except SettingsError as error:
-            return [Message(each.sentence, self.file, self._line(each.line)) for each in error.mistakes]
-
-    def _line(self, line: int) -> int:
-        return self.before + (line or 1) if self.has_lines else self.before
+            return [
+                Message(each.sentence, self.file, self.before + ((each.line or 1) if self.has_lines else 0))
+                for each in error.mistakes
+            ]
 
 
 def settings_in(text: str, file: str) -> SettingsText:

@@ -58,21 +58,16 @@ class YamlLines:
         stands: Any = self._root
         node = stands
         for step in path:
-            found = self._inside(node, step)
+            if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                stands = node = node.value[step]
+                continue
+            fields = node.value if isinstance(node, yaml.MappingNode) else ()
+            found = next((field for field in fields if field[0].value == step), None)
             if found is None:
                 break
             stands, node = found
         # To libyaml, some more characters end a line than to editors.
         return self._first_line + min(int(stands.start_mark.line), self._last)
-
-    @staticmethod
-    def _inside(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
-        """Return what to point at for a field, its key or the member of a list, and its value."""
-        if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            return node.value[step], node.value[step]
-        if isinstance(node, yaml.MappingNode):
-            return next(((key, value) for key, value in node.value if key.value == step), None)
-        return None
 
 
 class _Loader(yaml.CSafeLoader):
@@ -157,9 +152,10 @@ def _refuse_endless(value: Any, most: int) -> None:
     sizes: dict[int, int] = {}
     stack = [value]
     while stack:
-        members = _members(stack[-1])
-        if id(stack[-1]) not in begun:
-            begun.add(id(stack[-1]))
+        last = stack[-1]
+        members = list(last.values()) if isinstance(last, dict) else last if isinstance(last, list) else []
+        if id(last) not in begun:
+            begun.add(id(last))
             if any(id(member) in begun and id(member) not in sizes for member in members):
                 raise NotReadable("holds a value that holds itself")
             stack.extend(member for member in members if id(member) not in sizes)
@@ -167,10 +163,6 @@ def _refuse_endless(value: Any, most: int) -> None:
             sizes[id(stack.pop())] = 1 + sum(sizes[id(member)] for member in members)
     if sizes[id(value)] > most:
         raise NotReadable("puts too many values in by aliases")
-
-
-def _members(value: Any) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
 
 
 def _refuse_depth(document: str) -> None:

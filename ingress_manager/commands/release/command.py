@@ -17,7 +17,7 @@ from ingress_manager.commands.view.events import OF_SERVICES
 @click.command(short_help="Give Ingresses back as they are, unmanaged.")
 @click.argument("names", metavar="[NAMESPACE/]SERVICE[.ENTRANCE]...", nargs=-1, required=True)
 @plan_options
-@with_source(*FILES, *ONE_NAMESPACE, *CLUSTER)
+@with_source(*FILES, ONE_NAMESPACE, *CLUSTER)
 @click.pass_context
 def release(  # noqa: PLR0913 - each is an option
     context: click.Context, source: Source, names: tuple[str, ...], *, apply: bool, without_event: bool, seconds: int
@@ -41,7 +41,7 @@ def release(  # noqa: PLR0913 - each is an option
         raise click.UsageError("--apply works on the cluster, not on files")
     # No Service's name has a dot.
     asked = {name: name.partition(".")[::2] for name in names}
-    manifests, services = read_named(source, SERVICES, [service for service, _ in asked.values()], "services,ingresses")
+    manifests, services = read_named(source, SERVICES, [service for service, _ in asked.values()])
     if not source.files:
         for namespace in sorted({item.namespace for item in services}):
             # Whoever can't see them must not release their Service: they would be deleted.

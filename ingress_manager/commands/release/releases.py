@@ -11,9 +11,8 @@ from ingress_manager.commands.plans.deployers import about_released
 from ingress_manager.commands.plans.plan import Pause, Plan, Seen, Step, without_events
 from ingress_manager.commands.plans.steps import MOVING, annotating, as_printed, kubectl, patch, touch, unseen
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.about import about
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES
-from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.reading.manifests import Item, Manifests, about
 from ingress_manager.commands.view.entrances import annotations_of, entrances_in, keys_of
 from ingress_manager.commands.view.events import EVENTS, Report, reports
 from ingress_manager.commands.view.managed import copied_from, is_made_for, patch_to_disown
@@ -30,7 +29,6 @@ class Release(Plan):
     """What a person calls the Service, or the entrance."""
 
     kept: Sequence[Item] = ()
-    """The objects that stay."""
 
 
 IN_THE_WAY = " is in the way"

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.about import about_refusal
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, about_refusal
 from ingress_manager.commands.view.typed import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Object

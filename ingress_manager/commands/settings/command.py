@@ -27,8 +27,7 @@ def settings(context: click.Context, files: tuple[TextIO, ...]) -> None:
       ingress-manager settings manifests/settings.yaml
       kubectl get configmap NAME --namespace ingress-manager -o yaml | ingress-manager settings -
     """  # noqa: D301 - \b keeps click from joining lines
-    wrong = sum([check(read_text(file)) for file in files])
-    context.exit(1 if wrong else 0)
+    context.exit(1 if sum([check(read_text(file)) for file in files]) else 0)
 
 
 def read_text(file: TextIO) -> SettingsText:

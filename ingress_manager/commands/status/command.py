@@ -13,16 +13,7 @@ from ingress_manager.commands.printing.console import note, painter, show
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import named
-from ingress_manager.commands.reading.options import (
-    ALL_NAMESPACES,
-    CLUSTER,
-    FILES,
-    ONE_NAMESPACE,
-    SETTINGS,
-    Source,
-    timeout_option,
-    with_source,
-)
+from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, timeout_option, with_source
 from ingress_manager.commands.status.printing import FORMATS, line_of, printed
 from ingress_manager.commands.status.states import Judge, Row, State, gateways_to_be_used, has_reached, is_over
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings
@@ -49,7 +40,7 @@ BETWEEN_LOOKS = 2.0
 
 @click.command(short_help="List what is exposed, at which URLs, and whether it is served.")
 @click.argument("names", metavar="[[NAMESPACE/]SERVICE]...", nargs=-1)
-@with_source(*FILES, *ONE_NAMESPACE, *ALL_NAMESPACES, *CLUSTER, *SETTINGS)
+@with_source(*ALL_OBJECTS, *SETTINGS)
 @click.option("-l", "--selector", metavar="SELECTOR", help="Only Services with these labels, as kubectl has it.")
 @click.option(
     "-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="How it is printed."
@@ -119,8 +110,6 @@ class Seen:
 
     rows: list[Row]
     unseen: dict[str, str]
-    """What could not be looked at, with the sentence that says why."""
-
     now: datetime
     manifests: Manifests
     could_not_look: bool

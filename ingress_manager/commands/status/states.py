@@ -40,7 +40,6 @@ from ingress_manager.core.text import listed
 
 PLURAL = {INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes", SETTINGS: "the settings"}
 TYPE_OF = dict(TYPES.values())
-"""The type of each kind of objects that are made."""
 
 
 class State(StrEnum):
@@ -70,7 +69,6 @@ STATES = {
     ),
     State.UNKNOWN: "The state depends on something that could not be looked at; the sentence names it.",
 }
-"""What each state means."""
 
 JOINED = {
     State.SERVING: ", though ",
@@ -79,7 +77,6 @@ JOINED = {
     State.REFUSED: ": ",
     State.UNKNOWN: ": ",
 }
-"""What stands between a state and its sentence."""
 
 
 class Judged(NamedTuple):
@@ -103,14 +100,10 @@ class Row(NamedTuple):
     """Why the Service is refused, in the words of the Events, logs and metrics."""
 
     kind: str = ""
-    """Ingress or HTTPRoute; empty where there is none."""
-
     name: str = ""
     """The name of the Ingress or HTTPRoute; empty where there is none."""
 
     item: Item | None = None
-    """The object, if it stands."""
-
     urls: Sequence[str] = ()
     ingress_class: str = ""
     """Empty: the cluster's default, or no Ingress."""
@@ -212,8 +205,6 @@ class Judge:
         """Return the Gateways of an HTTPRoute, by namespace/name; None for one that was not read."""
         labels = [gateway_of(item, parent) for parent in route.spec.parent_refs or ()]
         return {label: self._around.items.get((GATEWAY, label)) for label in labels}
-
-    # How far it has come.
 
     def _judged(
         self, service: ServiceView, key: Key, wanted: Mapping[Key, Object], forbidden: Problem | None

@@ -10,12 +10,7 @@ from ingress_manager.commands.reading.options import CLUSTER, FILES, INSTALLATIO
 from ingress_manager.commands.uninstall_plan.plan import lines
 from ingress_manager.commands.uninstall_plan.plan import uninstall_plan as plan_of
 
-OPTIONAL = (
-    RESOURCES[HTTPROUTE],
-    RESOURCE,
-    "compositecontrollers.metacontroller.k8s.io",
-)
-"""Kinds that a cluster may not know."""
+OPTIONAL = (RESOURCES[HTTPROUTE], RESOURCE, "compositecontrollers.metacontroller.k8s.io")
 
 
 @click.command(name="uninstall-plan", short_help="Print the commands that remove ingress-manager.")
@@ -23,7 +18,7 @@ OPTIONAL = (
     "--keep/--remove", default=None, help="Whether the Ingresses and HTTPRoutes stay, or go. One of the two is needed."
 )
 @click.option("--keep-metacontroller", is_flag=True, help="Metacontroller stays, even if it works for nobody else.")
-@with_source(*FILES, *CLUSTER, *INSTALLATION)
+@with_source(*FILES, *CLUSTER, INSTALLATION)
 @click.pass_context
 def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None, keep_metacontroller: bool) -> None:
     """Print the commands that remove ingress-manager from a cluster. Read them, then run them.
@@ -52,11 +47,7 @@ def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None,
         else:
             note(f"The plan goes by the name {installation}: {unseen or 'no DecoratorController leads to a hook'}.")
     plan = plan_of(
-        manifests,
-        installation,
-        keep=keep,
-        keep_metacontroller=keep_metacontroller,
-        has_controllers=has_controllers,
+        manifests, installation, keep=keep, keep_metacontroller=keep_metacontroller, has_controllers=has_controllers
     )
     for line in lines(plan, source.kubectl.options):
         click.echo(line)

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.about import about
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.core.kubernetes import IngressSpec, Object, Service
 from ingress_manager.core.shape import VALUES, Mismatch, fit, type_of
 from ingress_manager.core.text import one_line
