@@ -9,13 +9,14 @@ from typing import Any
 
 from ingress_manager.commands.check.differences import differences
 from ingress_manager.commands.check.engine import AGAIN, replicas
-from ingress_manager.commands.check.hook import leads_elsewhere, moment, policy_of, selects
+from ingress_manager.commands.check.hook import leads_elsewhere, policy_of, selects
 from ingress_manager.commands.check.lines import Line, State
 from ingress_manager.commands.check.seen import Seen, images
 from ingress_manager.commands.reading.installations import leads_to
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, is_trusted_by, wrong_with
+from ingress_manager.commands.view.surroundings import LONG_AGO, time_of
 from ingress_manager.core.kubernetes import Object
 
 PART = "admission webhook"
@@ -186,7 +187,7 @@ def certificate(seen: Seen, webhook: Object) -> Iterator[Line]:
 
 def judged(seen: Seen, label: str, crt: str, bundle: str, host: str) -> Line:
     """Return the line for a certificate. Both texts are in base64; an API server asks for `host`."""
-    now = moment(seen.now)
+    now = time_of(seen.now) or LONG_AGO
     if wrong := wrong_with(crt, [host], now):
         return Line(PART, State.WRONG, f"the Secret {label}: {wrong}", f"Make another one: {SAY}")
     if bundle and not is_trusted_by(crt, bundle):

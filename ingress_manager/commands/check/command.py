@@ -143,10 +143,8 @@ CLUSTER_WIDE = {
 """What is read of the whole cluster, by the kind, as kubectl is asked for it."""
 
 BESIDE_THE_HOOK = {"Service": "services", "Pod": "pods", "NetworkPolicy": "networkpolicies.networking.k8s.io"}
-"""What is read of the hook's namespace."""
 
 OF_GATEWAYS = {"Gateway": GATEWAY_API[0], "GatewayClass": "gatewayclasses.gateway.networking.k8s.io"}
-"""What is read where the Gateway API is there."""
 
 BRIEFLY = "--request-timeout=5s"
 """The API server would wait for long for a hook that a NetworkPolicy keeps from it."""

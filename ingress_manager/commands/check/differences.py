@@ -26,21 +26,16 @@ def differences(expected: Any, found: Any, path: str = "spec") -> Iterator[tuple
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         for number, (wanted, stands) in enumerate(zip(expected, found, strict=True)):
             yield from differences(wanted, stands, f"{path}[{number}]")
+    elif isinstance(expected, list) and isinstance(found, list):
+        yield path, f"has {len(found)} entries; this version has {len(expected)}"
     elif _plain(expected) != _plain(found):
-        yield path, _told(expected, found)
+        is_expression = isinstance(expected, str) and " " in expected.strip()
+        yield path, "is another one" if is_expression else f"is {found}; this version has {expected}"
 
 
 def _plain(value: Any) -> Any:
     """Return a text without the spaces that make no difference in an expression."""
     return value.split() if isinstance(value, str) else value
-
-
-def _told(expected: Any, found: Any) -> str:
-    if isinstance(expected, list) and isinstance(found, list):
-        return f"has {len(found)} entries; this version has {len(expected)}"
-    if isinstance(expected, str) and " " in expected.strip():
-        return "is another one"
-    return f"is {found}; this version has {expected}"
 
 
 def missing_fields(used: Any, schema: Any, path: str = "spec") -> Iterator[str]:

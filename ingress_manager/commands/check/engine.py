@@ -37,7 +37,7 @@ BREAKING = (
 )
 """Fields of the DecoratorController without which Services don't get their Ingresses, or can't be deleted."""
 
-READING, WRITING = ("list", "watch"), ("create", "update", "delete")
+READING = ("list", "watch")
 OWN_RIGHTS = (
     *(Right(verb, "metacontroller.k8s.io", "decoratorcontrollers") for verb in READING),
     *(Right(verb, "metacontroller.k8s.io", "compositecontrollers") for verb in READING),
@@ -137,8 +137,7 @@ def decorator(seen: Seen) -> Iterator[Line]:
         sentence = f"the DecoratorController {CONTROLLER} isn't there, so that Metacontroller does nothing"
         yield Line(part, State.WRONG, sentence, AGAIN)
     else:
-        folder = "httproute" if seen.makes_httproutes else "controller"
-        [ours] = seen.expected_of(part, folder)
+        [ours] = seen.expected_of(part, "httproute" if seen.makes_httproutes else "controller")
         found = list(differences(at_its_hook(ours, controller)["spec"], at(controller, "spec")))
         for path, what in found:
             is_breaking = path.startswith(BREAKING)
@@ -169,19 +168,12 @@ def at_its_hook(ours: Object, found: Item) -> Object:
 def needed(seen: Seen) -> list[tuple[str, tuple[Right, ...]]]:
     """Return the rights that Metacontroller has to have, and what each group of them is for."""
     folder = "httproute" if seen.makes_httproutes else "controller"
-    rules = [rule for role in seen.expected_of("ClusterRole", folder) for rule in role["rules"]]
-    groups = [
-        (
-            f"{', '.join(verb for verb in rule['verbs'] if verb != 'get')} {', '.join(rule['resources'])}",
-            tuple(
-                Right(verb, *each)
-                for each in product(rule["apiGroups"], rule["resources"])
-                for verb in rule["verbs"]
-                if verb != "get"
-            ),
-        )
-        for rule in rules
-    ]
+    groups = []
+    for rule in (rule for role in seen.expected_of("ClusterRole", folder) for rule in role["rules"]):
+        verbs = [verb for verb in rule["verbs"] if verb != "get"]
+        kinds = product(rule["apiGroups"], rule["resources"])
+        group = tuple(Right(verb, *kind) for kind in kinds for verb in verbs)
+        groups.append((f"{', '.join(verbs)} {', '.join(rule['resources'])}", group))
     return [*groups, ("read its own kinds and write Events", OWN_RIGHTS)]
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from ingress_manager.commands.check.engine import AGAIN, replicas
@@ -16,6 +16,7 @@ from ingress_manager.commands.reading.installations import CONTROLLER, leads_to
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import SettingsText, configmap_of, text_of
 from ingress_manager.commands.view.events import EVENTS, report_of
+from ingress_manager.commands.view.surroundings import LONG_AGO, time_of
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
 
@@ -165,7 +166,11 @@ def unread_or_older(seen: Seen, deployment: Item, where: str, text: str) -> Iter
     configmap = seen.one("ConfigMap", configmap_of(deployment), deployment.namespace)
     changed = changed_at(configmap) if configmap else ""
     older = [
-        pod for pod in seen.pods() if (configmap_of_pod(pod) != configmap_of(deployment) or started(pod) < changed)
+        pod
+        for pod in seen.pods()
+        # A Pod is in the place of a Deployment's template.
+        if configmap_of(Item({"spec": {"template": pod.object}}, pod.origin)) != configmap_of(deployment)
+        or started(pod) < changed
     ]
     if older:
         sentence = f"the Pod {older[0].full_name} hasn't read the settings in the {where} as they are now"
@@ -175,11 +180,6 @@ def unread_or_older(seen: Seen, deployment: Item, where: str, text: str) -> Iter
         yield Line(PART, State.WARNING, sentence, "See why there is none.")
     else:
         yield Line(PART, State.OK, f"the settings in the {where} can be used, and its Pods have started since")
-
-
-def configmap_of_pod(pod: Item) -> str | None:
-    """Return the ConfigMap from which a Pod has its settings: it is in the place of a Deployment's template."""
-    return configmap_of(Item({"spec": {"template": pod.object}}, pod.origin))
 
 
 def started(pod: Item) -> str:
@@ -210,8 +210,7 @@ def service(seen: Seen, deployment: Item | None) -> Iterator[Line]:
         sentence = f"there is no Service {namespace}/{name}, which the DecoratorController {CONTROLLER} names"
         yield Line(PART, State.WRONG, sentence, AGAIN)
     elif deployment is not None and (why := leads_elsewhere(found, deployment, webhook.get("port", 80))):
-        sentence = f"the Service {found.full_name} {why}"
-        yield Line(PART, State.WRONG, sentence, AGAIN)
+        yield Line(PART, State.WRONG, f"the Service {found.full_name} {why}", AGAIN)
     elif deployment is not None:
         yield Line(PART, State.OK, f"the Service {found.full_name} selects its Pods")
 
@@ -239,7 +238,9 @@ def reached(seen: Seen) -> Iterator[Line]:
     if "Event" in seen.unread and not answers:
         yield from seen.unknown(PART, "Event", "whether Metacontroller reaches the hook")
         return
-    newest = max((report_of(item) for item in seen.items if item.kind == EVENTS and is_of_hook(item)), default=None)
+    events = (item for item in seen.items if item.kind == EVENTS)
+    asked = (event for event in events if "sync hook failed" in str(event.object.get("message")))
+    newest = max(map(report_of, asked), default=None)
     if newest and not _ANSWERED.search(newest.sentence) and is_recent(newest.time, seen.now):
         sentence = f"the hook doesn't answer Metacontroller as it should: at {newest.time}, {one_line(newest.sentence)}"
         namespace = seen.installation.namespace
@@ -255,22 +256,9 @@ def reached(seen: Seen) -> Iterator[Line]:
         yield Line(PART, State.OK, f"no Event says that {METACONTROLLER} doesn't reach the hook")
 
 
-def is_of_hook(event: Item) -> bool:
-    """Return whether an Event tells what came of a question to the hook."""
-    return "sync hook failed" in str(event.object.get("message"))
-
-
 def is_recent(time: str, now: str) -> bool:
     """Return whether Metacontroller has tried again since, if it has something to try."""
-    return moment(now) - moment(time) < LONGEST_PAUSE
-
-
-def moment(time: str) -> datetime:
-    """Return a time that Kubernetes has written; one long ago for what is none."""
-    try:
-        return datetime.fromisoformat(time)
-    except ValueError:
-        return datetime(1970, 1, 1, tzinfo=UTC)
+    return (time_of(now) or LONG_AGO) - (time_of(time) or LONG_AGO) < LONGEST_PAUSE
 
 
 def network(seen: Seen) -> Iterator[Line]:

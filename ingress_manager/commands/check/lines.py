@@ -30,13 +30,9 @@ class Line(NamedTuple):
     """What was found when one thing was looked at."""
 
     part: str
-    """The part of the installation: the head of a section."""
-
     state: State
     sentence: str
     remedy: str = ""
-    """What to do, where a person has to do something."""
-
     command: Command = ()
     """The command of kubectl that helps; empty where none does."""
 

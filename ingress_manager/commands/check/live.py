@@ -32,7 +32,6 @@ class Trial:
     kubectl: Kubectl
     namespace: str
     seconds: float
-    """For how long each thing is waited for."""
 
     def run(self, *words: str, stdin: object = None) -> str:
         """Return what kubectl prints in the namespace. Raises KubectlFailed."""

@@ -14,9 +14,7 @@ from ingress_manager.core.copying import ANY, OLD_CLASS
 from ingress_manager.core.policy import HTTPROUTE, INGRESS, Defaults, Gateway, Policy, Profile
 
 DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
-BUNDLE = "gateway.networking.k8s.io/bundle-version"
 CRDS = ("gateways.gateway.networking.k8s.io", "httproutes.gateway.networking.k8s.io")
-FEATURES = "supportedFeatures"
 SETTINGS = "the settings could not be read, which name them"
 
 
@@ -114,7 +112,7 @@ def gateway_crds(seen: Seen, part: str) -> Iterator[Line]:
             sentence = f"the CRD {name} {how}, and the settings ask for HTTPRoutes"
             yield Line(part, State.WRONG, sentence, "Install the CRDs of the Gateway API: docs/httproute.md says how.")
             return
-        version = crd.annotations.get(BUNDLE, "its CRDs")
+        version = crd.annotations.get("gateway.networking.k8s.io/bundle-version", "its CRDs")
     yield by_version(part, "the Gateway API", version, GATEWAY_API)
 
 
@@ -154,7 +152,8 @@ def one_gateway(seen: Seen, part: str, gateway: Gateway, where: str) -> Iterator
 def features(seen: Seen, part: str, gateway: Gateway, class_name: str, where: str) -> Iterator[Line]:
     """Yield whether a Gateway's class has the features that the settings say the Gateway has."""
     yield from seen.unknown(part, "GatewayClass", f"the features of the {gateway}")
-    listed = {each.get("name") for each in mappings(at(seen.one("GatewayClass", class_name), "status", FEATURES))}
+    found = seen.one("GatewayClass", class_name)
+    listed = {each.get("name") for each in mappings(at(found, "status", "supportedFeatures"))}
     lacking = [feature for feature in gateway.supports or () if feature not in listed]
     if not (listed or "GatewayClass" in seen.unread):
         yield Line(part, State.UNKNOWN, f"the GatewayClass {class_name} doesn't say what the {gateway} can do")

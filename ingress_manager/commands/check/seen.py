@@ -44,8 +44,6 @@ class Seen:
     """What was told of a Service with a mistake, in a dry run; None where that was not tried."""
 
     now: str = ""
-    """The time at which this was read, as Kubernetes writes times."""
-
     wanted: Installation | None = None
     """The installation that a person has named."""
 

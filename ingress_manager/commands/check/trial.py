@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.view.ingresses import overlap
 from ingress_manager.commands.view.look import ObjectView, as_object
 from ingress_manager.core.kubernetes import Object
 
@@ -44,14 +45,8 @@ def in_the_way(objects: Iterable[Object], namespace: str, existing: Iterable[Ite
     """
     hosts = {host for host in hosts_of(objects) if namespace not in host}
     for item in existing:
-        if any(_overlap(host, stated) for host in hosts for stated in _hosts(item)):
+        if any(overlap(host, stated) for host in hosts for stated in _hosts(item)):
             yield str(item)
-
-
-def _overlap(*hosts: str) -> bool:
-    """Return whether a host can be both of two, each of which may be a wildcard or "", for every host."""
-    one, other = sorted((host.removeprefix("*") for host in hosts), key=len)
-    return one in ("", other) or (one.startswith(".") and other.endswith(one))
 
 
 def _hosts(item: Item) -> Iterator[str]:
@@ -61,10 +56,7 @@ def _hosts(item: Item) -> Iterator[str]:
 
 
 def told(status: int, unknown: int) -> tuple[bool, str]:
-    """Return whether the answers to a request tell that the host is served, and the sentence about them.
-
-    `status` is that of the host, `unknown` that of a host that nobody has asked for.
-    """
+    """Return whether a `status` tells that a host is served, and the sentence; an `unknown` host has the other one."""
     if status == unknown:
         return False, (
             f"it answers {status}, as it does for a host that nobody has asked for: some controllers do so while no "

@@ -5,9 +5,6 @@ from typing import NamedTuple
 
 from ingress_manager.commands.check.lines import Line, State
 
-Version = tuple[int, int]
-"""The major version and the minor one; what is behind them makes no difference here."""
-
 
 class Known(NamedTuple):
     """The versions of a program that are known to work."""
@@ -26,8 +23,8 @@ GATEWAY_API = Known("1.0", ("1.6.3",))
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
-def version_of(text: str) -> Version | None:
-    """Return the version that a text such as v1.36.3 or 4.17.2-distroless states, None when it states none."""
+def version_of(text: str) -> tuple[int, int] | None:
+    """Return the major and minor version that v1.36.3 or 4.17.2-distroless states, None for what states none."""
     found = _VERSION.fullmatch(text)
     return (int(found[1]), int(found[2])) if found else None
 

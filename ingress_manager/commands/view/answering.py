@@ -7,13 +7,13 @@ API reference (HTTPRoute v1, Gateway v1: Listener, RouteParentStatus).
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
-from ingress_manager.commands.view.ingresses import backends_in, class_of
+from ingress_manager.commands.view.ingresses import backends_in, class_of, overlap
 from ingress_manager.commands.view.look import ObjectView, ServiceView, View, is_being_deleted
 from ingress_manager.commands.view.standing import addresses_of, gateway_of, parents_of
 from ingress_manager.commands.view.surroundings import (
@@ -26,7 +26,6 @@ from ingress_manager.commands.view.surroundings import (
     SLICE,
     Gateway,
     Listener,
-    NetworkPolicy,
     Secret,
     Selector,
     Surroundings,
@@ -40,9 +39,6 @@ ISSUERS = ("cert-manager.io/issuer", "cert-manager.io/cluster-issuer", "kubernet
 
 PATIENCE = timedelta(minutes=5)
 """How old something is before it is told that no controller has said anything of it."""
-
-CERTIFICATE_KEYS = ("tls.crt", "tls.key")
-
 
 SAID = {"Accepted": "doesn't accept it", "ResolvedRefs": "can't resolve what it refers to"}
 """The conditions of a route that count, and what a controller says for which they are false."""
@@ -91,7 +87,10 @@ def causes(each: ObjectView, view: View, around: Surroundings) -> Iterator[Cause
         yield from _of_class(each, each.typed, around)
         yield from _of_certificates(each, each.typed, around)
     else:
-        yield from _of_parents(each, each.typed, around)
+        for ref in each.typed.spec.parent_refs or ():
+            label = gateway_of(each.item, ref)
+            yield from _of_gateway(each.item.namespace, each.typed, ref, label, around)
+            yield from _of_status(each, ref, label, around)
     if ports := list(dict.fromkeys(_ports_of(each))):
         yield from _of_service(service, ports, around)
 
@@ -113,10 +112,7 @@ def places_around(view: View) -> set[tuple[str, str]]:
 
 
 def unserved_classes(view: View, around: Surroundings) -> dict[str, str]:
-    """Return the classes of which no Ingress has an address, though one was made minutes ago, with that one.
-
-    The view has to be of all namespaces.
-    """
+    """Return the classes of which no Ingress in all namespaces has an address, each with one that is minutes old."""
     oldest: dict[str, ObjectView] = {}
     served: set[str] = set()
     for each in sorted(view.objects.values(), key=lambda each: each.item.born):
@@ -143,9 +139,6 @@ def _kubectl(verb: str, *options: str, names: Iterable[str]) -> Command:
     return command if all(map(is_seen, command)) else ()
 
 
-# The class of an Ingress.
-
-
 def _of_class(each: ObjectView, ingress: Ingress, around: Surroundings) -> Iterator[Cause]:
     """Yield what is wrong with the class of an Ingress. One that has an address is served, whatever its class is."""
     if not around.knows(CLASS) or addresses_of(each.item):
@@ -166,9 +159,6 @@ def _of_class(each: ObjectView, ingress: Ingress, around: Surroundings) -> Itera
             "controller serves the class; some write no address"
         )
         yield Cause(CauseKind.CLASS_UNSERVED, sentence, _kubectl("describe", names=["ingressclass", name]))
-
-
-# Its certificates.
 
 
 def _of_certificates(each: ObjectView, ingress: Ingress, around: Surroundings) -> Iterator[Cause]:
@@ -194,7 +184,7 @@ def _of_certificates(each: ObjectView, ingress: Ingress, around: Surroundings) -
 def _of_secret(called: str, secret: Secret, hosts: Iterable[str], around: Surroundings, where: str) -> Iterator[Cause]:
     command = _kubectl("describe", where, names=["secret", called.rpartition("/")[2]])
     data = secret.data or {}
-    if lacking := [key for key in CERTIFICATE_KEYS if key not in data]:
+    if lacking := [key for key in ("tls.crt", "tls.key") if key not in data]:
         sentence = (
             f"{called}, which spec.tls names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, and "
             "should be kubernetes.io/tls"
@@ -202,9 +192,6 @@ def _of_secret(called: str, secret: Secret, hosts: Iterable[str], around: Surrou
         yield Cause(CauseKind.NO_CERTIFICATE, sentence, command)
     elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
         yield Cause(CauseKind.WRONG_CERTIFICATE, f"{called}: {wrong}", command)
-
-
-# The Service behind it.
 
 
 def _ports_of(each: ObjectView) -> Iterator[str]:
@@ -219,7 +206,8 @@ def _ports_of(each: ObjectView) -> Iterator[str]:
 def _of_service(service: ServiceView, ports: Iterable[str], around: Surroundings) -> Iterator[Cause]:
     item = service.item
     called, spec = f"{SERVICE} {item.full_name}", item.object["spec"]
-    selector = _labels(spec.get("selector"))
+    stated = spec.get("selector")
+    selector = {str(key): str(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
     where = f"--namespace={item.namespace}"
     if spec.get("clusterIP") == "None":
         sentence = (
@@ -231,10 +219,6 @@ def _of_service(service: ServiceView, ports: Iterable[str], around: Surroundings
         yield from _of_endpoints(service, selector, ports, around)
     if selector and around.knows(POLICY, item.namespace):
         yield from _of_policies(item.namespace, selector, around)
-
-
-def _labels(stated: Any) -> dict[str, str]:
-    return {str(key): str(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
 
 
 def _of_endpoints(
@@ -269,9 +253,6 @@ def _of_endpoints(
             yield Cause(CauseKind.PORT_UNSERVED, sentence, describe)
 
 
-# NetworkPolicies.
-
-
 def _of_policies(namespace: str, selector: Mapping[str, str], around: Surroundings) -> Iterator[Cause]:
     """Yield the policies that select the Pods of a Service and let nobody in who may be an ingress controller.
 
@@ -284,7 +265,10 @@ def _of_policies(namespace: str, selector: Mapping[str, str], around: Surroundin
         and _selects(policy.spec.pod_selector, selector) is not False
     }
     isolating = [name for name, policy in policies.items() if _selects(policy.spec.pod_selector, selector)]
-    if isolating and not any(map(_admits_others, policies.values())):
+    rules = [rule for policy in policies.values() for rule in policy.spec.ingress or ()]
+    if isolating and all(
+        rule.from_ and not any(peer.namespace_selector or peer.ip_block for peer in rule.from_) for rule in rules
+    ):
         labels = ",".join(f"{key}={value}" for key, value in selector.items())
         sentence = (
             f"NetworkPolicy {listed([f'{namespace}/{name}' for name in isolating])} selects its Pods ({labels}), and "
@@ -311,24 +295,6 @@ def _selects(selector: Selector, labels: Mapping[str, str]) -> bool | None:
 def _equals(labels: Mapping[str, str], key: str, values: list[str] | None) -> bool | None:
     """Return whether a label is there, with one of the values if there are any; None where it isn't known."""
     return None if key not in labels else values is None or labels[key] in values
-
-
-def _admits_others(policy: NetworkPolicy) -> bool:
-    """Return whether a policy lets somebody of another namespace in, or from outside of the cluster."""
-    return any(
-        not rule.from_ or any(peer.namespace_selector or peer.ip_block for peer in rule.from_)
-        for rule in policy.spec.ingress or ()
-    )
-
-
-# Gateways.
-
-
-def _of_parents(each: ObjectView, route: HTTPRoute, around: Surroundings) -> Iterator[Cause]:
-    for ref in route.spec.parent_refs or ():
-        label = gateway_of(each.item, ref)
-        yield from _of_gateway(each.item.namespace, route, ref, label, around)
-        yield from _of_status(each, ref, label, around)
 
 
 def _of_gateway(namespace: str, route: HTTPRoute, ref: ParentRef, label: str, around: Surroundings) -> Iterator[Cause]:
@@ -365,7 +331,7 @@ def _unfit(listeners: list[Listener], route: HTTPRoute, ref: ParentRef, *, same_
     modes = {each.allowed_routes.namespaces.from_ for each in taking}
     if modes == {"Same"} and not same_namespace:
         return f"has no {called} that admits routes from this namespace (allowedRoutes.namespaces.from: Same)"
-    lost = [host for host in route.spec.hostnames or () if not any(_meet(host, each.hostname) for each in taking)]
+    lost = [host for host in route.spec.hostnames or () if not any(overlap(host, each.hostname) for each in taking)]
     if lost:
         return f"has no {called} for {listed(lost)} (hostname: {listed([each.hostname for each in taking])})"
     return ""
@@ -377,13 +343,6 @@ def _takes_httproutes(listener: Listener) -> bool:
     return listener.protocol not in {"TCP", "TLS", "UDP"} and (
         not kinds or any(each.kind == "HTTPRoute" for each in kinds)
     )
-
-
-def _meet(host: str, other: str) -> bool:
-    """Return whether some host is both; each may be a wildcard, which stands for one label or more."""
-    if not other or host == other:
-        return True
-    return any(one.startswith("*.") and two.endswith(one[1:]) for one, two in ((host, other), (other, host)))
 
 
 def _of_status(each: ObjectView, ref: ParentRef, label: str, around: Surroundings) -> Iterator[Cause]:

@@ -22,14 +22,7 @@ from ingress_manager.commands.view.answering import places_around, unserved_clas
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.events import OF_SERVICES, Report, reports, reports_in
 from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, Unknown, View
-from ingress_manager.commands.view.surroundings import (
-    CERTIFICATES,
-    GATEWAY,
-    KINDS,
-    SECRET,
-    Surroundings,
-    surroundings_in,
-)
+from ingress_manager.commands.view.surroundings import CERTIFICATES, GATEWAY, SECRET, Surroundings, surroundings_in
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.policy import Policy
 
@@ -132,7 +125,7 @@ def read_surroundings(
     not read is said in `unread`.
     """
     places = {*places_around(view), *more}
-    kinds = [kind for kind in KINDS if kind in {kind for kind, _ in places}]
+    kinds = [kind for kind in AROUND if kind in {kind for kind, _ in places}]
     if source.files:
         around = surroundings_in(manifests)
         there = {kind for kind, _ in around.read | around.misread}

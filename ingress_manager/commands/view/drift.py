@@ -31,10 +31,7 @@ def our_parts(item: Object) -> Object:
 
 
 def merged(item: Item, desired: Object) -> Object:
-    """Return these parts of an object as Metacontroller would make them.
-
-    Raises ValueError when Metacontroller can't read its record of what it last applied: it then does nothing.
-    """
+    """Return these parts as Metacontroller would make them. Raises ValueError: it can't read its record, and won't."""
     return _now_and_then(item, desired)[1]
 
 
@@ -56,16 +53,13 @@ def differences(item: Item, desired: Object) -> list[str]:
 def _differences(now: Any, then: Any, path: str) -> Iterator[str]:
     if isinstance(now, dict) and isinstance(then, dict):
         for key in dict.fromkeys((*now, *then)):
-            yield from _differences(now.get(key), then.get(key), f"{path}{_step(key)}".removeprefix("."))
+            step = f".{key}" if key.isidentifier() else f"[{quoted(key)}]"
+            yield from _differences(now.get(key), then.get(key), f"{path}{step}".removeprefix("."))
     elif isinstance(now, list) and isinstance(then, list) and len(now) == len(then):
         for number, (one, other) in enumerate(zip(now, then, strict=True)):
             yield from _differences(one, other, f"{path}[{number}]")
     elif not same(now, then):
         yield f"{path} is {_shown(now)} instead of {_shown(then)}"
-
-
-def _step(key: str) -> str:
-    return f".{key}" if key.isidentifier() else f"[{quoted(key)}]"
 
 
 def _shown(value: Any) -> str:

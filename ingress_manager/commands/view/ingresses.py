@@ -70,3 +70,9 @@ def certificates_of(hosts: Collection[str], spec: IngressSpec) -> list[Certifica
 def covers(host: str, hosts: Collection[str]) -> bool:
     """Return whether a certificate for a host, which may be a wildcard, holds for one of the hosts."""
     return host in hosts or (host.startswith("*.") and any(each.partition(".")[2] == host[2:] for each in hosts))
+
+
+def overlap(*hosts: str) -> bool:
+    """Return whether a host can be both of two, each of which may be a wildcard or "", for every host."""
+    one, other = sorted((host.removeprefix("*") for host in hosts), key=len)
+    return one in ("", other) or (one.startswith(".") and other.endswith(one))

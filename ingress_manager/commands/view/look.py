@@ -87,10 +87,7 @@ class ObjectView:
     """The owner reference of the object that controls it; empty when none does."""
 
     is_marked: bool
-    """Whether it has Metacontroller's annotation with our name."""
-
     is_labelled: bool
-    """Whether it has our label."""
 
     @property
     def key(self) -> Key:

@@ -1,7 +1,5 @@
 """The three-way merge: what an observed object becomes when a hook's desired fields are applied to it.
 
-`audit` tells by it what Metacontroller would write.
-
 Pure functions: the arguments are not changed, but results share parts with them. The rules are those of Metacontroller
 (pkg/dynamic/apply):
 

@@ -20,8 +20,6 @@ from ingress_manager.commands.view import typed
 
 CLASS, SLICE, POLICY, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "NetworkPolicy", "Gateway", "Secret"
 
-KINDS = (CLASS, GATEWAY, SLICE, POLICY, SECRET)
-
 CERTIFICATES = "certificates"
 """What `Surroundings.unread` calls what is in the Secrets, where nothing is there that reads it."""
 
@@ -36,12 +34,11 @@ PLURAL = {
 
 RESOURCES = {
     CLASS: "ingressclasses.networking.k8s.io",
+    GATEWAY: "gateways.gateway.networking.k8s.io",
     SLICE: "endpointslices.discovery.k8s.io",
     POLICY: "networkpolicies.networking.k8s.io",
-    GATEWAY: "gateways.gateway.networking.k8s.io",
     SECRET: "secrets",
 }
-"""As kubectl is asked for them."""
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -254,16 +251,13 @@ def surroundings_in(manifests: Manifests) -> Surroundings:
     times = (time for item in manifests.items if (time := time_of(item.metadata.get("creationTimestamp"))))
     around.now = max(times, default=around.now)
     if manifests.is_whole:
-        around.read = set(_places(around))
+        around.read = {
+            (kind, EVERYWHERE if kind == CLASS else item.namespace) for (kind, _), item in around.items.items()
+        }
     around.misread |= {
         (kind, EVERYWHERE if kind == CLASS else label.partition("/")[0]) for kind, label in manifests.misread
     }
     return around
-
-
-def _places(around: Surroundings) -> Iterator[tuple[str, str]]:
-    for (kind, _), item in around.items.items():
-        yield kind, EVERYWHERE if kind == CLASS else item.namespace
 
 
 def time_of(stated: object) -> datetime | None:

@@ -3,18 +3,15 @@
 A Service in a file lacks what the API server adds: the namespace and the uid. They are filled in here.
 """
 
-from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import msgspec
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item, about
-from ingress_manager.core.kubernetes import IngressSpec, Object, Service
+from ingress_manager.core.kubernetes import Ingress, IngressSpec, Object, Service
 from ingress_manager.core.shape import VALUES, Mismatch, fit, type_of
 from ingress_manager.core.text import one_line
-
-ANNOTATIONS = ("metadata", "annotations")
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -27,14 +24,8 @@ def as_service(item: Item) -> Service | list[Message]:
 
 def as_spec(item: Item) -> IngressSpec | list[Message]:
     """Return the typed spec of an Ingress, or the messages that say why the API server would not take it either."""
-    found = as_type(item, {"spec": item.object.get("spec")}, _Ingress)
-    return found.spec if isinstance(found, _Ingress) else found
-
-
-class _Ingress(msgspec.Struct, frozen=True):
-    """An Ingress whatever its metadata are, so that what is wrong begins with spec."""
-
-    spec: IngressSpec
+    found = as_type(item, {"metadata": {}, "spec": item.object.get("spec")}, Ingress)
+    return found.spec if isinstance(found, Ingress) else found
 
 
 def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
@@ -62,20 +53,13 @@ def _without_nulls(stated: Any) -> Any:
 
 
 def _sentence(item: Item, mismatch: Mismatch) -> str:
-    if mismatch.sort == "type" and mismatch.path[:-1] == ANNOTATIONS:
+    if mismatch.sort == "type" and mismatch.path[:-1] == ("metadata", "annotations"):
         return f"{mismatch.path[-1]}: must be text: put the value in quotes"
-    return f"is no valid {item.kind.rpartition('/')[2]}: {one_line(_wrong(mismatch))}"
-
-
-def _wrong(mismatch: Mismatch) -> str:
     # The keys of what was read are text, in YAML as in JSON.
-    path = "".join(_steps(mismatch))
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in mismatch.path)
     if mismatch.sort == "missing":
-        return f"{f'{path}.{mismatch.right[0]}'.lstrip('.')} is missing"
-    is_ = VALUES.get(type(mismatch.stated), "null")
-    return f"{path.lstrip('.')}: must be {' or '.join(mismatch.right)}, not {is_}"
-
-
-def _steps(mismatch: Mismatch) -> Iterator[str]:
-    for step in mismatch.path:
-        yield f"[{step}]" if isinstance(step, int) else f".{step}"
+        wrong = f"{path}.{mismatch.right[0]} is missing"
+    else:
+        is_ = VALUES.get(type(mismatch.stated), "null")
+        wrong = f"{path}: must be {' or '.join(mismatch.right)}, not {is_}"
+    return f"is no valid {item.kind.rpartition('/')[2]}: {one_line(wrong.lstrip('.'))}"
