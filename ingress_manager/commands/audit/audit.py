@@ -18,8 +18,6 @@ from ingress_manager.commands.view.look import SETTINGS, Known, Unknown, View, l
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 
-RESTS_ON_ABSENCE = (FindingKind.MISSING, FindingKind.DETACHED, FindingKind.UPSTREAM_COLLISION)
-
 
 class Count(msgspec.Struct, frozen=True):
     """How many objects there are of a kind."""
@@ -45,17 +43,11 @@ class Audit:
 
     findings: list[Finding] = field(default_factory=list)
     invalid: list[Message] = field(default_factory=list)
-    """Why an object can't be judged at all."""
-
     counts: dict[str, Count] = field(default_factory=dict)
-    """How many objects of each kind were looked at."""
-
     paused: str = ""
     """What is paused, as a person would say it; "" for nothing."""
 
     unseen: list[Unseen] = field(default_factory=list)
-    """What could not be looked at."""
-
     scope: str = ""
     """What was not looked at because nobody asked for it, as a sentence; "" where all was."""
 
@@ -71,10 +63,7 @@ def audit(
 
 
 def look_at(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:
-    """Return the view that is judged.
-
-    What a pause keeps from being done is found as if there were none: that is what somebody has to know.
-    """
+    """Return the view that is judged: as if nothing were paused. What a pause holds back, somebody has to know."""
     return look(items, policy.without_pause() if isinstance(policy, Policy) else policy, known)
 
 
@@ -122,7 +111,8 @@ def unseen(view: View, around: Surroundings) -> Iterator[Unseen]:
         yield Unseen(f"{kind} {label}", f"{kind} {label} could not be read", [])
     if not view.known.is_whole:
         sentence = "A part of the files could not be read; what is in no other part may be there"
-        yield Unseen("a part of the files", sentence, list(RESTS_ON_ABSENCE))
+        rest_on_absence = [FindingKind.MISSING, FindingKind.DETACHED, FindingKind.UPSTREAM_COLLISION]
+        yield Unseen("a part of the files", sentence, rest_on_absence)
     for whats, sentence in around.unseen():
         kinds = [kind for kind, row in KINDS.items() if not {*whats}.isdisjoint(row.needs)]
         yield Unseen(", ".join(whats), sentence, kinds)

@@ -11,10 +11,12 @@ from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind, Sev
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import FORMATS, effects, findings
 from ingress_manager.commands.audit.why import (
+    NO_CONTROLLER,
+    NOT_INSTALLED,
     is_unexplained,
-    nothing_done_at_all,
     with_reason_for_all,
     with_reasons,
+    without_httproutes,
 )
 from ingress_manager.commands.printing.console import note, painter, show, waiting
 from ingress_manager.commands.printing.words import Command
@@ -194,24 +196,20 @@ def read_controller(source: Source, known: Known) -> tuple[str, Command] | None:
     """Return why Metacontroller does nothing at all, as far as the DecoratorController shows it, and what helps."""
     if source.files:
         return None
-    httproutes = known.httproutes is not False
     try:
         controller = source.kubectl.get_one(f"decoratorcontrollers.metacontroller.k8s.io/{CONTROLLER}")
     except KubectlFailed as failed:
         if failed.is_unknown_kind or failed.is_not_found:
-            return nothing_done_at_all(None, knows_kind=not failed.is_unknown_kind, httproutes=httproutes)
+            return NOT_INSTALLED if failed.is_unknown_kind else NO_CONTROLLER
         note(f"The DecoratorController could not be looked at: {failed.message}")
         return None
-    return nothing_done_at_all(controller, knows_kind=True, httproutes=httproutes)
+    return without_httproutes(controller) if known.httproutes is False else None
 
 
 def print_plan(  # noqa: PLR0913, PLR0917 - each has a say in it
     source: Source, manifests: Manifests, known: Known, policy: Policy, output: str, only: Collection[str]
 ) -> tuple[int, set[str]]:
-    """Print what other settings would do.
-
-    Return how much would be removed, or would not answer as it does, and what could not be looked at.
-    """
+    """Print what other settings would do. Return how much would be taken away, and what could not be looked at."""
     if policy.pauses:
         note(f"These settings pause {policy.pauses}: until `paused` is false there, only what they forbid is removed.")
     would = preview(manifests.items, policy, known)

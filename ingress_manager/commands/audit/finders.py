@@ -48,8 +48,6 @@ class Finding:
 
     kind: FindingKind
     item: Item
-    """The object that it is about."""
-
     sentence: str
     command: Command = ()
     """What mends it; empty where no command does."""

@@ -22,8 +22,6 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.policy import Policy
 
-BEFORE, AFTER = "as it is", "as it would be"
-
 
 @dataclass(frozen=True, slots=True)
 class Affected:
@@ -50,8 +48,6 @@ class Preview:
 
     affected: list[Affected] = field(default_factory=list)
     invalid: list[Message] = field(default_factory=list)
-    """Why an object can't be judged at all."""
-
     taken: list[Taken] = field(default_factory=list)
     """What answers now, and would not, or for another Service."""
 
@@ -59,13 +55,8 @@ class Preview:
     """What keeps that, if it is done before."""
 
     paused: str = ""
-    """What these settings pause, as a person would say it; "" for nothing."""
-
     unseen: dict[str, str] = field(default_factory=dict)
-    """What could not be looked at, with the sentence that says why."""
-
     options: Sequence[str] = ()
-    """kubectl's options that say which cluster; every command has them."""
 
     def by_namespace(self) -> dict[str, Counter[Effect]]:
         """Return how often each would happen in each namespace in which any would."""
@@ -135,13 +126,9 @@ def of_update(observed: ObjectView, desired: Object) -> Iterator[Affected]:
     except ValueError:
         return  # Metacontroller can't read its record, and does nothing
     if not same(now, then):
-        diff = unified_diff(lines_of(now), lines_of(then), f"{observed} {BEFORE}", f"{observed} {AFTER}")
+        before, after = (as_yaml(parts).splitlines(keepends=True) for parts in (now, then))
+        diff = unified_diff(before, after, f"{observed} as it is", f"{observed} as it would be")
         yield of_object(Effect.CHANGED, observed.key, "", "".join(diff))
-
-
-def lines_of(part: Object) -> list[str]:
-    """Return the parts of an object in which the hook has a say, as lines of YAML."""
-    return as_yaml(part).splitlines(keepends=True)
 
 
 def of_object(effect: Effect, key: Key, sentence: str, diff: str = "") -> Affected:

@@ -22,8 +22,6 @@ SYNC_ALL: Command = (
 )
 """Metacontroller syncs every Service when it starts."""
 
-INSTALL_HTTPROUTES: Command = ("kubectl", "apply", "--kustomize=metacontroller/httproute/")
-
 TAKEN_OFF = {
     Reason.ANNOTATION_NOT_ALLOWED,
     Reason.CLASS_NOT_ALLOWED,
@@ -47,8 +45,7 @@ def annotate(item: Item, changes: Iterable[str]) -> Command:
 
 def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
     """Return the command that takes off the finalizers of an object, but for those to `keep`."""
-    change = {"metadata": {"finalizers": list(keep) or None}}
-    return steps.patch(item, change)
+    return steps.patch(item, {"metadata": {"finalizers": list(keep) or None}})
 
 
 def attach(observed: ObjectView, service: ServiceView) -> Command:
@@ -75,7 +72,7 @@ def correct(item: Item, refused: Refused) -> Command:
         if problem.reason is Reason.EXTERNAL_NAME:
             return annotate(item, [f"{begin_of(entrance)}{HTTP.key}-" for entrance in entrances])
         if problem.reason is Reason.NO_HTTPROUTES:
-            return INSTALL_HTTPROUTES
+            return "kubectl", "apply", "--kustomize=metacontroller/httproute/"
         if problem.reason is Reason.PROTECTION_LOST:
             return steps.kubectl("edit", item)  # a command that takes it off would open what is closed
         entrance = problem.annotation.partition(f".{PREFIX}")[0]

@@ -1,13 +1,13 @@
 """Reports: what `audit` has found, or what would change, as a table, as JSON or as Markdown."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ingress_manager.commands.audit.audit import Audit
 from ingress_manager.commands.audit.finders import Finding
 from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
-from ingress_manager.commands.audit.preview import Affected, Preview
+from ingress_manager.commands.audit.preview import Preview
 from ingress_manager.commands.audit.taken import Kept, Taken
 from ingress_manager.commands.printing.messages import counted
 from ingress_manager.commands.printing.objects import as_json
@@ -19,9 +19,6 @@ FORMATS = ("table", "json", "markdown")
 INDENT = "    "
 TAKEN = "No longer answered, or by something else:"
 FIRST = "To take nothing away, do this before the settings are changed:"
-
-
-# What was found.
 
 
 def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
@@ -108,14 +105,19 @@ def _unseen(audit: Audit) -> Iterator[str]:
         yield f"{each.sentence}.{therefore}"
 
 
-# What would change.
-
-
 def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
     if form == "json":
         yield as_json(
             {
-                "changes": [_change_as_json(affected) for affected in preview.affected],
+                "changes": [
+                    {
+                        "change": affected.effect,
+                        "object": {"kind": affected.kind, "namespace": affected.namespace, "name": affected.name},
+                        "sentence": affected.sentence or None,
+                        "diff": affected.diff or None,
+                    }
+                    for affected in preview.affected
+                ],
                 "namespaces": {
                     namespace: {effect: counter[effect] for effect in Effect}
                     for namespace, counter in preview.by_namespace().items()
@@ -124,11 +126,7 @@ def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
                     {"url": each.url, "service": each.service, "sentence": each.sentence} for each in preview.taken
                 ],
                 "first": [
-                    {
-                        "service": each.service,
-                        "sentence": each.sentence,
-                        "command": _first(each, preview) or None,
-                    }
+                    {"service": each.service, "sentence": each.sentence, "command": _first(each, preview) or None}
                     for each in preview.kept
                 ],
                 "paused": preview.paused or None,
@@ -146,7 +144,9 @@ def _plan_as_table(preview: Preview, paint: Paint) -> Iterator[str]:
         change = paint(affected.effect.ljust(width), affected.effect)
         yield f"{change}  {one_line(affected.about)}  {one_line(affected.sentence)}".rstrip() + "\n"
         for line in affected.diff.splitlines():
-            yield f"{INDENT}{paint(one_line(line), _role_of(line))}\n"
+            roles = {"+": Effect.CREATED, "-": Effect.REMOVED}
+            role = "head" if line.startswith(("---", "+++")) else roles.get(line[:1], "")
+            yield f"{INDENT}{paint(one_line(line), role)}\n"
     yield "\n" if preview.affected else ""
     if preview.taken:
         yield f"{paint(TAKEN, 'head')}\n"
@@ -157,11 +157,16 @@ def _plan_as_table(preview: Preview, paint: Paint) -> Iterator[str]:
             if command := _first(each, preview):
                 yield f"{INDENT}{INDENT}{paint(one_line(command), 'command')}\n"
         yield "\n"
-    rows = list(_counts(preview))
-    if rows:
-        yield from _columns((("NAMESPACE", *(effect.upper() for effect in Effect)), *rows), paint)
-    else:
+    counts = list(_counts(preview))
+    if not counts:
         yield "Nothing would change.\n"
+        return
+    rows = [("NAMESPACE", *(effect.upper() for effect in Effect)), *counts]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, (first, *cells) in enumerate(rows):
+        numbers = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        line = "  ".join([first.ljust(widths[0]), *numbers])
+        yield f"{line if number else paint(line, 'head')}\n"
 
 
 def _plan_as_markdown(preview: Preview) -> Iterator[str]:
@@ -198,39 +203,12 @@ def _counts(preview: Preview) -> Iterator[tuple[str, ...]]:
         yield ("all", *(str(total[effect]) for effect in Effect))
 
 
-def _columns(rows: Iterable[tuple[str, ...]], paint: Paint) -> Iterator[str]:
-    lines = list(rows)
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for number, (first, *numbers) in enumerate(lines):
-        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))]
-        line = "  ".join(cells)
-        yield f"{line if number else paint(line, 'head')}\n"
-
-
 def _about_url(each: Taken) -> str:
     return f"{each.url} of Service {each.service}: {each.sentence}"
 
 
 def _first(each: Kept, preview: Preview) -> str:
     return shown(each.command, preview.options)
-
-
-def _change_as_json(affected: Affected) -> dict[str, Any]:
-    return {
-        "change": affected.effect,
-        "object": {"kind": affected.kind, "namespace": affected.namespace, "name": affected.name},
-        "sentence": affected.sentence or None,
-        "diff": affected.diff or None,
-    }
-
-
-def _role_of(line: str) -> str:
-    if line.startswith(("---", "+++")):
-        return "head"
-    return {"+": Effect.CREATED, "-": Effect.REMOVED}.get(line[:1], "")
-
-
-# What both need.
 
 
 def _cell(text: str) -> str:

@@ -21,11 +21,10 @@ def backends_of(each: ObjectView) -> list[Backend]:
 
 
 def _of_ingress(ingress: Ingress) -> Iterator[Backend]:
-    backends = (each for each in backends_in(ingress.spec) if each.service or each.resource)
-    for backend in backends:
+    for backend in backends_in(ingress.spec):
         if backend.service:
             yield SERVICE, backend.service.name
-        else:
+        elif backend.resource:
             yield str(at(backend.resource, "kind")), str(at(backend.resource, "name"))
 
 

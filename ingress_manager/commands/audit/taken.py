@@ -15,14 +15,7 @@ from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.ingresses import backends_in
-from ingress_manager.commands.view.look import (
-    ObjectView,
-    ServiceView,
-    Unknown,
-    View,
-    as_object,
-    is_being_deleted,
-)
+from ingress_manager.commands.view.look import ObjectView, ServiceView, Unknown, View, as_object, is_being_deleted
 from ingress_manager.core.decide import Purged, Unchanged
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.kubernetes import Ingress, Object

@@ -20,9 +20,6 @@ from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.managed import CONTROLLER, controller_of
 from ingress_manager.core.text import is_seen
 
-_BEFORE = "Sync error: "
-"""How Metacontroller begins."""
-
 
 class Obstacle(NamedTuple):
     """What may be in the way."""
@@ -84,21 +81,17 @@ OBSTACLES = (
 """The first that fits counts; the last one always does."""
 
 
-def nothing_done_at_all(controller: Item | None, *, knows_kind: bool, httproutes: bool) -> tuple[str, Command] | None:
-    """Return why Metacontroller does nothing for any Service, and the command that helps; None where it may do so.
+NOT_INSTALLED = "Metacontroller isn't installed: the cluster knows no DecoratorControllers", _INSTALL
+NO_CONTROLLER = f"the DecoratorController {CONTROLLER} isn't there", _INSTALL
 
-    `controller` is the DecoratorController, None where it is known that there is none; `knows_kind` says whether the
-    cluster knows that kind, `httproutes` whether it knows HTTPRoutes.
-    """
-    if not knows_kind:
-        return "Metacontroller isn't installed: the cluster knows no DecoratorControllers", _INSTALL
-    if controller is None:
-        return f"the DecoratorController {CONTROLLER} isn't there", _INSTALL
+
+def without_httproutes(controller: Item) -> tuple[str, Command] | None:
+    """Return why Metacontroller does nothing in a cluster without HTTPRoutes, and what helps; None where it may."""
     attachments = controller.object.get("spec", {}).get("attachments", ())
-    if not httproutes and any(each.get("resource") == "httproutes" for each in attachments):
-        sentence = f"the DecoratorController {CONTROLLER} waits for the CRD of HTTPRoutes, and does nothing before"
-        return sentence, ("kubectl", "get", "--", "customresourcedefinitions")
-    return None
+    if not any(each.get("resource") == "httproutes" for each in attachments):
+        return None
+    sentence = f"the DecoratorController {CONTROLLER} waits for the CRD of HTTPRoutes, and does nothing before"
+    return sentence, ("kubectl", "get", "--", "customresourcedefinitions")
 
 
 def with_reason_for_all(findings: Iterable[Finding], reason: tuple[str, Command]) -> list[Finding]:
@@ -136,7 +129,7 @@ def _with_reason(finding: Finding, found: Mapping[str, Report] | str) -> Finding
         return replace(finding, sentence=f"{finding.sentence}, and no Event of its Service says why")
     obstacle, match = next((each, match) for each in OBSTACLES if (match := re.search(each.says, report.sentence)))
     words["name"] = (match.groups() or ("",))[0]
-    said = f"Metacontroller said at {report.time}: {report.sentence.removeprefix(_BEFORE)}"
+    said = f"Metacontroller said at {report.time}: {report.sentence.removeprefix('Sync error: ')}"
     sentence = f"{finding.sentence}: {obstacle.what.format(**words)}; {said}"
     return replace(finding, sentence=sentence, command=tuple(word.format(**words) for word in obstacle.command))
 
