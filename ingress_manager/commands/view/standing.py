@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.view.ingresses import covers
 from ingress_manager.commands.view.surroundings import GATEWAY, Surroundings
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ParentRef
@@ -16,19 +16,6 @@ from ingress_manager.core.syntax import EVERY_HOST
 
 SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}
 """By the protocol of a Gateway's listener."""
-
-
-class _Address(msgspec.Struct, frozen=True, gc=False):
-    ip: str = ""
-    hostname: str = ""
-    value: str = ""
-
-    def __str__(self) -> str:
-        return self.ip or self.hostname or self.value
-
-
-class _Balancer(msgspec.Struct, frozen=True, gc=False):
-    ingress: list[_Address] | None = None
 
 
 class Condition(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -54,23 +41,12 @@ class Parent(msgspec.Struct, rename="camel", frozen=True, gc=False):
         return (each for each in self.conditions or () if each.observed_generation in known)
 
 
-class _Status(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    """The status of an Ingress, an HTTPRoute or a Gateway."""
-
-    load_balancer: _Balancer | None = None
-    addresses: list[_Address] | None = None
-    parents: list[Parent] | None = None
-
-
-class _WithStatus(msgspec.Struct, frozen=True, gc=False):
-    status: _Status | None = None
-
-
 def addresses_of(item: Item) -> list[str]:
     """Return the addresses in the status of an Ingress or of a Gateway."""
-    status = _status(item)
-    found = (status.load_balancer and status.load_balancer.ingress) or status.addresses or ()
-    return [text for each in found if (text := str(each))]
+    status = at(item, "status")
+    stated = mappings(at(status, "loadBalancer", "ingress")) or mappings(at(status, "addresses"))
+    found = (each.get("ip") or each.get("hostname") or each.get("value") for each in stated)
+    return [text for text in found if text and isinstance(text, str)]
 
 
 def gateway_of(item: Item, parent: ParentRef) -> str:
@@ -95,15 +71,12 @@ def not_taken(item: Item, route: HTTPRoute) -> tuple[str, str] | None:
 def parents_of(item: Item, parent: ParentRef) -> list[Parent]:
     """Return what controllers say of an HTTPRoute at one of its parents."""
     wanted = gateway_of(item, parent), parent.section_name or ""
-    stated = ((each, each.parent_ref) for each in _status(item).parents or ())
-    return [each for each, ref in stated if (gateway_of(item, ref), ref.section_name or "") == wanted]
-
-
-def _status(item: Item) -> _Status:
     try:
-        return msgspec.convert(item.object, _WithStatus).status or _Status()
+        stated = msgspec.convert(at(item, "status", "parents") or [], list[Parent])
     except msgspec.ValidationError:
-        return _Status()  # no API server has it
+        return []  # no API server has it
+    refs = ((each, each.parent_ref) for each in stated)
+    return [each for each, ref in refs if (gateway_of(item, ref), ref.section_name or "") == wanted]
 
 
 def urls_of(item: Item, made: Ingress | HTTPRoute, addresses: Sequence[str], around: Surroundings) -> list[str]:
