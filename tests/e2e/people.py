@@ -1,7 +1,6 @@
 """Somebody with some rights and no others: a tenant, a reader, or whoever moves Ingresses in and out."""
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 
 import yaml
@@ -28,18 +27,6 @@ def kubeconfig_of(plane: ControlPlane, namespace: str, name: str, folder: Path) 
     """Return the kubeconfig of a ServiceAccount."""
     kubeconfig = folder / f"{name}.kubeconfig"
     plane.write_kubeconfig(kubeconfig, name, plane.api.service_account_token(namespace, name))
-    return kubeconfig
-
-
-def reader(plane: ControlPlane, folder: Path, name: str, rules: list[Object], namespace: str | None) -> Path:
-    """Return the kubeconfig of somebody who has these rights, in one namespace or, with None, in all."""
-    where = namespace or "default"
-    create(plane.api, SERVICE_ACCOUNTS, name, where)
-    grant(plane.api, (where, name), name, rules, namespace)
-    kubeconfig = kubeconfig_of(plane, where, name, folder)
-    with closing(Api(plane.url, plane.api.service_account_token(where, name), plane.ca_file)) as api:
-        # The API server takes a moment to learn of new rights.
-        wait_for(lambda: said(lambda: api.list(SERVICES, namespace)) is None, 30, what=f"the rights of {name}")
     return kubeconfig
 
 

@@ -17,9 +17,6 @@ HOOK, ENGINE = r"hooks\.app", r"/metacontroller --|devcluster\.standin"
 """What the commands of these two hold."""
 
 
-ROLLOUT = "kubectl rollout status --timeout=60s"
-
-
 @pytest.fixture(scope="module")
 def shell(engine: str) -> Iterator[pages.Shell]:
     """Yield a second terminal, beside a cluster that `make cluster` has started."""
