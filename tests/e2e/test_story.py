@@ -1,10 +1,8 @@
 """The story, and what a Service's owner and other people can do beside it."""
 
-from functools import partial
-
 import pytest
 
-from devcluster.api import INGRESSES, SERVICES, Object
+from devcluster.api import INGRESSES, SERVICES
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, routes, steps_for
 from tests.e2e.audit import until_create_met_an_existing_ingress
@@ -15,16 +13,6 @@ pytestmark = pytest.mark.gate
 def test_the_story(stage: Stage) -> None:
     for step in steps_for(stage):
         step.play(stage)
-
-
-def test_a_service_deleted_and_made_again_at_once_has_an_ingress_of_its_own(stage: Stage) -> None:
-    for port in (80, 81, 82):
-        stage.create_service("shop", {"ingress/http": "true"}, port=port)
-        service = stage.api.get(SERVICES, "shop", stage.namespace)
-        assert service is not None
-        ingress = stage.until_ingress("shop", "the Ingress of the newest Service", partial(is_owned_by, service))
-        assert routes(ingress)[0][4] == port
-        stage.api.delete(SERVICES, "shop", stage.namespace)
 
 
 def test_a_service_that_waits_for_its_ingress_is_removed_and_so_is_that(stage: Stage) -> None:
@@ -60,7 +48,3 @@ def test_an_ingress_without_metacontrollers_annotation_is_left_alone_until_it_is
     assert stage.events("shop") == []
     stage.api.patch(INGRESSES, "shop", {"metadata": {"annotations": {key: "ingress-manager"}}}, stage.namespace)
     stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
-
-
-def is_owned_by(service: Object, ingress: Object) -> bool:
-    return bool(ingress["metadata"]["ownerReferences"][0]["uid"] == service["metadata"]["uid"])
