@@ -1,7 +1,7 @@
-"""While parts of ingress-manager and of the gateway end and start again, no visitor's request is lost.
+"""While one of the gateway's two Traefiks ends and starts again, no visitor's request is lost.
 
-Visitors send 300 requests a second, at least 3,000 of them during each disturbance. Each has to be answered within ten
-seconds, with 200 and by the very Service that its host names.
+Visitors send 300 requests a second, at least 3,000 of them meanwhile. Each has to be answered within ten seconds, with
+200 and by the very Service that its host names.
 
 A server may close a kept connection just when a request is on its way. RFC 9112 (9.3.1) lets a client send that request
 again if its method is idempotent, and clients do. Such requests are counted apart, and none is accepted over HTTP/1.1:
@@ -49,8 +49,7 @@ class Shop:
 
     def __init__(self, cluster: DevCluster, stage: Stage) -> None:
         assert cluster.gateway
-        self.cluster, self.stage, self.gateway = cluster, stage, cluster.gateway
-        self._numbers = itertools.count()
+        self.stage, self.gateway = stage, cluster.gateway
         self.traefiks = {address: cluster.gateway.beside(address) for address in ADDRESSES}
 
     def open(self) -> None:
@@ -64,12 +63,6 @@ class Shop:
             self.stage.exits.callback(traefik.kill)
             traefik.start()
             traefik.wait_ready(partial(answers, self.gateway.http_port, "/", address=address, host=HOST))
-
-    def until_synced(self) -> None:
-        """Return once a new Service has its Ingress: the one that is visited has been synced before it."""
-        name = f"later-{next(self._numbers)}"
-        self.stage.create_service(name, ON)
-        self.stage.until_ingress(name, "the Ingress of a Service created later", lambda _: True)
 
     def until_ready(self, address: str, traefik: Process) -> None:
         """Return once a started Traefik is ready for the kubelet.
@@ -111,25 +104,6 @@ def shop(serving: DevCluster) -> Iterator[Shop]:
         shop = Shop(serving, stage)
         shop.open()
         yield shop
-
-
-def test_while_the_hook_and_the_engine_are_killed_and_started_again(
-    shop: Shop, record_property: Callable[[str, object], None]
-) -> None:
-    before = shop.stage.ingress("shop")
-
-    def disturb(_load: SteadyLoad) -> None:
-        shop.cluster.hook.kill()
-        # The engine asks a hook that isn't there.
-        shop.stage.annotate("shop", "yes")
-        shop.cluster.restart_hook()
-        shop.cluster.engine.kill()
-        shop.stage.annotate("shop", "true")
-        shop.cluster.engine.start()
-        shop.until_synced()
-
-    record_property("requests", shop.expect_no_loss(disturb))
-    assert shop.stage.ingress("shop") == before
 
 
 def test_while_one_of_two_traefiks_ends_and_starts_again(
