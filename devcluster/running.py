@@ -12,4 +12,4 @@ def run(*command: str | Path, input: str = "", **options: Any) -> str:  # noqa: 
     ended = subprocess.run(command, input=input, capture_output=True, text=True, check=False, **options)
     if ended.returncode:
         raise CommandFailed(f"{' '.join(map(str, command))}\n{(ended.stdout + ended.stderr).strip()}")
-    return ended.stdout
+    return str(ended.stdout)
