@@ -35,7 +35,7 @@ from tools.dumps import manifests
 from tools.golden import Case
 
 KINDS = (SERVICE, INGRESS, HTTPROUTE)
-AROUND = surroundings.KINDS
+AROUND = surroundings.RESOURCES
 OF_SEVERAL = {FindingKind.REFUSED, FindingKind.CLAIMED_TWICE, FindingKind.UPSTREAM_COLLISION, FindingKind.DETACHED}
 """Kinds whose sentences tell less where less is known."""
 
