@@ -1,26 +1,17 @@
-"""docs/admission.md: its commands are run as they are written, and a denial is told as the page shows it.
-
-tests/e2e/test_pages.py runs those of the cluster that `make cluster` starts.
-"""
+"""docs/admission.md: its commands are run as they are written, but for those beside a cluster of `make cluster`."""
 
 import base64
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import yaml
 
-from devcluster import gateway
 from devcluster.api import SERVICES, WEBHOOKS, Api
 from devcluster.build import REPOSITORY
-from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.overlay import ADMISSION, CONTROLLER
 from tests.docs.test_docs import blocks
 from tests.e2e.objects import DEPLOYMENTS, SECRETS, create
 from tests.e2e.shell import commands_of, sh
-from tests.e2e.test_admission import configure, patient
-from tools import markdown
 
 PAGE = "docs/admission.md"
 
@@ -78,22 +69,3 @@ def test_the_commands_of_the_page_install_renew_and_remove_it(empty_cluster: Con
     assert empty_cluster.api.get(WEBHOOKS, CONTROLLER) is None
     left = run(f"kubectl get all,secrets,networkpolicies,poddisruptionbudgets --namespace {CONTROLLER} --output name")
     assert [line for line in left.splitlines() if "admission" in line] == []
-
-
-@pytest.fixture(scope="module")
-def denying(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster with the settings of the page, which deny mistakes."""
-    if reason := gateway.lacking():
-        pytest.skip(reason)
-    [settings] = [block for block in blocks("admission.md", "yaml") if "deny" in block]
-    with DevCluster(engine, settings=yaml.safe_load(settings), admission=True) as cluster:
-        configure(cluster, patient)
-        yield cluster
-
-
-def test_a_denial_is_told_as_the_page_shows_it(denying: DevCluster) -> None:
-    shown = markdown.typed((REPOSITORY / PAGE).read_text(encoding="utf-8"), "console denying")
-    assert shown
-    for each in shown:
-        printed = sh(denying.control_plane, f"{each.command} 2>&1", check=False).stdout
-        assert printed == each.shown
