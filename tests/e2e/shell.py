@@ -1,6 +1,7 @@
 """Commands, as a person runs them who has this kubectl and `ingress-manager` on the PATH."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -20,16 +21,8 @@ def environment_of(plane: ControlPlane, kubeconfig: Path | None = None) -> dict[
 
 def run(plane: ControlPlane, *arguments: str | Path, kubeconfig: Path | None = None) -> Ended:
     """Return what `kubectl ingress-manager` does, in the repository."""
-    ended = subprocess.run(
-        [plane.programs.kubectl, "ingress-manager", *arguments],
-        cwd=REPOSITORY,
-        env=environment_of(plane, kubeconfig),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    return without_progress(ended)
+    command = shlex.join(["kubectl", "ingress-manager", *map(str, arguments)])
+    return sh(plane, command, kubeconfig=kubeconfig, check=False)
 
 
 def sh(

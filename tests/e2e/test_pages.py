@@ -9,6 +9,7 @@ from devcluster import gateway
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_metacontroller
 from tests.e2e.conftest import require
+from tests.e2e.shell import commands_of
 from tools import markdown, pages
 
 
@@ -36,10 +37,7 @@ def test_every_command_that_is_shown_without_its_output_works(shell: pages.Shell
     shell.run("kubectl wait --for=create ingress/wiki --namespace team-a")
     try:
         for name in ("outages.md", "refusals.md", "tenants.md"):
-            page = (REPOSITORY / "docs" / name).read_text(encoding="utf-8")
-            commands = [
-                line for fence in markdown.fences(page) if fence.info == "sh" for line in fence.text.splitlines()
-            ]
+            commands = commands_of(f"docs/{name}")
             assert commands
             for command in commands:
                 printed = shell.run(f"{command}; echo exit status $?")
