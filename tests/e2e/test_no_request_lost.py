@@ -1,7 +1,7 @@
 """While one of the gateway's two Traefiks ends and starts again, no visitor's request is lost.
 
-Visitors send 300 requests a second, at least 3,000 of them meanwhile. Each has to be answered within ten seconds, with
-200 and by the very Service that its host names.
+Visitors send 300 requests a second, at least 3,000 of them. Each has to be answered within ten seconds, with 200 and by
+the very Service that its host names.
 
 A server may close a kept connection just when a request is on its way. RFC 9112 (9.3.1) lets a client send that request
 again if its method is idempotent, and clients do. Such requests are counted apart, and none is accepted over HTTP/1.1:
@@ -26,9 +26,8 @@ from devcluster.api import wait_for
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.gateway import answers
+from devcluster.gateway import Gateway, answers
 from devcluster.processes import Process
-from devcluster.story import Stage
 from tests.e2e.conftest import fresh_stage
 from tests.e2e.steady_load import SteadyLoad
 from tests.e2e.traffic import ON
@@ -44,82 +43,58 @@ LEAVING = 2
 """Seconds for which new connections still come to a Traefik that ends: until the last node knows of it."""
 
 
-class Shop:
-    """A Service that is visited, and the Traefiks that serve it, by their addresses."""
-
-    def __init__(self, cluster: DevCluster, stage: Stage) -> None:
-        assert cluster.gateway
-        self.stage, self.gateway = stage, cluster.gateway
-        self.traefiks = {address: cluster.gateway.beside(address) for address in ADDRESSES}
-
-    def open(self) -> None:
-        """Start all; return when the Service is served."""
-        for process in self.gateway.traefiks:
-            # They would follow each change, too.
-            self.stage.exits.enter_context(process.paused())
-        service = self.stage.create_service("shop", {**ON, "ingress/host": HOST}, PORT)
-        self.stage.exits.enter_context(Backend(service))
-        for address, traefik in self.traefiks.items():
-            self.stage.exits.callback(traefik.kill)
-            traefik.start()
-            traefik.wait_ready(partial(answers, self.gateway.http_port, "/", address=address, host=HOST))
-
-    def until_ready(self, address: str, traefik: Process) -> None:
-        """Return once a started Traefik is ready for the kubelet.
-
-        Traefik answers /ping before it has read the Ingresses. So the kubelet gives it time.
-        """
-        deployment = yaml.safe_load((REPOSITORY / "gateway/deployment.yaml").read_text())
-        [container] = deployment["spec"]["template"]["spec"]["containers"]
-        time.sleep(container["readinessProbe"]["initialDelaySeconds"])
-        traefik.wait_ready(lambda: answers(self.gateway.internal_ports[0], "/ping", address=address))
-
-    def expect_no_loss(self, disturb: Callable[[SteadyLoad], None]) -> str:
-        """Let visitors come while something is disturbed again and again; return what became of their requests.
-
-        Fails, naming each request that failed, unless none did.
-        """
-        texts = {HOST: f'"service": "{self.stage.namespace}/shop"'}
-        http_port, https_port = self.gateway.http_port, self.gateway.https_port
-        with SteadyLoad(texts, ADDRESSES, http_port=http_port, https_port=https_port, rate=RATE) as load:
-            end = time.monotonic() + REQUESTS / RATE
-            time.sleep(0.5)
-            disturb(load)
-            while time.monotonic() < end:
-                disturb(load)
-            time.sleep(0.5)
-            report = load.report()
-        assert report.failed == [], report
-        assert [again for again in report.sent_again if again.kind != "http2"] == [], report
-        assert report.succeeded == report.total >= REQUESTS
-        # The access logs tell that both have served.
-        assert all('"RequestHost":' in traefik.log_path.read_text() for traefik in self.traefiks.values())
-        return str(report)
-
-
-@pytest.fixture(scope="module")
-def shop(serving: DevCluster) -> Iterator[Shop]:
-    """Yield a Service that is served by two Traefiks."""
+@pytest.fixture
+def traefiks(serving: DevCluster) -> Iterator[dict[str, Process]]:
+    """Yield two Traefiks that serve a Service `shop` on HOST, by their addresses."""
+    assert serving.gateway
     with fresh_stage(serving, "lossless") as stage:
-        shop = Shop(serving, stage)
-        shop.open()
-        yield shop
+        for process in serving.gateway.traefiks:
+            # They would follow each change, too.
+            stage.exits.enter_context(process.paused())
+        stage.exits.enter_context(Backend(stage.create_service("shop", {**ON, "ingress/host": HOST}, PORT)))
+        made = {address: serving.gateway.beside(address) for address in ADDRESSES}
+        for address, traefik in made.items():
+            stage.exits.callback(traefik.kill)
+            traefik.start()
+            traefik.wait_ready(partial(answers, serving.gateway.http_port, "/", address=address, host=HOST))
+        yield made
+
+
+def until_ready(gateway: Gateway, address: str, traefik: Process) -> None:
+    """Return once a started Traefik is ready for the kubelet.
+
+    Traefik answers /ping before it has read the Ingresses. So the kubelet gives it time.
+    """
+    deployment = yaml.safe_load((REPOSITORY / "gateway/deployment.yaml").read_text())
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    time.sleep(container["readinessProbe"]["initialDelaySeconds"])
+    traefik.wait_ready(lambda: answers(gateway.internal_ports[0], "/ping", address=address))
 
 
 def test_while_one_of_two_traefiks_ends_and_starts_again(
-    shop: Shop, record_property: Callable[[str, object], None]
+    serving: DevCluster, traefiks: dict[str, Process], record_property: Callable[[str, object], None]
 ) -> None:
-    turns = itertools.cycle(shop.traefiks.items())
-
-    def disturb(load: SteadyLoad) -> None:
-        address, leaving = next(turns)
-        leaving.terminate()
-        time.sleep(LEAVING)
-        assert leaving.running, "it has to serve on until every node knows that it is leaving"
-        load.connect_to(each for each in ADDRESSES if each != address)
-        wait_for(lambda: not leaving.running, PATIENCE, what="the end of a Traefik")
-        leaving.start()
-        shop.until_ready(address, leaving)
-        load.connect_to(ADDRESSES)
-
-    record_property("requests", shop.expect_no_loss(disturb))
+    gateway, turns = serving.gateway, itertools.cycle(traefiks.items())
+    assert gateway
+    text, https_port = {HOST: '"service": "lossless/shop"'}, gateway.https_port
+    with SteadyLoad(text, ADDRESSES, http_port=gateway.http_port, https_port=https_port, rate=RATE) as load:
+        end = time.monotonic() + REQUESTS / RATE
+        time.sleep(0.5)
+        while time.monotonic() < end:
+            address, leaving = next(turns)
+            leaving.terminate()
+            time.sleep(LEAVING)
+            assert leaving.running, "it has to serve on until every node knows that it is leaving"
+            load.connect_to(each for each in ADDRESSES if each != address)
+            wait_for(lambda: not leaving.running, PATIENCE, what="the end of a Traefik")  # noqa: B023
+            leaving.start()
+            until_ready(gateway, address, leaving)
+            load.connect_to(ADDRESSES)
+        time.sleep(0.5)
+        report = load.report()
+    assert report.failed == [], report
+    assert [again for again in report.sent_again if again.kind != "http2"] == [], report
+    assert report.succeeded == report.total >= REQUESTS
+    # The access logs tell that both have served.
+    assert all('"RequestHost":' in traefik.log_path.read_text() for traefik in traefiks.values())
+    record_property("requests", str(report))
