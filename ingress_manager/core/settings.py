@@ -55,7 +55,7 @@ MOST_VALUES = 200_000
 """Keys, values, lists and mappings: more than 10,000 namespaces need, and what can be read in two seconds."""
 
 MOST_MISTAKES = 100
-"""Mistakes that are told. A person mends them one by one, and many thousands would take long to tell."""
+"""Mistakes that are told. A person fixes them one by one, and many thousands would take long to tell."""
 
 LONGEST_MISTAKE = 2000
 """Characters of a mistake that are shown."""

@@ -1,4 +1,4 @@
-"""`audit`: what of a cluster needs a person, and the command that mends it. The pure part.
+"""`audit`: what of a cluster needs a person, and the command that fixes it. The pure part.
 
 Each Service is decided on as the hook would, and what stands is compared with that as Metacontroller would. So what is
 found is what these two would do, or can't do. What was read is one look: a change that is a second old can be in it.

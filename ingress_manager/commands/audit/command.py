@@ -66,7 +66,7 @@ def kinds_in(_context: click.Context, _option: click.Parameter, value: str | Non
     return frozenset(map(FindingKind, words)) or None
 
 
-@click.command(short_help="Say what of a cluster needs a person, and what mends it.")
+@click.command(short_help="Say what of a cluster needs a person, and what fixes it.")
 @partial(source_options, settings=CURRENT_SETTINGS)
 @click.option(
     "--settings",
@@ -110,7 +110,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
     *,
     allow_empty: bool,
 ) -> None:
-    """Say what of a cluster needs a person, each with the kubectl command that mends it.
+    """Say what of a cluster needs a person, each with the kubectl command that fixes it.
 
     It reads Services, Ingresses and, where the cluster has them, HTTPRoutes. Services and what stands are judged by the
     settings of the cluster, or by --current-settings. Why something that stands may not answer is looked for in

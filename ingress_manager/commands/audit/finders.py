@@ -50,7 +50,7 @@ class Finding:
     item: Item
     sentence: str
     command: Command = ()
-    """What mends it; empty where no command does."""
+    """What fixes it; empty where no command does."""
 
     reasons: Sequence[Reason] = ()
     """Why the Service is refused, or the object is forbidden, in the words of the Events, logs and metrics."""
@@ -201,7 +201,7 @@ def _detached(seen: Sorted) -> Found:
 
 
 def _lacks(seen: Sorted, each: ObjectView, owner: ServiceView | None) -> tuple[str, Command]:
-    """Return what an object lacks that Metacontroller doesn't take for ours, and the command that mends it."""
+    """Return what an object lacks that Metacontroller doesn't take for ours, and the command that fixes it."""
     if owner:
         return "it lacks Metacontroller's annotation", remedies.attach(each, owner)
     asking = None if each.owner and not each.service else seen.asking_for(each)

@@ -1,4 +1,4 @@
-"""Remedies: the kubectl commands that mend what `audit` finds. A word in capitals is for a person to fill in."""
+"""Remedies: the kubectl commands that fix what `audit` finds. A word in capitals is for a person to fill in."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -93,7 +93,7 @@ def correct(item: Item, refused: Refused) -> Command:
 
 
 def _correction(annotations: Mapping[str, str], key: str, reason: Reason) -> dict[str, str]:
-    """Return the changes of an entrance's `annotations` that mend a problem with one of them, by their keys."""
+    """Return the changes of an entrance's `annotations` that fix a problem with one of them, by their keys."""
     if reason is Reason.UNKNOWN_ANNOTATION:
         near, value = nearest(key, KEYS, PREFIX), annotations[key]
         meant = near and near not in annotations and value.isprintable()

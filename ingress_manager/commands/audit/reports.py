@@ -50,7 +50,7 @@ def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
 
 
 def _table(audit: Audit, paint: Paint) -> Iterator[str]:
-    """Yield a line for each finding, and below it the command that mends it."""
+    """Yield a line for each finding, and below it the command that fixes it."""
     width = max((len(finding.kind) for finding in audit.findings), default=0)
     long = max((len(one_line(str(finding.item))) for finding in audit.findings), default=0)
     for finding in audit.findings:

@@ -24,7 +24,7 @@ MOST_SERVICES = 50
 """Services that are looked at. Somebody types one; who pastes a whole cluster is told of `render`."""
 
 MOST_MISTAKES = 100
-"""Mistakes that are shown. A person mends them one by one, and a browser is slow with many thousands."""
+"""Mistakes that are shown. A person fixes them one by one, and a browser is slow with many thousands."""
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 

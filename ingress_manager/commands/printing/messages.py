@@ -1,4 +1,4 @@
-"""Messages: what a person has to look at, one sentence each, with the place where it can be mended."""
+"""Messages: what a person has to look at, one sentence each, with the place where it can be fixed."""
 
 from dataclasses import dataclass
 
