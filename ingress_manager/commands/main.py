@@ -27,7 +27,7 @@ PLUGIN = "kubectl-ingress_manager"
 @click.version_option(package_name="ingress-manager", message="%(package)s %(version)s")
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """See what ingress-manager would do, before it does it. Nothing on the cluster is changed without --apply.
+    """See what ingress-manager would do, before it does it. Nothing changes on the cluster without --apply or --live.
 
     \b
     Examples:
@@ -41,6 +41,8 @@ def commands(context: click.Context) -> None:
       ingress-manager uninstall-plan --keep            how to take it off the cluster, and every Ingress stays
       ingress-manager settings settings.yaml           whether the hook would start with them
       ingress-manager play                             see in a browser what becomes of what you type
+
+    \b
     Completion in bash, also for zsh and fish:
       eval "$(_INGRESS_MANAGER_COMPLETE=bash_source ingress-manager)"
     """  # noqa: D301 - \b keeps click from joining lines

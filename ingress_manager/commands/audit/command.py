@@ -113,9 +113,9 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
     """Say what of a cluster needs a person, each with the kubectl command that fixes it.
 
     It reads Services, Ingresses and, where the cluster has them, HTTPRoutes. Services and what stands are judged by the
-    settings of the cluster, or by --current-settings. Why something that stands may not answer is looked for in
-    IngressClasses, EndpointSlices, NetworkPolicies, Gateways and the certificates in Secrets, as far as you may read
-    them. Nothing is found for want of what could not be looked at, and the report says what that is.
+    settings of the cluster, or by --current-settings. To find out why something that stands may not answer, it reads
+    IngressClasses, EndpointSlices, NetworkPolicies, Gateways and the certificates in Secrets, as far as you may. The
+    report names what it could not read, and finds nothing for want of it.
 
     With --settings NEW it says what would happen instead if NEW were the settings: the look before a policy is changed.
 

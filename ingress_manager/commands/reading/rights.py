@@ -155,12 +155,12 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
 
 def told(command: str) -> str:
     """Return the rights of a command as its help shows them; empty where it needs none."""
+    rights = {each: f"{each.verbs} {each.resource.partition('.')[0]}" for each in RIGHTS.get(command, ())}
+    width = max(map(len, rights.values()), default=0)
     lines = []
     for where in Where:
-        rights = [each for each in RIGHTS.get(command, ()) if each.where is where]
-        lines += [f"  In {where}:"] if rights else []
-        for each in rights:
-            right = f"{each.verbs} {each.resource.partition('.')[0]}"
-            lines.append(f"    {right:<27} {each.reason.replace('`', '')}")
-    head = ["\b", "Rights that it needs on a cluster; its page says what is lost without them:"]
+        there = {each: right for each, right in rights.items() if each.where is where}
+        lines += [f"  In {where}:"] if there else []
+        lines += [f"    {right:<{width}}  {each.reason.replace('`', '')}" for each, right in there.items()]
+    head = ["\b", "Rights that it needs on a cluster:"]
     return "\n".join([*head, *lines] if lines else [])
