@@ -35,8 +35,9 @@ class Buildah:
         self._report = report
         program = debian.get(debian.BUILDAH, report)
         FOLDER.mkdir(parents=True, exist_ok=True)
-        self._start = start(program)
-        (FOLDER / "policy.json").write_text(json.dumps(POLICY))
+        with build.lock(FOLDER / "lock", report):  # several nodes may start at once
+            self._start = start(program)
+            (FOLDER / "policy.json").write_text(json.dumps(POLICY))
         self._driver = "overlay"
         try:
             self.run("info")

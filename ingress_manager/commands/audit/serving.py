@@ -21,10 +21,11 @@ def backends_of(each: ObjectView) -> list[Backend]:
 
 
 def _of_ingress(ingress: Ingress) -> Iterator[Backend]:
-    for backend in backends_in(ingress.spec):
+    backends = (each for each in backends_in(ingress.spec) if each.service or each.resource)
+    for backend in backends:
         if backend.service:
             yield SERVICE, backend.service.name
-        elif backend.resource:
+        else:
             yield str(at(backend.resource, "kind")), str(at(backend.resource, "name"))
 
 
