@@ -89,7 +89,7 @@ test-range: $(bin)/.complete
 
 test-node: $(bin)/.complete  ## every test on a whole node, on which Pods run, or those of PYTEST=…; as root on Linux
 	@$(bin)/python -m devcluster build
-	@$(bin)/python -m pytest $(or $(PYTEST),tests/node)
+	@$(bin)/python -m pytest --numprocesses 2 --dist loadfile $(or $(PYTEST),tests/node)
 
 lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
 	@$(bin)/ruff check .
