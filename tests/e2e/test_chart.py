@@ -248,7 +248,7 @@ def test_the_commands_find_a_release_of_another_name_in_another_namespace(
     start_metacontroller(site, processes, hook_port)
     site.plane.kubectl("create", "namespace", "tools")
     before = everything(site.plane)
-    install = "helm install edge charts/ingress-manager --namespace tools --values my-values.yaml --wait"
+    install = "helm install edge charts/ingress-manager --namespace tools --values my-values.yaml"
     site.values({"settings": {"defaults": {"class": "traefik", "host": "{service}.example.org"}}})
     site.run(install)
     stage = stage_of(site, "team-a", "traefik")

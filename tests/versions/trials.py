@@ -31,9 +31,9 @@ HTTPROUTES = ("httproute",)
 """Those that see the CRDs of the Gateway API as Services need them. What only newer CRDs have is for administrators."""
 
 CHART = ("chart",)
-ALONE = ("--thorough", "-k=leaves_the_authority")
-"""Installs, upgrades and removes the chart; HELM names the program. What waits for Pods is left out: Helm 3 asks for
-their ReplicaSets, which no controller makes here."""
+ALONE = ("--thorough", "-k=another_name")
+"""Installs and removes the chart; HELM names the program. What waits for Pods is left out: Helm 3 asks for their
+ReplicaSets, which no controller makes here."""
 
 
 class Outcome(NamedTuple):
