@@ -87,6 +87,8 @@ def fields(
             shown = "none: must be stated"
         elif field == "copyAnnotations":
             shown = "[nine keys](annotations.md#annotations-for-the-ingress-controller)"
+        elif field == "ingressClasses":
+            shown = "[the gateway's](#what-a-controller-reads)"
         else:
             shown = "" if "$ref" in described or "default" not in facts else f"`{yaml_of(facts['default'])}`"
         yield f"`{above}{field}`", described["description"], shown

@@ -307,3 +307,14 @@ def check_own_key(key: str) -> str:
     if key.startswith(OTHERS_PREFIXES):
         raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
     return check_annotation_key(key)
+
+
+def check_prefix(prefix: str) -> str:
+    """Return `prefix`, with which the keys of annotations may begin. Raises Problem when none can."""
+    try:
+        check_annotation_key(f"{prefix}x")
+    except Problem:
+        prefix = ""
+    if "/" not in prefix or prefix != prefix.lower():
+        raise Problem("must be how keys begin, in lower case and with a slash, as in nginx.ingress.kubernetes.io/")
+    return prefix

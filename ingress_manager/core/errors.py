@@ -161,10 +161,11 @@ REASONS = {
         "(limits.profiles).",
     ),
     Reason.PROTECTION_LOST: Meaning(
-        "An annotation of the Service keeps requests out, and some object for this Service would lack it: more "
-        "visitors could come in.",
+        "An annotation of the Service keeps requests out, and some object for this Service would lack it, or have a "
+        "controller that doesn't read it: more visitors could come in.",
         "Take the annotation off only if the Service may be open without it. Or the administrator copies it "
-        "(limits.copyAnnotations), makes no HTTPRoute, or accepts the loss (limits.acceptedLosses, or in a profile).",
+        "(limits.copyAnnotations), makes no HTTPRoute, says what the controller reads (ingressClasses), or accepts the "
+        "loss (limits.acceptedLosses, or in a profile).",
     ),
     Reason.TOO_LARGE: Meaning(
         "The Ingress would be larger than Kubernetes can store.",

@@ -16,15 +16,18 @@ from ingress_manager.core.copying import (
     check_copied_label,
     copy,
     for_httproutes,
+    is_for_controllers,
     is_for_ingresses_alone,
     keys_not_copied,
     protection_lost,
 )
+from ingress_manager.core.effects import protects
 from ingress_manager.core.entrances import ingress_of
 from ingress_manager.core.errors import Problem, Problems, Refused
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import NamespacePolicy
 from ingress_manager.core.ports import choose_ports
+from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.routing import Routing, choose_routing
 from ingress_manager.core.rules import Rule, allowed_hosts, choose_default_port, choose_rules
 from ingress_manager.core.syntax import EVERY_HOST
@@ -94,6 +97,9 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
     elif stated.tls_redirect is not None:
         problems.add(refusals.redirect_of_ingress(policy.namespace))
     check_protection(basis, left, left_of_httproutes)
+    if (left or copied or added) and policy.makes_ingresses:
+        of_service = [*copied, *(key for key in left[:MOST_LEFT] if is_read_from_services(key))]
+        check_reader(basis, ingress_class or policy.default_class, of_service, added)
     rules = choose_rules(basis)
     default_port = choose_default_port(basis)
     certificates = choose_certificates(basis)
@@ -250,3 +256,18 @@ def check_protection(basis: Basis, left: Sequence[str], left_of_httproutes: Sequ
             problems.add(refusals.protection_overruled(key))
         else:
             problems.add(refusals.protection_not_copied(key))
+
+
+def check_reader(basis: Basis, ingress_class: str | None, of_service: Sequence[str], added: Mapping[str, str]) -> None:
+    """Add a problem for each annotation that protects, and that the controller of the Ingress's class doesn't read.
+
+    Those `of_service` are copied to the Ingress, or read from the Service itself; the settings have `added` others.
+    """
+    policy = basis.policy
+    known = policy.ingress_classes.get(ingress_class or "")
+    if ingress_class is None or known is None:
+        return
+    for key in dict.fromkeys([*of_service, *added]):
+        if protects(key) and is_for_controllers(key) and not known.may_read(key) and key not in policy.accepted_losses:
+            of_class = refusals.added_protection_of_class if key in added else refusals.protection_of_class
+            basis.problems.add(of_class(key, ingress_class))

@@ -249,6 +249,23 @@ class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
 
+class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of the controller of an IngressClass."""
+
+    reads: Annotated[
+        tuple[str, ...],
+        Meta(description="How the keys of all annotations begin that its controller reads."),
+    ]
+
+    def may_read(self, key: str) -> bool:
+        """Return whether its controller reads annotations that begin so."""
+        return key.lower().startswith(self.reads)  # because Traefik reads its keys so
+
+
+BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}
+"""That of the folder gateway/."""
+
+
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """The settings of ingress-manager. The general defaults and limits are whole: what they leave out is built in."""
 
@@ -266,8 +283,16 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         ),
     ] = False
     admission: Annotated[Admission, Meta(description="The answer to `kubectl apply` of a Service.")] = Admission()
+    ingress_classes: Annotated[
+        dict[str, IngressClass],
+        Meta(
+            description="What is known of IngressClasses, by name: in `reads`, how the keys of all annotations begin "
+            "that its controller reads. A Service that another annotation protects is refused."
+        ),
+    ] = msgspec.field(name="ingressClasses", default_factory=dict)
 
     def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "ingress_classes", BUILT_IN_CLASSES | self.ingress_classes)
         msgspec.structs.force_setattr(self, "defaults", overlay(self.defaults, BUILT_IN_DEFAULTS))
         msgspec.structs.force_setattr(self, "limits", overlay(self.limits, BUILT_IN_LIMITS))
 
@@ -347,6 +372,9 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
 
     accepted_losses: tuple[str, ...]
     """The annotations that protect and may be lost."""
+
+    ingress_classes: Mapping[str, IngressClass]
+    """What is known of IngressClasses, by name."""
 
     profiles: Mapping[str, Profile]
     """All profiles there are."""
@@ -513,6 +541,7 @@ def resolve(policy: Policy, entry: str, asked_for: str | None) -> NamespacePolic
         copy_labels=limits.copy_labels,
         allowed_profiles=profiles,
         accepted_losses=limits.accepted_losses if profile.accepted_losses is UNSET else profile.accepted_losses,
+        ingress_classes=policy.ingress_classes,
         profiles=policy.profiles,
         default_profile=defaults.profile,
         profile=name if chosen else None,

@@ -327,7 +327,12 @@ def protection_overruled(key: str) -> Problem:
 
 def protection_of_httproutes(key: str) -> Problem:
     """An HTTPRoute is made, and no controller would read the annotation there."""
-    return _protection_lost(key, "can't be said in an HTTPRoute", "makes none (outputs), or ")
+    return _protection_lost(key, NOT_SAID, f"{MAKES_NONE}, or ")
+
+
+def protection_of_class(key: str, ingress_class: str) -> Problem:
+    """An Ingress is made of a class whose controller doesn't read the annotation, say the settings."""
+    return _protection_lost(key, _not_read(ingress_class), f"{READS}, or ")
 
 
 def annotation_of_httproutes(key: str, value: str, *, by_tls: bool) -> Problem:
@@ -341,20 +346,33 @@ def annotation_of_httproutes(key: str, value: str, *, by_tls: bool) -> Problem:
     )
 
 
+def added_protection_of_class(key: str, ingress_class: str) -> Problem:
+    """The same of what the settings themselves add to Ingresses."""
+    return _added(key, "protects this Service", _not_read(ingress_class), READS, Reason.PROTECTION_LOST)
+
+
 def added_protection_of_httproutes(key: str) -> Problem:
     """An HTTPRoute is made, and what the settings add to Ingresses to protect them would be lost there."""
-    return _added_of_httproutes(key, "protects this Service", Reason.PROTECTION_LOST)
+    return _added(key, "protects this Service", NOT_SAID, MAKES_NONE, Reason.PROTECTION_LOST)
 
 
 def added_annotation_of_httproutes(key: str) -> Problem:
     """An HTTPRoute is made, and it would answer otherwise than what the settings add to Ingresses says."""
-    return _added_of_httproutes(key, "changes the answer", Reason.NOT_IN_HTTPROUTE)
+    return _added(key, "changes the answer", NOT_SAID, MAKES_NONE, Reason.NOT_IN_HTTPROUTE)
 
 
-def _added_of_httproutes(key: str, what: str, reason: Reason) -> Problem:
+NOT_SAID, MAKES_NONE = "can't be said in an HTTPRoute", "makes none (outputs)"
+READS = "says that it does (ingressClasses)"
+
+
+def _not_read(ingress_class: str) -> str:
+    return f"the controller of the class {quoted(ingress_class)} doesn't read it"
+
+
+def _added(key: str, what: str, why: str, remedy: str, reason: Reason) -> Problem:
     return Problem(
-        f"{key}, which the settings add to Ingresses, {what}, and can't be said in an HTTPRoute: the administrator "
-        "makes none (outputs), or accepts the loss (limits.acceptedLosses)",
+        f"{key}, which the settings add to Ingresses, {what}, and {why}: the administrator {remedy}, or accepts the "
+        "loss (limits.acceptedLosses)",
         reason,
         key,
     )

@@ -17,6 +17,7 @@ from ingress_manager.core.copying import (
     check_loss,
     check_own_key,
     check_own_label_key,
+    check_prefix,
     check_value,
 )
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of
@@ -177,6 +178,11 @@ def find_problems(policy: Policy) -> Found:
         yield from _check_key(at, check_namespace)
         yield from _check_defaults((*at, "defaults"), entry.defaults or Defaults())
         yield from _check_limits((*at, "limits"), entry.limits or Limits())
+    for name, known in policy.ingress_classes.items():
+        at = ("ingressClasses", name)
+        yield from _check_key(at, check_name)
+        for number, prefix in enumerate(known.reads):
+            yield from _check((*at, "reads", number), prefix, check_prefix)
 
 
 def find_contradictions(policy: Policy) -> Found:

@@ -42,6 +42,16 @@ SHOPS = {
 }
 """The annotations of each Service, beside ingress/http."""
 
+STAFF = "staff.switching.example.com"
+ALLOW_LIST = "nginx.ingress.kubernetes.io/whitelist-source-range"
+PROTECTED = {("team-b", "staff"): {"ingress/host": STAFF, ALLOW_LIST: "192.0.2.0/24"}}
+"""A Service that answers none of the requests that come from here."""
+
+SETTINGS: Object = {
+    "defaults": {"annotations": SERVICE_UPSTREAM},
+    "limits": {"copyAnnotations": {ALLOW_LIST: "any", "nginx.ingress.kubernetes.io/proxy-read-timeout": "any"}},
+}
+
 
 class Address(NamedTuple):
     """Where a controller is reached: its ports of loopback, and which address of it."""
@@ -142,6 +152,12 @@ class Operator:
         (self._folder / path).parent.mkdir(exist_ok=True)
         (self._folder / path).write_text(text)
 
+    def leave_out(self, path: str, name: str) -> None:
+        """Delete an object from a file."""
+        saved = yaml.safe_load((self._folder / path).read_text())
+        saved["items"] = [each for each in saved["items"] if each["metadata"]["name"] != name]
+        (self._folder / path).write_text(yaml.safe_dump(saved))
+
     def edit(self, stated: dict[str, Any]) -> None:
         """Change the settings to the next block, which states this."""
         language, text = self.blocks.pop(0)
@@ -228,12 +244,12 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
         old = exits.enter_context(old_controller(serving))
         exits.enter_context(certificates.served(Place(serving, "httproute"))).store(trustme.CA().issue_cert(SECURE))
         exits.callback(serving.restart_hook, SERVING_SETTINGS)
-        serving.restart_hook({"defaults": {"annotations": SERVICE_UPSTREAM}})
+        serving.restart_hook(SETTINGS)
         exits.enter_context(shops(serving))
         exits.enter_context(Nodes(serving.api))
         made = Operator(serving, tmp_path, Address(*old), new)
         made.until_served(made.old)
-        made.settings({"defaults": {"annotations": SERVICE_UPSTREAM}})
+        made.settings(SETTINGS)
         yield made
 
 
@@ -244,11 +260,11 @@ def shops(cluster: DevCluster) -> Iterator[None]:
     for namespace in namespaces:
         make_namespace(api, namespace)
     with contextlib.ExitStack() as backends:
-        for (namespace, name), annotations in SHOPS.items():
+        for (namespace, name), annotations in (SHOPS | PROTECTED).items():
             stage = Stage(api, namespace)
             backends.enter_context(Backend(stage.create_service(name, {"ingress/http": "true"} | annotations)))
         yield
-    for namespace, name in SHOPS:
+    for namespace, name in SHOPS | PROTECTED:
         api.delete(SERVICES, name, namespace)
     for namespace in namespaces:
         wait_for(lambda: not [*api.list(INGRESSES, namespace), *api.list(HTTPROUTES, namespace)], PATIENCE)  # noqa: B023
@@ -264,6 +280,7 @@ def before(operator: Operator, visitor: Visitor, late: Visitor) -> None:
         ["team-a", "shop", "<none>", "<none>"],
         ["team-b", "blog", "nginx", "<none>"],
         ["team-b", "pay", "<none>", "<none>"],
+        ["team-b", "staff", "<none>", "<none>"],
     ]
     operator.sh("ingress-manager audit")
     operator.sh("mkdir -p switching")
@@ -275,6 +292,7 @@ def before(operator: Operator, visitor: Visitor, late: Visitor) -> None:
         PLAIN: "200 404 200 404",
         NAMED: "200 404 200 404",
         SECURE: "308 404 200 404",
+        STAFF: "403 404 403 404",
     }
     way_0(operator, visitor, late)
     operator.learn_to_take_effect()
@@ -312,6 +330,7 @@ def way_0(operator: Operator, visitor: Visitor, late: Visitor) -> None:
         PLAIN: "200 200 200 200",
         NAMED: "200 200 200 200",
         SECURE: "308 308 200 200",
+        STAFF: "403 403 403 403",
     }
     move(new, visitor, late)
     move(operator.old, visitor, late)
@@ -337,6 +356,7 @@ def way_1(operator: Operator, visitor: Visitor, late: Visitor) -> None:
         PLAIN: "200 200 200 404",
         NAMED: "200 200 200 404",
         SECURE: "308 404 200 200",
+        STAFF: "403 404 403 404",
     }
     move(operator.new, visitor, late)
     operator.edit({"defaults": {"outputs": ["httproute"]}})
@@ -361,6 +381,7 @@ def way_1(operator: Operator, visitor: Visitor, late: Visitor) -> None:
 
 
 def way_2(operator: Operator, visitor: Visitor, late: Visitor) -> None:
+    operator.leave_out("switching/ingresses.yaml", "staff")
     operator.file("switching/kustomization.yaml")
     operator.sh("kubectl apply -k switching/")
     operator.until_served(operator.new)
@@ -369,6 +390,7 @@ def way_2(operator: Operator, visitor: Visitor, late: Visitor) -> None:
         PLAIN: "200 200 200 200",
         NAMED: "200 200 200 200",
         SECURE: "308 200 200 200",
+        STAFF: "403 404 403 404",
     }
     move(operator.new, visitor, late)
     operator.edit({"defaults": {"class": "ingress-manager"}})
@@ -395,7 +417,8 @@ def way_3(operator: Operator) -> None:
 
 def after(operator: Operator) -> None:
     listed = operator.sh("kubectl get ingresses --all-namespaces --output custom-columns").splitlines()
-    assert sorted(line.split()[:2] for line in listed if line.startswith("team-")) == sorted(map(list, SHOPS))
+    named = sorted(line.split()[:2] for line in listed if line.startswith("team-"))
+    assert named == sorted(map(list, SHOPS | PROTECTED))
     operator.sh("kubectl get validatingwebhookconfigurations")
     target = {"external-dns.alpha.kubernetes.io/target": "gateway.example.com"}
     operator.edit({"defaults": {"annotations": target}})
@@ -428,16 +451,34 @@ def nobody_notices(operator: Operator) -> Iterator[tuple[Visitor, Visitor]]:
         assert len(each) > 30
 
 
-def test_the_page_on_switching_is_followed_and_no_visitor_of_the_ways_without_loss_notices(operator: Operator) -> None:
+@contextlib.contextmanager
+def nobody_comes_in(operator: Operator) -> Iterator[None]:
+    """Have somebody ask both controllers for what is protected."""
+
+    def let_in() -> list[str]:
+        time.sleep(0.005)
+        asked = [(each, tls) for each in (operator.old, operator.new) for tls in (False, True)]
+        return [f"{address}, {tls}" for address, tls in asked if address.status(STAFF, tls=tls) == 200]
+
+    with asking(let_in) as answers:
+        yield
+    assert [each for each in answers if each != []] == []
+    assert len(answers) > 30
+
+
+def test_the_page_on_switching_is_followed_and_no_visitor_of_the_ways_without_loss_notices_nor_a_stranger_comes_in(
+    operator: Operator,
+) -> None:
     assert operator.ingresses()["team-a", "shop"]["status"] == {"loadBalancer": {"ingress": [{"ip": ADDRESS}]}}
-    with nobody_notices(operator) as visitors:
-        before(operator, *visitors)
-        way_1(operator, *visitors)
-    operator.settings({"defaults": {"class": "nginx"}})
-    operator.take_effect()
-    operator.until_classes("nginx")
-    with nobody_notices(operator) as visitors:
-        way_2(operator, *visitors)
-    way_3(operator)
-    after(operator)
+    with nobody_comes_in(operator):
+        with nobody_notices(operator) as visitors:
+            before(operator, *visitors)
+            way_1(operator, *visitors)
+        operator.settings({"defaults": {"class": "nginx"}})
+        operator.take_effect()
+        operator.until_classes("nginx")
+        with nobody_notices(operator) as visitors:
+            way_2(operator, *visitors)
+        way_3(operator)
+        after(operator)
     assert operator.blocks == []

@@ -107,6 +107,10 @@ SETTINGS: dict[str, Any] = {
     "namespaces.*.paused": {"namespaces": {"team-a": {"paused": True}}},
     "paused": {"paused": True},
     **{key: {"admission": {"deny": True}} for key in ("admission", "admission.deny")},
+    **{
+        key: {"ingressClasses": {"internal": {"reads": ["haproxy.org/"]}}}
+        for key in ("ingressClasses", "ingressClasses.*.reads")
+    },
 }
 """The settings file, by the path of the setting that it shows."""
 
