@@ -73,6 +73,8 @@ def check_observed(
     """
     if service.spec.type == "ExternalName":
         raise refusals.external_name()
+    if is_mended and (twice := named_twice(observed)):
+        raise refusals.two_listeners(twice)
     records = _ingresses if isinstance(observed, Ingress) else _httproutes
     recorded: Attachment
     try:
@@ -115,6 +117,16 @@ def check_parents(recorded: HTTPRoute, policy: NamespacePolicy) -> None:
         listener = (parent.namespace or "", parent.name, parent.section_name or "")
         if not policy.allows_listener(*listener):
             raise refusals.listener_not_allowed(*listener)
+
+
+def named_twice(observed: Attachment) -> str | None:
+    """Return the name that two parents of an HTTPRoute share: Metacontroller can't write such a list, and tries for ever.
+
+    It takes them for one, so that both get the same listener, which the API server refuses.
+    """
+    refs = observed.spec.parent_refs or () if isinstance(observed, HTTPRoute) else ()
+    names = [parent.name for parent in refs]
+    return next((name for name in names if names.count(name) > 1), None)
 
 
 def check_required(recorded: Attachment, policy: NamespacePolicy) -> None:

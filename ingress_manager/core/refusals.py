@@ -267,6 +267,11 @@ def listener_not_allowed(namespace: str, gateway: str, section: str) -> Problem:
     )
 
 
+def two_listeners(gateway: str) -> Problem:
+    """Somebody has added a parent, and Metacontroller, which takes two of one name for one, can't take it off."""
+    return Problem(f"its parents are two listeners of a Gateway {gateway}", Reason.LISTENER_NOT_ALLOWED)
+
+
 def profile_required(namespace: str, usable: Sequence[str]) -> Problem:
     """The settings require a profile of all that is made in the namespace."""
     return Problem(f"it has no profile; allowed in namespace {namespace}: {listed(usable)}", Reason.PROFILE_NOT_ALLOWED)

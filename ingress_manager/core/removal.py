@@ -32,7 +32,7 @@ from ingress_manager.core.annotations import Stated
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Problem, without_frames
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Service
-from ingress_manager.core.observed import check_observed, has_record, is_recorded_as
+from ingress_manager.core.observed import check_observed, has_record, is_recorded_as, named_twice
 from ingress_manager.core.policy import Policy, in_namespace
 
 
@@ -99,6 +99,8 @@ def is_answered(observed: Attachment, desired: Object | None) -> bool:
 
     What it never answered with is adopted: it has no record yet.
     """
+    if named_twice(observed):
+        return False
     return not has_record(observed) or (desired is not None and is_recorded_as(observed, desired))
 
 

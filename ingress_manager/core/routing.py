@@ -34,8 +34,15 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
 class Routing(msgspec.Struct, frozen=True, gc=False):
     """What only HTTPRoutes say."""
 
-    parents: list[Parent]
-    """The listeners that serve it."""
+    parent: Parent
+    """The listener that serves it."""
+
+    also: Parent | None
+    """The listener for http where that serves it, too; then there is no redirect.
+
+    It is of the same Gateway, and so the parent of an HTTPRoute of its own: Metacontroller takes two parents of one name
+    for one.
+    """
 
     redirect: Redirect | None
     """What answers on http; None: nothing does, or the same as on https."""
@@ -76,9 +83,9 @@ def choose_routing(
         problems.add(refusals.no_listener(basis.tls, str(gateway)))
         return None
     said = {**copied, **added}
-    sections = (section, *also_by_http(basis, gateway, said, added))
     return Routing(
-        parents=[Parent(gateway.name, gateway.namespace, each) for each in sections],
+        parent=Parent(gateway.name, gateway.namespace, section),
+        also=also_by_http(basis, gateway, said, added),
         redirect=choose_redirect(basis, gateway, said),
         annotations=annotations,
         filters=policy.filters,
@@ -88,7 +95,7 @@ def choose_routing(
     )
 
 
-def also_by_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: Container[str]) -> list[str]:
+def also_by_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: Container[str]) -> Parent | None:
     """Return the listener for http where what is `said` of an Ingress with TLS has it served by http as well.
 
     That is so unless ingress/tls-redirect says what HTTPRoutes do. Adds a problem where there is no such listener; the
@@ -96,10 +103,10 @@ def also_by_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added:
     """
     keys = asking_http(said) if basis.tls and basis.stated.tls_redirect is None else []
     if keys and gateway.http is not None:
-        return [gateway.http] if gateway.http != gateway.https else []
+        return Parent(gateway.name, gateway.namespace, gateway.http) if gateway.http != gateway.https else None
     not_accepted = [key for key in keys if key not in basis.policy.accepted_losses]
     basis.problems.extend([lost(key, said[key], added, by_tls=False) for key in not_accepted])
-    return []
+    return None
 
 
 def of_ingresses_alone(stated: Stated, namespace: str, gateway: Gateway) -> Iterator[Problem]:

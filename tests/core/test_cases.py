@@ -10,6 +10,7 @@ import yaml
 
 from devcluster.sync_requests import Object, body, service, sync_request
 from hooks.sync import answer
+from ingress_manager.commands.view.merge import merge
 from ingress_manager.core.policy import Policy
 from tests.words import ours
 from tools import golden
@@ -34,6 +35,13 @@ def check_fields(case: golden.Case, fields: list[str]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_service_becomes_what_the_case_says(case: golden.Case) -> None:
     assert case.outcome() == case.becomes
+
+
+def test_metacontroller_writes_nothing_more_once_the_answer_stands() -> None:
+    """It takes a list whose items all have a name for a map: two of one name would become one."""
+    for case in CASES:
+        for made in case.outcome() if isinstance(case.becomes, list) else []:
+            assert merge(made, made, made) == made, case.name
 
 
 def test_every_case_is_complete_and_says_why_it_exists() -> None:

@@ -145,6 +145,17 @@ def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_g
     assert now.forbidden is not None
 
 
+def test_an_httproute_to_which_somebody_has_added_a_listener_is_made_anew() -> None:
+    """Metacontroller can't take it off in place, and no other change would arrive."""
+    ingress, route = made({}, BOTH)
+    [parent] = route["spec"]["parentRefs"]
+    route["spec"]["parentRefs"] = [parent, parent | {"sectionName": "https"}]
+    now = answered(service(ON), BOTH, ingress, route)
+    assert [each["kind"] for each in attachments(now)] == ["Ingress"]
+    assert now.forbidden is not None
+    assert answered(service(ON | OOPS), BOTH, ingress, route).status == 422, "what serves stays"
+
+
 @pytest.mark.parametrize("asks", [{}, {"ingress/profile": "slow"}, {"ingress/profile": "fast"}])
 def test_a_service_that_takes_another_profile_keeps_its_ingress_which_is_changed_in_place(asks: dict[str, str]) -> None:
     """What it has copied was not forbidden, though the other profile states the same key."""

@@ -46,18 +46,23 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
 
 
 def make_some(exposure: Exposure, routing: Routing, hosts: list[str], paths: Sequence[Path]) -> Iterator[Object]:
-    """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects the same to https."""
+    """Yield the HTTPRoute that leads hosts and paths to the Service, and the one for http, if there is one.
+
+    That redirects the same to https, or leads them to the Service, too: a change of that is made in place.
+    """
     name = name_of(exposure, routing, hosts)
-    specs = {name: (routing.parents, make_rules(exposure.service, routing, hosts[0], paths))}
+    specs = {name: (routing.parent, make_rules(exposure.service, routing, hosts[0], paths))}
     if routing.redirect:
-        specs[f"{name}.redirect"] = [routing.redirect.parent], make_redirects(routing.redirect, paths)
+        specs[f"{name}.redirect"] = routing.redirect.parent, make_redirects(routing.redirect, paths)
+    elif routing.also:
+        specs[f"{name}.redirect"] = routing.also, make_rules(exposure.service, routing, hosts[0], paths)
     hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
-    for each, (parents, rules) in specs.items():
+    for each, (parent, rules) in specs.items():
         yield {
             "apiVersion": "gateway.networking.k8s.io/v1",
             "kind": "HTTPRoute",
             "metadata": make_metadata(exposure, each, routing.annotations),
-            "spec": {"parentRefs": list(map(parent_ref, parents)), **hostnames, "rules": list(rules)},
+            "spec": {"parentRefs": [parent_ref(parent)], **hostnames, "rules": list(rules)},
         }
 
 
