@@ -6,7 +6,7 @@ There is one rule for all of it: what is nearest to the Service holds. That is i
 general settings, then what is built in; each field by itself.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -403,6 +403,9 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     added_with_tls: Mapping[str, str]
     """All that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
 
+    said_by_filters: Container[str]
+    """The keys of those that the profile itself states beside filters, which say the same of HTTPRoutes."""
+
     labels: Mapping[str, str]
     """Those that the administrator adds. Their keys are never copied from a Service."""
 
@@ -530,6 +533,7 @@ def resolve(policy: Policy, entry: str, asked_for: str | None) -> NamespacePolic
     chosen = policy.profiles.get(name) if profiles is None or name in profiles else None
     profile: Any = chosen or NO_PROFILE
     stated: Any = overlay(profile, defaults)
+    beside_filters: Any = {**(profile.annotations or {}), **(profile.tls and profile.tls.annotations or {})}
     return NamespacePolicy(
         namespace="",
         hosts=unless_any(limits.hosts),
@@ -553,6 +557,7 @@ def resolve(policy: Policy, entry: str, asked_for: str | None) -> NamespacePolic
         redirect_status_code=stated.tls.redirect_status_code,
         annotations=stated.annotations,
         added_with_tls={**stated.annotations, **stated.tls.annotations},
+        said_by_filters=beside_filters.keys() if profile.filters else (),
         labels=stated.labels,
         outputs=stated.outputs,
         default_outputs=defaults.outputs,

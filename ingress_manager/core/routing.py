@@ -75,8 +75,7 @@ def choose_routing(
         problems.extend(of_ingresses_alone(basis.stated, policy.namespace, gateway))
     if copied or added:  # nearly always there is neither
         at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
-        # Who states filters says by them what the annotations say of Ingresses.
-        by_settings = {} if policy.filters else added
+        by_settings = {key: value for key, value in added.items() if key not in policy.said_by_filters}
         problems.extend(unsaid(copied, by_settings, policy.accepted_losses, tls=basis.tls, at_root=at_root))
     section = gateway.https if basis.tls else gateway.http
     if section is None:
