@@ -132,7 +132,7 @@ def undecided(sync: Sync, state: State, refused: Refused) -> Unchanged | Purged:
         return Unchanged(refused)
     kept = [as_it_stands(sync.service, key, each) for key, each in sync.observed.items() if key not in removed]
     if None in kept and not any(removed.values()):
-        # What can't be answered as it stands would go, too. It works, and is adopted: it has no record yet.
+        # What has another's name can't be answered, and would go, too.
         return Unchanged(refused)
     return Purged(tuple([each for each in kept if each is not None]), removed, refused)
 

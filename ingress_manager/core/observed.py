@@ -187,7 +187,7 @@ def is_recorded_as(observed: Attachment, desired: Object) -> bool:
 
 
 def as_it_stands(service: Service, key: Key, observed: Attachment) -> Object | None:
-    """Return an object of the Service as it stands, to answer with it again; None when it can't be known what is ours.
+    """Return an object of the Service as it stands, to answer with it again; None when it has another's name.
 
     Whoever may edit the object can write any record. So a record is never answered: it only says which of the fields
     that stand are the hook's, and which are others'. Each value is the observed object's own, as its type knows it; its
@@ -203,12 +203,14 @@ def as_it_stands(service: Service, key: Key, observed: Attachment) -> Object | N
     """
     kind, full_name = key
     namespace, _, name = full_name.partition("/")
+    if namespace != service.metadata.namespace or not is_name_for(service.metadata.name, name):
+        return None
+    spec = msgspec.to_builtins(observed.spec)
     try:
         record = _records.decode((observed.metadata.annotations or {}).get(LAST_APPLIED, ""))
     except (msgspec.DecodeError, RecursionError):
-        return None
-    if namespace != service.metadata.namespace or not is_name_for(service.metadata.name, name):
-        return None
+        # It is adopted, or somebody has edited the record: Metacontroller takes nothing of it away, or can't write it.
+        record = Record(AttachmentMeta(), spec)
     metadata = {
         "labels": shared(record.metadata.labels, observed.metadata.labels),
         "annotations": shared(record.metadata.annotations, observed.metadata.annotations),
@@ -217,7 +219,7 @@ def as_it_stands(service: Service, key: Key, observed: Attachment) -> Object | N
         "apiVersion": API_VERSIONS[kind],
         "kind": kind,
         "metadata": {"name": name, "namespace": namespace} | {key: value for key, value in metadata.items() if value},
-        "spec": shared(record.spec, msgspec.to_builtins(observed.spec)),
+        "spec": shared(record.spec, spec),
     }
 
 

@@ -190,14 +190,15 @@ def test_the_ingress_of_a_service_that_became_an_external_name_is_removed(paused
 
 
 @pytest.mark.parametrize("record", ["", None], ids=["its record can't be read", "it has no record"])
-def test_what_may_stay_beside_what_is_forbidden_stays_if_it_is_known(record: str | None) -> None:
+def test_what_may_stay_beside_what_is_forbidden_stays_as_it_is(record: str | None) -> None:
     settings = {"defaults": WEB | {"class": "internal"}, "limits": {"classes": ["internal"]}}
     ingress, route = made({"ingress/host": "a.example.com"}, BOTH)
     kept = attachments(answered(service(ON | OOPS), settings, ingress, route))
     assert kept == [as_answered(route)]
     assert kept[0]["spec"] == route["spec"]
     unknown = patched(route, {"metadata": {"annotations": {LAST_APPLIED: record}}})
-    assert attachments(answered(service(ON | OOPS), settings, ingress, unknown)) == []
+    named = kept[0] | {"metadata": {"name": "shop", "namespace": "team-a"}}
+    assert attachments(answered(service(ON | OOPS), settings, ingress, unknown)) == [named]
 
 
 INTERNAL = {"internal.ingress/http": "true"}
@@ -284,12 +285,6 @@ def test_an_object_that_may_be_anothers_is_not_answered(namespace: str, name: st
     ingress, internal = made(INTERNAL | {"internal.ingress/host": "a.example.org"})
     others = patched(ingress, {"metadata": {"namespace": namespace, "name": name}})
     assert answered(service(ON | OOPS), {}, others, internal).status == 422
-
-
-def test_an_entrance_that_opts_out_waits_while_an_adopted_ingress_that_works_would_go_with_it() -> None:
-    main, internal = made(INTERNAL | {"internal.ingress/host": "a.example.org"})
-    adopted = patched(main, {"metadata": {"annotations": {LAST_APPLIED: None}}})
-    assert answered(service(ON | OOPS), {}, adopted, internal).status == 422
 
 
 def test_an_entrance_that_may_not_stay_goes_and_the_other_one_stays_as_it_is() -> None:
