@@ -162,16 +162,21 @@ INGRESS_PREFIXES = (
     "cloud.google.com/backend-config",
     "haproxy-ingress.github.io/",
     "haproxy.org/",
+    "higress.io/",
     "ingress.cilium.io/",
     "ingress.gcp.kubernetes.io/",
     "ingress.kubernetes.io/",
+    "ingress.pomerium.io/",
+    "k8s.apisix.apache.org/",
     "kubernetes.io/ingress.",
     "kubernetes.io/tls-acme",
+    "mse.ingress.kubernetes.io/",
     "nginx.com/",
     "nginx.ingress.kubernetes.io/",
     "nginx.org/",
     "projectcontour.io/",
     "traefik.ingress.kubernetes.io/router.",
+    "zalando.org/skipper-",
 )
 """How keys begin that controllers read for an Ingress alone. (Traefik reads `…/service.*` from the Service itself.)"""
 

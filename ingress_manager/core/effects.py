@@ -52,10 +52,15 @@ TABLE: dict[Effect, dict[str, str]] = {
             "rate-limit-requests whitelist"
         ),
         "ingress.kubernetes.io/": "auth-secret auth-tls-secret auth-type auth-url whitelist-source-range",
+        "ingress.pomerium.io/": (
+            "allow_any_authenticated_user allowed_domains allowed_email_domains allowed_groups allowed_idp_claims "
+            "allowed_users policy"
+        ),
         "konghq.com/": "methods plugins",
         "nginx.com/": "jwt-key jwt-token",
         "nginx.org/": "basic-auth-secret limit-req-key limit-req-rate location-snippets policies server-snippets",
         "traefik.ingress.kubernetes.io/": "router.entrypoints router.middlewares router.tls.options",
+        "zalando.org/": "skipper-filter skipper-predicate",
     },
     CHANGES: {
         NGINX: (

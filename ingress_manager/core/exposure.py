@@ -84,6 +84,9 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
         require_profile(basis)
     ingress_class = choose_class(basis)
     present = service.metadata.annotations or {}
+    effective = ingress_class or policy.default_class
+    if policy.makes_ingresses and present.get(OLD_CLASS, effective) != effective:
+        problems.add(refusals.old_class(present[OLD_CLASS], effective))
     copied = copy(present, policy.copy_annotations, policy.added_with_tls, check_copied, problems)
     labels = copy(service.metadata.labels or {}, policy.copy_labels, policy.labels, check_copied_label, problems)
     records = records_of(policy.profile, labels)
@@ -99,7 +102,7 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
     check_protection(basis, left, left_of_httproutes)
     if (left or copied or added) and policy.makes_ingresses:
         of_service = [*copied, *(key for key in left[:MOST_LEFT] if is_read_from_services(key))]
-        check_reader(basis, ingress_class or policy.default_class, of_service, added)
+        check_reader(basis, effective, of_service, added)
     rules = choose_rules(basis)
     default_port = choose_default_port(basis)
     certificates = choose_certificates(basis)

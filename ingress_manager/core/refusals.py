@@ -168,6 +168,17 @@ def path_type_of_httproutes(origin: str, annotation: str, path_type: str) -> Pro
     )
 
 
+def old_class(stated: str, ingress_class: str | None) -> Problem:
+    """The Service names a class in the words that only Ingresses have, and would get another one."""
+    named = "the cluster's default class" if ingress_class is None else f"the class {quoted(ingress_class)}"
+    return Problem(
+        f"kubernetes.io/ingress.class: {quoted(stated)} has no effect on a Service, which would get {named}: state "
+        "ingress/class, or take it off",
+        Reason.CONTRADICTION,
+        "kubernetes.io/ingress.class",
+    )
+
+
 def class_of_httproutes(ingress_class: str, namespace: str, gateway: str) -> Problem:
     """Only HTTPRoutes are made here, and they have no class."""
     return Problem(
