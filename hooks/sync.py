@@ -98,7 +98,8 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
         return refusal(decision.refused, request.object)
     else:
         text = msgspec.json.encode(decision.objects)
-        reply = Answer(200, encode(text), forbidden=decision.forbidden, service=request.object)
+        told_of = request.object if decision.forbidden else None
+        reply = Answer(200, encode(text), forbidden=decision.forbidden, service=told_of)
     for each in decision.objects:
         if not may_be_answered(each, request, policy):
             return refusal(not_its_own(each), request.object)

@@ -10,7 +10,7 @@ import msgspec
 
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import Stated
-from ingress_manager.core.copying import OLD_CLASS
+from ingress_manager.core.copying import OLD_CLASS, is_for_controllers
 from ingress_manager.core.entrances import MOST_ENTRANCES, of_entrance, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
 from ingress_manager.core.exposure import Exposure, expose
@@ -143,10 +143,13 @@ def desired_objects(
     """Return the objects that the annotations ask for. Raises Refused (422), with what is wrong with all entrances."""
     objects: list[Object] = []
     refused: dict[str, Refused] = {}
+    for_controllers = {
+        key: value for key, value in (service.metadata.annotations or {}).items() if is_for_controllers(key)
+    }
     for entrance, asked in stated.items():
         try:
             here = in_namespace(policy, service.metadata.namespace, asked.profile)
-            exposure = with_class(expose(service, asked, here, entrance), observed)
+            exposure = with_class(expose(service, asked, here, for_controllers, entrance), observed)
             if exposure.routing is not None:
                 exposure = with_names(exposure, exposure.routing, observed)
             for output in here.outputs:

@@ -67,8 +67,16 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     """None: no HTTPRoute is made."""
 
 
-def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: str = "") -> Exposure:
+def expose(
+    service: Service,
+    stated: Stated,
+    policy: NamespacePolicy,
+    for_controllers: Mapping[str, str],
+    entrance: str = "",
+) -> Exposure:
     """Return how the Service is to be reached by one entrance.
+
+    `for_controllers` are those of its annotations that controllers read: they are looked for once for all entrances.
 
     Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
     """
@@ -91,11 +99,11 @@ def expose(service: Service, stated: Stated, policy: NamespacePolicy, entrance: 
     labels = copy(service.metadata.labels or {}, policy.copy_labels, policy.labels, check_copied_label, problems)
     records = records_of(policy.profile, labels)
     added = policy.added_with_tls if basis.tls else policy.annotations
-    annotations, left = annotate(present, copied, added, records)
+    annotations, left = annotate(for_controllers, copied, added, records)
     routing, left_of_httproutes = None, NOTHING_LEFT
     if policy.makes_httproutes:
         added_to_routes = for_httproutes(policy.annotations)
-        on_routes, left_of_httproutes = annotate(present, for_httproutes(copied), added_to_routes, records)
+        on_routes, left_of_httproutes = annotate(for_controllers, for_httproutes(copied), added_to_routes, records)
         routing = choose_routing(basis, copied, added, on_routes)
     elif stated.tls_redirect is not None:
         problems.add(refusals.redirect_of_ingress(policy.namespace))
@@ -224,14 +232,17 @@ def records_of(profile: str | None, copied_labels: Mapping[str, str]) -> dict[st
 
 
 def annotate(
-    present: Mapping[str, str], copied: Mapping[str, str], added: Mapping[str, str], records: Mapping[str, str]
+    for_controllers: Mapping[str, str],
+    copied: Mapping[str, str],
+    added: Mapping[str, str],
+    records: Mapping[str, str],
 ) -> tuple[dict[str, str], Sequence[str]]:
     """Return the annotations of what we make, and the keys of a controller's that they lack.
 
-    Those `present` on the Service are told where they aren't `copied`, or the settings have `added` them otherwise.
+    Those of the Service are told where they aren't `copied`, or the settings have `added` them otherwise.
     """
     annotations = {**copied, **added, **records}
-    if left := keys_not_copied(present, annotations):
+    if left := keys_not_copied(for_controllers, annotations):
         annotations[NOT_COPIED] = listed(left)
     if added:
         annotations[ADDED] = ", ".join(sorted(added))

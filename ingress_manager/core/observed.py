@@ -120,9 +120,9 @@ def check_parents(recorded: HTTPRoute, policy: NamespacePolicy) -> None:
 
 
 def named_twice(observed: Attachment) -> str | None:
-    """Return the name that two parents of an HTTPRoute share: Metacontroller can't write such a list, and tries for ever.
+    """Return the name that two parents of an HTTPRoute share: Metacontroller can't write such a list.
 
-    It takes them for one, so that both get the same listener, which the API server refuses.
+    It takes them for one, and tries for ever to give both the same listener, which the API server refuses.
     """
     refs = observed.spec.parent_refs or () if isinstance(observed, HTTPRoute) else ()
     names = [parent.name for parent in refs]

@@ -533,7 +533,7 @@ def resolve(policy: Policy, entry: str, asked_for: str | None) -> NamespacePolic
     chosen = policy.profiles.get(name) if profiles is None or name in profiles else None
     profile: Any = chosen or NO_PROFILE
     stated: Any = overlay(profile, defaults)
-    beside_filters: Any = {**(profile.annotations or {}), **(profile.tls and profile.tls.annotations or {})}
+    beside_filters: Any = {**(profile.annotations or {}), **((profile.tls and profile.tls.annotations) or {})}
     return NamespacePolicy(
         namespace="",
         hosts=unless_any(limits.hosts),

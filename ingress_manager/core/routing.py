@@ -40,8 +40,8 @@ class Routing(msgspec.Struct, frozen=True, gc=False):
     also: Parent | None
     """The listener for http where that serves it, too; then there is no redirect.
 
-    It is of the same Gateway, and so the parent of an HTTPRoute of its own: Metacontroller takes two parents of one name
-    for one.
+    It is of the same Gateway, and so the parent of an HTTPRoute of its own: Metacontroller takes two parents of one
+    name for one.
     """
 
     redirect: Redirect | None

@@ -38,6 +38,7 @@ from ingress_manager.core.policy import (
     Defaults,
     Gateway,
     Limits,
+    NamespaceSettings,
     Policy,
     Profile,
     fill_in,
@@ -198,11 +199,16 @@ def find_contradictions(policy: Policy) -> Found:
             if (path, end) not in general:
                 yield (*at, *path), end
         yield from _find_unknown_profiles(at, defaults, entry.limits or Limits(), policy)
+    gateways = _limits_of_gateways(policy)
     for name, profile in policy.profiles.items():
         at = ("profiles", name)
         yield from _find_contradictions_of_profile(at, profile, policy.defaults)
-        if gateway := profile.gateway or policy.defaults.gateway:
-            yield from _find_unsupported(at, profile, gateway)
+        if profile.gateway:
+            yield from _find_unsupported(at, profile, profile.gateway)
+            continue
+        for gateway, limits in gateways.items():
+            if any(limit == ANY or name in limit for limit in limits):
+                yield from _find_unsupported(at, profile, gateway)
 
 
 def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) -> Found:
@@ -258,6 +264,16 @@ def _find_contradictions_of_profile(at: FieldPath, profile: Profile, general: De
             )
     if outputs:
         yield from _find_contradictions_of_outputs(at, overlay(profile, general))
+
+
+def _limits_of_gateways(policy: Policy) -> dict[Gateway, set[Limit]]:
+    """Return the Gateways of which it is known what they lack, and the limits of profiles in the namespaces of each."""
+    found: dict[Gateway, set[Limit]] = {}
+    for entry in (NamespaceSettings(), *policy.namespaces.values()):
+        gateway = (entry.defaults or Defaults()).gateway or policy.defaults.gateway
+        if gateway and gateway.supports is not None:
+            found.setdefault(gateway, set()).add((entry.limits or Limits()).profiles or policy.limits.profiles or ANY)
+    return found
 
 
 def _find_unsupported(at: FieldPath, profile: Profile, gateway: Gateway) -> Found:

@@ -137,7 +137,7 @@ def test_the_port_of_an_ingress_is_called_as_a_service_would_ask_for_it(port: Ba
 
 def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> None:
     assert tuple(OUTPUTS) == OUTPUT_NAMES
-    without = expose(made(ON), Stated(), in_namespace(Policy(Defaults(outputs=OUTPUT_NAMES)), "team-a"))
+    without = expose(made(ON), Stated(), in_namespace(Policy(Defaults(outputs=OUTPUT_NAMES)), "team-a"), {})
     assert [made(without) for made in OUTPUTS.values()][1] == []
 
 
