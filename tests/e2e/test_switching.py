@@ -250,6 +250,7 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
         made = Operator(serving, tmp_path, Address(*old), new)
         made.until_served(made.old)
         made.settings(SETTINGS)
+        made.bash("kubectl apply -k manifests/")
         yield made
 
 
