@@ -5,7 +5,7 @@ Who applies a Service is told at once what Metacontroller's Event would say late
 | answer  | when                                                        | what the API server does                 |
 |---------|-------------------------------------------------------------|------------------------------------------|
 | allowed | nothing is wrong                                            | writes                                   |
-| warned  | the Service would be refused, or an annotation isn't copied | writes, and passes the sentences on      |
+| warned  | it would be refused, or an annotation has no effect         | writes, and passes the sentences on      |
 | denied  | the settings deny what would be refused, and it is new      | does not write, and tells why            |
 | unread  | the Service can't be read                                   | writes                                   |
 |         | the body is not the contract: the status is 400             | writes, because of failurePolicy: Ignore |
@@ -21,7 +21,7 @@ import msgspec
 from ingress_manager.core.annotations import HTTP, PREFIX
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
-from ingress_manager.core.entrances import begin_of, read_entrances
+from ingress_manager.core.entrances import begin_of, no_effect, read_entrances, without_http
 from ingress_manager.core.errors import MOST_KEPT, Problem, Reason, Refused
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
@@ -94,7 +94,7 @@ def answer(body: bytes, policy: Policy) -> Answer:
         return reviewed(request, UNREAD)
     decision = decide(service, NOTHING, policy)
     refused = refusal_of(decision)
-    problems = refused.problems if refused else not_copied(service, decision)
+    problems = refused.problems if refused else [*not_copied(service, decision), *without_effect(service)]
     if not problems:
         return reviewed(request, ALLOWED)
     if refused and policy.admission.deny and is_denied(request, service, refused, policy):
@@ -124,6 +124,12 @@ def not_copied(service: Service, decision: Decision) -> Sequence[Problem]:
         for key in (keys_not_copied(service.metadata.annotations or {}, ours) if objects else ())
         if not is_read_from_services(key)
     ]
+
+
+def without_effect(service: Service) -> list[Problem]:
+    """Return a problem where the annotations of an entrance don't say whether it is on."""
+    keys = without_http(service.metadata.annotations or {})
+    return [Problem(no_effect(keys), Reason.CONTRADICTION, keys[0])] if keys else []
 
 
 def warnings(problems: Sequence[Problem], more: int) -> list[str]:

@@ -70,6 +70,23 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
     return found
 
 
+def without_http(annotations: Mapping[str, str]) -> list[str]:
+    """Return the annotations without effect: they describe an entrance of which nothing says whether it is on."""
+    found = []
+    for key in annotations:
+        begin, _, _ = key.rpartition(PREFIX)
+        is_ours = key.startswith(PREFIX) or (begin.endswith(".") and is_entrance_name(begin[:-1]))
+        if is_ours and f"{begin}{HTTP.key}" not in annotations:
+            found.append(key)
+    return sorted(found)
+
+
+def no_effect(keys: Sequence[str]) -> str:
+    """Return a sentence about annotations of one entrance, or of several, which are without ingress/http."""
+    needed = dict.fromkeys(key.rpartition(PREFIX)[0] + HTTP.key for key in keys)
+    return f'{listed(keys)} {"has" if len(keys) == 1 else "have"} no effect without {listed([*needed])}: "true"'
+
+
 def is_entrance_name(name: str) -> bool:
     """Return whether an entrance can have this name."""
     return bool(ENTRANCE.fullmatch(name)) and name not in RESERVED_ENTRANCES

@@ -126,7 +126,7 @@ def check_not_copied(new: Object, made: list[Object], warnings: list[str]) -> No
     if any(MORE.search(keys) for keys in left):
         return
     keys = [{key for key in each.split(", ") if key and not is_read_from_services(key)} for each in left]
-    told = {warning.split()[0] for warning in warnings}
+    told = {warning.split()[0] for warning in warnings if "no effect" not in warning}
     assert set.intersection(*keys) <= told <= set.union(*keys) if keys else not told, new["metadata"]
 
 
@@ -184,6 +184,15 @@ def test_an_annotation_that_reaches_no_controller_is_told_unless_one_reads_it_fr
     assert warnings_of(new, DENYING) == [
         f"{APP_ROOT} is not copied to what is made for the Service [annotation-not-allowed]"
     ]
+
+
+def test_annotations_are_told_that_do_nothing_for_want_of_ingress_http_and_never_denied() -> None:
+    for annotations, told in (
+        ({"ingress/htpp": "true"}, 'ingress/htpp has no effect without ingress/http: "true"'),
+        ({"ingress/http": "true", "a.ingress/path": ""}, 'a.ingress/path has no effect without a.ingress/http: "true"'),
+    ):
+        response = response_to(review(service(annotations)), DENYING)
+        assert (response["allowed"], response["warnings"]) == (True, [f"{told} [contradiction]"])
 
 
 def test_what_does_not_fit_into_what_the_api_server_passes_on_is_counted() -> None:

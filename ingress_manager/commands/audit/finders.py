@@ -30,7 +30,7 @@ from ingress_manager.commands.view.managed import FINALIZER
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.effects import protects
-from ingress_manager.core.entrances import entrance_for
+from ingress_manager.core.entrances import entrance_for, no_effect, without_http
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import NOTHING_STATED, Policy, in_namespace
@@ -305,6 +305,12 @@ def _placeholder_host(seen: Sorted) -> Found:
                 yield Finding(FindingKind.PLACEHOLDER_HOST, service.item, sentence, command)
 
 
+def _no_http(seen: Sorted) -> Found:
+    for service in seen.view.services.values():
+        if keys := without_http(service.item.annotations):
+            yield Finding(FindingKind.NO_HTTP, service.item, no_effect(keys), kubectl("edit", service.item))
+
+
 def _of_cause(kind: FindingKind) -> "Finder":
     return lambda seen: (each for each in seen.causes if each.kind is kind)
 
@@ -323,6 +329,7 @@ FINDERS: dict[FindingKind, Finder] = {
     FindingKind.CLAIMED_TWICE: _claimed_twice,
     FindingKind.NOT_COPIED: _not_copied,
     FindingKind.PLACEHOLDER_HOST: _placeholder_host,
+    FindingKind.NO_HTTP: _no_http,
     **{kind: _of_cause(kind) for kind in map(FindingKind, CauseKind)},
 }
 

@@ -49,6 +49,7 @@ class FindingKind(StrEnum):
     CLAIMED_TWICE = "claimed-twice"
     NOT_COPIED = "not-copied"
     PLACEHOLDER_HOST = "placeholder-host"
+    NO_HTTP = "no-http"
     CLASS_UNSERVED = "class-unserved"
     CERTIFICATE_AWAITED = "certificate-awaited"
     NETWORK_POLICY = "network-policy"
@@ -201,6 +202,12 @@ KINDS = {
         "The host is example.com, the built-in defaults.host: nobody reaches the Service.",
         "State ingress/host; or the administrator states defaults.host, such as {service}.apps.example.com.",
         (SETTINGS, SERVICE),
+    ),
+    FindingKind.NO_HTTP: Row(
+        Severity.HINT,
+        "The Service has annotations of ingress-manager, and none says `ingress/http`: nothing is made.",
+        'State ingress/http: "true", if the Service should be published; else take the others off.',
+        (SERVICE,),
     ),
     FindingKind.CLASS_UNSERVED: Row(
         Severity.HINT,
