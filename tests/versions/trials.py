@@ -31,7 +31,7 @@ HTTPROUTES = ("httproute",)
 """Those that see the CRDs of the Gateway API as Services need them. What only newer CRDs have is for administrators."""
 
 CHART = ("chart",)
-ALONE = ("--thorough", "-k=another_name")
+ALONE = ("-k=another_name",)
 """Installs and removes the chart; HELM names the program. What waits for Pods is left out: Helm 3 asks for their
 ReplicaSets, which no controller makes here."""
 
@@ -68,7 +68,7 @@ def story(environment: Mapping[str, str], log: Path) -> Story:
 def tests(names: Sequence[str], environment: Mapping[str, str], log: Path, *options: str) -> Outcome:
     """Run the end-to-end tests of these names. Raises CommandFailed where none has run."""
     # As many processes as `make test` has would be too many for one more API server on a small machine.
-    arguments = ("-m", "pytest", "--quiet", "--no-cov", "--numprocesses=2", "--dist=loadgroup", *options)
+    arguments = ("-m", "pytest", "--quiet", "--no-cov", "--thorough", "--numprocesses=2", "--dist=loadgroup", *options)
     printed = run((*arguments, *(f"tests/e2e/test_{name}.py" for name in names)), environment, log)
     passed = re.search(r"^(?:.* )?(\d+) passed\b.* in [\d.]+s", printed, re.MULTILINE)
     failed = sorted(set(re.findall(r"^(?:FAILED|ERROR) tests/e2e/([^\s@]+)", printed, re.MULTILINE)))
