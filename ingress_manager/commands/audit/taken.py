@@ -168,8 +168,17 @@ def keeping(view: View, service: ServiceView, objects: Iterable[ObjectView], pol
             yield Kept(label, f"{BOTH_FIRST}: {asked.refused.line()}")
         elif each.key in forbidden:
             yield Kept(label, f"{BOTH_FIRST}: {forbidden[each.key].sentence}")
-        elif claims != set(claims_of(each)) or not asked.annotations or any(unseen(service.item, asked.annotations)):
+        elif claims != set(claims_of(each)) or not only_adds(service.item, asked.annotations):
             yield Kept(label, BOTH_FIRST)
         else:
             change = annotating(service.item, asked.annotations).command
             yield Kept(label, f"let it ask itself for what {each} has", change)
+
+
+def only_adds(service: Item, annotations: Mapping[str, str | None]) -> bool:
+    """Return whether a command can make these changes of annotations, and only adds some.
+
+    It is run before the settings are changed: what it took off or replaced could be what something answers by now.
+    """
+    adds = all(value is not None and key not in service.annotations for key, value in annotations.items())
+    return bool(annotations) and adds and not any(unseen(service, annotations))
