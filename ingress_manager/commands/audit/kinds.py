@@ -205,7 +205,7 @@ KINDS = {
     ),
     FindingKind.NO_HTTP: Row(
         Severity.HINT,
-        "The Service has annotations of ingress-manager, and none says `ingress/http`: nothing is made.",
+        "The Service has annotations of an entrance without its `ingress/http`: nothing is made for them.",
         'State ingress/http: "true", if the Service should be published; else take the others off.',
         (SERVICE,),
     ),
