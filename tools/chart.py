@@ -93,9 +93,9 @@ def values_schema() -> str:
 
     It is of draft 7 of JSON Schema: older versions of Helm know no later one.
     """
-    # Helm gives `global` to each chart that another one depends on.
+    # Of a chart that another one depends on, `global` and the condition `enabled` are among the values.
     root = section("The values of the chart.") | {"$defs": msgspec.json.schema(Policy)["$defs"]}
-    root["properties"]["global"] = {"type": "object"}
+    root["properties"] |= {"global": {"type": "object"}, "enabled": {"type": "boolean"}}
     by_path = {leaf.path: leaf for leaf in leaves()}
     for value in values():
         inside = root

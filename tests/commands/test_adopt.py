@@ -284,6 +284,25 @@ def test_wrong_use_is_told_with_exit_status_2(reason: str, arguments: list[str],
     assert message in ended.err
 
 
+def test_what_other_namespaces_answer_keeps_an_ingress_from_being_replaced(path: Path, cluster: Cluster) -> None:
+    name = "several-services-of-other-names"
+    own, everywhere = objects(ADOPTIONS[name]), "ingresses.networking.k8s.io"
+    ingress = own["items"][-1]
+    later = {"namespace": "team-b", "creationTimestamp": "2030-01-01T00:00:00Z"}
+    other = ingress | {"metadata": ingress["metadata"] | later}
+    cluster.says({"services,ingresses": own, everywhere: listing(ingress, other)})
+    arguments = ("adopt", f"team-a/{name}", "--settings", path)
+    ended = run(*arguments)
+    assert (ended.status, ended.out) == (1, "")
+    assert f"Ingress team-b/{name} has other-names.example.com/b, too, and would be older than" in ended.err
+    cluster.says({"services,ingresses": own})
+    unseen = run(*arguments)
+    assert (unseen.status, unseen.err) == (
+        0,
+        "what Ingresses of other namespaces answer is not known: Error from server: no\n",
+    )
+
+
 # With --apply, on a kubectl that only answers; tests/e2e/test_adopt.py has a real one.
 
 EVENT = "1 Sync error: … Ingress team-a/hosts is in the way: …\n"

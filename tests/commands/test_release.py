@@ -54,6 +54,13 @@ def test_a_release_is_printed_with_the_name_of_its_service(option: tuple[str, ..
     assert ("sleep 10" in ended.out.splitlines(), " events" in ended.out) == (bool(option), not option)
 
 
+def test_a_service_whose_ingress_is_not_in_the_files_is_not_released() -> None:
+    """Without its Ingress the plan would only take the annotations off, and Metacontroller would remove the Ingress."""
+    ended = run("release", "team-a/shop", "-f", "-", stdin=dump(SHOP, managed(name="shop.internal")))
+    assert (ended.status, ended.out) == (1, "")
+    assert ended.err.startswith("stdin:1: team-a/shop: the files have no Ingress or HTTPRoute team-a/shop: if")
+
+
 def test_one_entrance_is_released_and_the_others_stay() -> None:
     own = {"ingress/http": "true", "internal.ingress/http": "true", "internal.ingress/host": "a.example.com"}
     objects = [service(own), managed(), managed(name="shop.internal"), managed("HTTPRoute", "shop.internal.redirect")]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster import manifests
 from ingress_manager.core.settings import parse
 from tests.docs.test_docs import blocks
 from tests.manifests.objects import Build, one, selects
@@ -83,14 +82,20 @@ ADMISSION = {"admission": {"enabled": True}}
             ["metacontroller/controller", "monitoring"],
             ["manifests/admission", "manifests/admission/cert-manager"],
         ),
+        (
+            # Helm hands on `enabled`, by which another chart chooses this one.
+            ADMISSION | {"openshift": True, "enabled": True},
+            ["metacontroller/controller"],
+            ["manifests/admission", "manifests/admission/cert-manager", "manifests/openshift"],
+        ),
     ],
-    ids=["controller", "httproute", "monitoring and admission"],
+    ids=["controller", "httproute", "monitoring and admission", "openshift"],
 )
 def test_the_chart_makes_the_objects_that_kustomize_makes(
     values: dict[str, Any], folders: list[str], components: list[str], build: Build
 ) -> None:
-    hook = build({"resources": ["../manifests"], "components": [f"../{each}" for each in components]})
-    built = [*hook, *(item for folder in folders for item in manifests.rendered(folder))]
+    resources = ["../manifests", *(f"../{each}" for each in folders)]
+    built = build({"resources": resources, "components": [f"../{each}" for each in components]})
     # The chart doesn't install the gateway.
     own = [item for item in built if item["metadata"]["name"] != "ingress-manager-gateway"]
     assert comparable(rendered(values)) == comparable(own)

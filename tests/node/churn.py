@@ -9,7 +9,7 @@ import random
 import re
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -34,8 +34,8 @@ class Arrivals(NamedTuple):
     delays: list[float]
     """Seconds from just before a change was made until it had arrived, of each that has."""
 
-    events: int
-    """How often Metacontroller told of a Service meanwhile that it could not be synced."""
+    events: list[str]
+    """What Metacontroller told of Services meanwhile that could not be synced."""
 
 
 class Churn:
@@ -74,7 +74,7 @@ class Churn:
 
         It waits some seconds for those that are under way at the end.
         """
-        self._delays, number, events = [], self._number, self._all_warnings()
+        self._delays, number, events = [], self._number, Counter(self._all_warnings())
         stopped = threading.Event()
         changing = self._pool.submit(self._change_until, stopped)
         try:
@@ -88,7 +88,8 @@ class Churn:
             wait_for(lambda: not any(self._under_way.values()), patience, what="the last change")
         except NotReady:
             self._under_way.clear()  # lost: the next figures are of other changes
-        return Arrivals(self._number - number, self._delays, self._all_warnings() - events)
+        new = Counter(self._all_warnings()) - events
+        return Arrivals(self._number - number, self._delays, [*new.elements()])
 
     def _service(self, name: str) -> Object:
         annotations = {"ingress/http": "true", "ingress/host": self._next_host(name)}
@@ -134,15 +135,15 @@ class Churn:
             self._delays += [now - made for each, made in under_way if each <= number]
             self._under_way[name] = [(each, made) for each, made in under_way if each > number]
 
-    def _all_warnings(self) -> int:
-        """Return how many there are once no more come: Metacontroller writes one after the other."""
-        last, now = -1, self._warnings()
+    def _all_warnings(self) -> list[str]:
+        """Return them once no more come: Metacontroller writes one after the other."""
+        last, now = None, self._warnings()
         while now != last:
             time.sleep(1)
             last, now = now, self._warnings()
         return now
 
-    def _warnings(self) -> int:
-        """Return how often Metacontroller has told of a Service. Kubernetes has Warnings of its own: of ClusterIPs."""
-        events = self._api.list(EVENTS, self._namespace)
-        return sum(event.get("count") or 1 for event in events if event["reason"] == "SyncError")
+    def _warnings(self) -> list[str]:
+        """Return what Metacontroller has told of Services. Kubernetes has Warnings of its own: of ClusterIPs."""
+        events = [each for each in self._api.list(EVENTS, self._namespace) if each["reason"] == "SyncError"]
+        return [each["message"] for each in events for _ in range(each.get("count") or 1)]

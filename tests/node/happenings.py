@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,6 +102,8 @@ class Seen(NamedTuple):
     events: int
     requests: int
     lost: int
+    told: Sequence[str] = ()
+    """What the Events say."""
 
 
 class Site(Starting):
@@ -125,7 +127,8 @@ class Site(Starting):
         # Over HTTP/2 the server says which requests it has not begun, so that any of them can be sent again.
         lost = len(report.failed) + len([again for again in report.sent_again if again.kind != "http2"])
         worst = round(max(arrivals.delays) * 1000)
-        return Seen(arrivals.made, len(arrivals.delays), worst, arrivals.events, report.total, lost)
+        events = arrivals.events
+        return Seen(arrivals.made, len(arrivals.delays), worst, len(events), report.total, lost, sorted({*events}))
 
     def roll(self, deployment: str) -> None:
         """Replace all Pods of a Deployment, one after the other."""
@@ -346,7 +349,8 @@ def main() -> None:
         seen = {}
         for happening in HAPPENINGS:
             tell(happening.what)
-            seen[happening.what] = site.play(happening.play)._asdict()
+            figures = site.play(happening.play)._asdict()
+            seen[happening.what] = {key: figures[key] for key in figures if key != "told"}
     FIGURES.write_text(yaml.safe_dump(seen, sort_keys=False, width=1000))
     click.echo(f"{FIGURES} is written. `make docs` brings it to the page.")
 

@@ -8,6 +8,9 @@ import yaml
 from devcluster.node.node import Node
 from tests.node.happenings import FIGURES, HAPPENINGS, Happening, Site
 
+BROKEN_OFF = "context canceled"
+"""Metacontroller's word for a write that was under way when it was told to end. The next leader makes the change."""
+
 
 @pytest.fixture(scope="module")
 def site(own_node: Node) -> Iterator[Site]:
@@ -23,7 +26,7 @@ def test_no_change_is_lost_by(site: Site, happening: Happening, record_property:
     assert seen.arrived == seen.changes
     assert seen.worst <= happening.slowest * 1000
     if happening.planned:
-        assert seen.events == 0
+        assert not [each for each in seen.told if not each.endswith(BROKEN_OFF)]
         assert seen.lost == 0
 
 

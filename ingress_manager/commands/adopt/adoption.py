@@ -64,11 +64,16 @@ class Adoption(Plan):
     changes: Sequence[str] = ()
 
     @property
+    def replaces(self) -> bool:
+        """Return whether other Ingresses are to answer for it."""
+        return bool({*self.becomes} - {self.item.full_name})
+
+    @property
     def summary(self) -> str:
         """Return what becomes of it, in a few words."""
         if self.messages:
             return "can't be adopted"
-        if [*self.becomes] == [self.item.full_name]:
+        if not self.replaces:
             return "stays, and is adopted"
         others = ", ".join(label for label in self.becomes if label != self.item.full_name)
         return f"stays, and what leads elsewhere becomes {others}" if self.spec else f"becomes {others}"

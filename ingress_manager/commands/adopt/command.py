@@ -12,7 +12,8 @@ from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading import kinds
 from ingress_manager.commands.reading.kinds import INGRESSES
-from ingress_manager.commands.reading.manifests import Manifests
+from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.names import RESOURCES, read_named
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.managed import is_managed
@@ -75,6 +76,9 @@ def adopt(  # noqa: PLR0913 - each is an option
     manifests.extend(httproutes(source, policy, {item.namespace for item in ingresses}))
     wrong = show(manifests.unreadable)
     adoptions = list(adoptions_of(manifests, ingresses, policy, accepted))
+    if any(adoption.replaces for adoption in adoptions):
+        manifests.items += elsewhere(source, manifests)
+        adoptions = list(adoptions_of(manifests, ingresses, policy, accepted))
     for field in sorted({*accepted}.difference(*(adoption.changes for adoption in adoptions))):
         note(f"--accept-changes {field} has no effect: this field would stay as it is.")
     for line in table(adoptions) if everything else ():
@@ -111,6 +115,19 @@ def httproutes(source: Source, policy: Policy, namespaces: Iterable[str]) -> Man
         for option in ["--all-namespaces"] if source.all_namespaces else where:
             found.extend(source.kubectl.get_if_known(kinds.RESOURCES[kinds.HTTPROUTE], option) or Manifests())
     return found
+
+
+def elsewhere(source: Source, manifests: Manifests) -> list[Item]:
+    """Return the Ingresses of other namespaces: they may get the requests of one that is replaced."""
+    if source.files or source.all_namespaces:
+        return []
+    try:
+        found = source.kubectl.get(kinds.RESOURCES[kinds.INGRESS], "--all-namespaces")
+    except KubectlFailed as failed:
+        note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
+        return []
+    known = {item.full_name for item in manifests.of_kind(INGRESSES)}
+    return [item for item in found.items if item.full_name not in known]
 
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:

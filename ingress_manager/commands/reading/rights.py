@@ -94,6 +94,7 @@ _TRY = Right("create", "services", "a Service in a new namespace", where=Where.A
 RIGHTS: dict[str, tuple[Right, ...]] = {
     "adopt": (
         *_MOVE,
+        Right("list", INGRESSES, "what else answers these hosts", _NOT_LOOKED_FOR, Where.ALL),
         *_settings(""),
         *_APPLY,
         Right("delete", INGRESSES, "an Ingress that is replaced", option="--apply"),

@@ -53,7 +53,12 @@ def release(  # noqa: PLR0913 - each is an option
     plans = [
         plan
         for service, entrance in asked.values()
-        for plan in releases_of(manifests, [named(manifests, SERVICES, service, source.namespace)], entrance or None)
+        for plan in releases_of(
+            manifests,
+            [named(manifests, SERVICES, service, source.namespace)],
+            entrance or None,
+            complete=not source.files,
+        )
     ]
     for plan in plans:
         wrong += tell(plan)

@@ -18,7 +18,7 @@ from ingress_manager.commands.view.events import EVENTS, Report, reports
 from ingress_manager.commands.view.managed import copied_from, is_made_for, patch_to_disown
 from ingress_manager.core.annotations import is_on
 from ingress_manager.core.entrances import entrance_of, ingress_of
-from ingress_manager.core.text import one_line
+from ingress_manager.core.text import listed, one_line
 
 
 @dataclass(slots=True)
@@ -34,14 +34,25 @@ class Release(Plan):
 IN_THE_WAY = " is in the way"
 """What Metacontroller's Event says of a name that is taken. Source: metacontroller/controller/name-taken.yaml."""
 
+NOT_IN_THE_FILES = (
+    "the files have no Ingress or HTTPRoute {}: if the cluster has it, these commands would remove it; put Services, "
+    "Ingresses and HTTPRoutes into one file, or leave out -f"
+)
+"""Metacontroller removes what isn't released when its annotation goes."""
+
 LOOK_AFTER = Pause(5)
 """Metacontroller acts within a second or so on a change that it sees."""
 
 
-def release(manifests: Manifests, services: Iterable[Item], entrance: str | None = None) -> Iterator[Release]:
-    """Yield what is to be done with each of these Services, or with this entrance of it alone."""
+def release(
+    manifests: Manifests, services: Iterable[Item], entrance: str | None = None, *, complete: bool = True
+) -> Iterator[Release]:
+    """Yield what is to be done with each of these Services, or with this entrance of it alone.
+
+    `complete` says whether what isn't among the manifests doesn't stand on the cluster either.
+    """
     objects, said = list(manifests.of_kind(INGRESSES, HTTPROUTES)), reports(manifests.of_kind(EVENTS))
-    return (release_of(service, objects, entrance, refusal(service, said)) for service in services)
+    return (release_of(each, objects, entrance, refusal(each, said), complete=complete) for each in services)
 
 
 def refusal(service: Item, said: Mapping[str, Report]) -> str:
@@ -51,8 +62,10 @@ def refusal(service: Item, said: Mapping[str, Report]) -> str:
     return "" if IN_THE_WAY in message else message
 
 
-def release_of(service: Item, objects: Iterable[Item], entrance: str | None, refused: str = "") -> Release:
-    """Return what is to be done with a Service, where these objects are all there are."""
+def release_of(
+    service: Item, objects: Iterable[Item], entrance: str | None, refused: str, *, complete: bool
+) -> Release:
+    """Return what is to be done with a Service."""
 
     def is_meant(item: Item) -> bool:
         return entrance in {None, entrance_of(service.name, item.name)}
@@ -73,6 +86,9 @@ def release_of(service: Item, objects: Iterable[Item], entrance: str | None, ref
     waited_for = [item for item in kept if entrance_of(service.name, item.name) in on]
     in_the_way = [item for item in objects if item.full_name in names and item not in kept]
     steps += [touch(service, item) for item in waited_for]
+    read = {entrance_of(service.name, item.name) for item in (*kept, *in_the_way)}
+    if not complete and (missing := [name for each, name in zip(on, names, strict=True) if each not in read]):
+        return Release(service, messages=[about(service, NOT_IN_THE_FILES.format(listed(missing)))], label=label)
     # A stranger's object may have been released by a run that was broken off. Of most, Metacontroller never knew.
     of_others = [touch(service, item) for item in in_the_way]
     steps += of_others if MOVING in service.annotations else without_events(of_others)
