@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import mmap
 import os
 import re
 import shlex
@@ -19,6 +20,7 @@ import yaml
 from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
+from devcluster.programs import find_traefik
 from ingress_manager.commands.audit.kinds import KINDS, Severity
 from ingress_manager.commands.check.command import paint
 from ingress_manager.commands.check.lines import SIGNS
@@ -29,6 +31,8 @@ from ingress_manager.commands.reading.rights import BY_NAME, RIGHTS, THE_SETTING
 from ingress_manager.commands.status.states import STATES
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.copying import KNOWN
+from ingress_manager.core.effects import NGINX, Effect
+from ingress_manager.core.effects import TABLE as EFFECTS
 from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.policy import (
     BUILT_IN_DEFAULTS,
@@ -110,6 +114,43 @@ def known(by_default: bool) -> str:
         if row.by_default == by_default
     )
     return table(("key", "what for", "a value is"), rows)
+
+
+def of_ingress_nginx() -> str:
+    """Return a list of all annotations of ingress-nginx, by what they do and by whether the gateway reads them.
+
+    The tags of its fields, which Go keeps in the program, say which ones Traefik reads.
+    """
+    with find_traefik().open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as program:
+        tags = re.findall(rb'annotation:"nginx\.ingress\.kubernetes\.io/([a-z0-9-]+)', program)
+    read = {tag.decode() for tag in tags} - READ_IN_VAIN
+
+    lines = []
+    for effect, controllers in EFFECTS.items():
+        names = {*controllers[NGINX].split()}
+        lines.append(f"- {IN_HTTPROUTES[effect]}")
+        for what, some in (("Read", names & read), ("Ignored", names - read)):
+            text = f"- {what}: {', '.join(f'`{name}`' for name in sorted(some))}."
+            lines.append(
+                textwrap.fill(text, 150, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
+            )
+    return "\n".join(lines)
+
+
+READ_IN_VAIN = {
+    *("affinity-canary-behavior", "enable-modsecurity", "enable-owasp-core-rules"),
+    *("modsecurity-snippet", "modsecurity-transaction-id"),
+}
+"""What nothing in Traefik asks for; of those of ModSecurity it logs an error. Source: its translator.go, v3.7."""
+
+IN_HTTPROUTES = {
+    Effect.PROTECTS: "**They protect.** With HTTPRoutes, the Service is refused, unless the loss is accepted.",
+    Effect.CHANGES: (
+        "**They change the answer.** If one is copied, HTTPRoutes [say it, too](httproute.md#annotations), or the "
+        "Service is refused."
+    ),
+    Effect.TUNES: "**They tune.** HTTPRoutes do without them.",
+}
 
 
 def refusals() -> str:
@@ -284,6 +325,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "known": lambda: known(by_default=False),
     "refusals": refusals,
     "compatibility": compatibility,
+    "ingress_nginx": of_ingress_nginx,
     "versions_kubernetes": partial(tried, "kubernetes", "Kubernetes"),
     "versions_metacontroller": partial(tried, "metacontroller", "Metacontroller"),
     "kinds": kinds,
