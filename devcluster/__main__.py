@@ -15,7 +15,7 @@ from devcluster.console import Commands, end_on_signals, engine_option, keep, pr
 from devcluster.demo import tell
 from devcluster.deployments import look
 from devcluster.errors import MissingProgram
-from devcluster.gateway import Gateway, lacking
+from devcluster.gateway import LOOPBACK, Gateway, give_addresses, lacking
 from devcluster.programs import STEADYLOAD, find_metacontroller, find_programs, find_traefik
 
 HOST = "web.apps.localhost"
@@ -53,6 +53,7 @@ def up(engine: str) -> None:
             )
             if cluster.gateway:
                 cluster.gateway.certify()
+                give_addresses(cluster.api, LOOPBACK)
             workloads = cluster.workloads()
             look(cluster.api, workloads)
         click.echo(welcome(cluster, time.monotonic() - started))

@@ -18,7 +18,7 @@ import trustme
 import yaml
 
 from devcluster import credentials
-from devcluster.api import SERVICES, Api
+from devcluster.api import SERVICES, Api, path_of
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import DevClusterError
@@ -224,6 +224,12 @@ class Gateway:
         for process in self.traefiks:
             process.kill()
         self._exits.close()
+
+
+def give_addresses(api: Api, *addresses: str) -> None:
+    """Write the addresses of the gateway's Service, as a load balancer does. Traefik writes them into each Ingress."""
+    status = {"loadBalancer": {"ingress": [{"ip": address} for address in addresses]}}
+    api.request("PATCH", f"{path_of(SERVICES, NAME, NAME)}/status", body={"status": status})
 
 
 def page_address(api: Api) -> str:

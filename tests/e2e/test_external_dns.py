@@ -16,12 +16,13 @@ import yaml
 from devcluster import build
 from devcluster.api import SERVICE_ACCOUNTS, Object, wait_for
 from devcluster.cluster import DevCluster
+from devcluster.gateway import give_addresses
 from tests.docs.test_docs import blocks
 from tests.e2e.audit import READS
 from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, create
 from tests.e2e.people import grant, kubeconfig_of
 from tests.e2e.test_rights import tried
-from tests.e2e.test_traffic import ADDRESS, address
+from tests.e2e.test_traffic import ADDRESS
 from tests.e2e.traffic import NOBODYS, ON, Place
 from tools import golang
 
@@ -29,7 +30,7 @@ NAME = "external-dns"
 ARGUMENTS, RULES = (yaml.safe_load(block) for block in blocks("dns.md", "yaml"))
 IN_MEMORY = ["--registry=noop", "--provider=inmemory", "--inmemory-zone=example.com"]
 PATIENCE = 30.0
-TO_THE_GATEWAY = ("A", [each["ip"] for each in ADDRESS])
+TO_THE_GATEWAY = ("A", [ADDRESS])
 
 
 @dataclass
@@ -65,7 +66,7 @@ def names(serving: DevCluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
         pytest.skip(reason)
     create(serving.api, SERVICE_ACCOUNTS, NAME, "default")
     grant(serving.api, ("default", NAME), NAME, RULES["rules"], None)
-    address(serving.api, ADDRESS)
+    give_addresses(serving.api, ADDRESS)
     kubeconfig = kubeconfig_of(serving.control_plane, "default", NAME, tmp_path_factory.mktemp(NAME))
     command = [build.get("externaldns", print), *ARGUMENTS["args"], *IN_MEMORY, f"--kubeconfig={kubeconfig}"]
     pipe = subprocess.PIPE
@@ -77,7 +78,7 @@ def names(serving: DevCluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
             yield Names(process, log)
         finally:
             process.kill()
-    address(serving.api, None)
+    give_addresses(serving.api)
     for resource in (CLUSTER_BINDINGS, CLUSTER_ROLES):
         serving.api.delete(resource, NAME)
     serving.api.delete(SERVICE_ACCOUNTS, NAME, "default")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from devcluster import gateway
-from devcluster.api import SERVICES, Object, Resource, path_of
+from devcluster.api import SERVICES, Object, Resource
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
@@ -25,12 +25,9 @@ def gateway_with_address(cluster: DevCluster) -> Iterator[gateway.Gateway]:
     if reason := gateway.lacking():
         pytest.skip(reason)
     assert cluster.gateway
-    status = f"{path_of(SERVICES, gateway.NAME, gateway.NAME)}/status"
-    address = {"ip": ADDRESS}
-    for addresses in ([address], None):
-        cluster.api.request("PATCH", status, body={"status": {"loadBalancer": {"ingress": addresses}}})
-        if addresses:
-            yield cluster.gateway
+    gateway.give_addresses(cluster.api, ADDRESS)
+    yield cluster.gateway
+    gateway.give_addresses(cluster.api)
 
 
 def let_a_pod_be_ready(stage: Stage, service: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from devcluster import gateway
-from devcluster.api import INGRESSES, SERVICES, Api, Object, path_of, wait_for
+from devcluster.api import INGRESSES, Object, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from tests.e2e.objects import INGRESS_CLASSES, by_hand, create
@@ -30,20 +30,15 @@ def only(place: Place, name: str) -> Object:
     return found
 
 
-ADDRESS = [{"ip": "192.0.2.1"}]
+ADDRESS = "192.0.2.1"
 
 
 @pytest.fixture
 def with_an_address(serving: DevCluster) -> Iterator[None]:
     """Give the gateway an address, as a cloud does. Then Traefik writes it to the status of what it serves."""
-    address(serving.api, ADDRESS)
+    gateway.give_addresses(serving.api, ADDRESS)
     yield
-    address(serving.api, None)
-
-
-def address(api: Api, ingress: list[Object] | None) -> None:
-    path = path_of(SERVICES, gateway.NAME, gateway.NAME) + "/status"
-    api.request("PATCH", path, body={"status": {"loadBalancer": {"ingress": ingress}}})
+    gateway.give_addresses(serving.api)
 
 
 def written_by_the_gateway(cluster: DevCluster) -> set[str]:
@@ -73,6 +68,9 @@ def test_an_ingress_of_another_class_or_of_none_is_neither_served_nor_written_to
         later = exits.enter_context(place.service("later"))
         exits.enter_context(Backend(later))
         place.until_served(place.host("later"))
-        wait_for(lambda: only(place, "later")["status"]["loadBalancer"].get("ingress") == ADDRESS, what="the address")
+        wait_for(
+            lambda: only(place, "later")["status"]["loadBalancer"].get("ingress") == [{"ip": ADDRESS}],
+            what="the address",
+        )
         place.until_404_page(place.host("stranger"))
         assert not classes.keys() & written_by_the_gateway(serving)
