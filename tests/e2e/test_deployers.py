@@ -191,7 +191,7 @@ def test_kubectl_apply_goes_on_with_what_was_adopted(
         apply()
         before = owner.now()
         planned = owner.adopt()
-        assert "kubectl apply made this Ingress: take it out of the manifests" in planned.stderr
+        assert "kubectl apply: the manifests must no longer have this Ingress" in planned.stderr
         # On the server, another value would later be a conflict with whoever has written the annotation.
         first = "put its annotations into the manifests before this" in planned.stderr
         assert first is bool(how)

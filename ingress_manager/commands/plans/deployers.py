@@ -68,7 +68,7 @@ DEPLOYERS = (
 )
 OTHERWISE = (
     Deployer(
-        *("kubectl apply", "", "the manifests", "run `kubectl apply`", "its next change is written back"),
+        *("kubectl apply", "", "the manifests", "run `kubectl apply`", "the next one writes it back"),
         ("kubectl.kubernetes.io/last-applied-configuration", "kubectl Apply"),
     ),
     HELM._replace(marks=("app.kubernetes.io/managed-by=Helm",)),
@@ -151,14 +151,8 @@ def manifest(annotations: Mapping[str, str | None]) -> Iterator[str]:
 def about_ingress(item: Item) -> Iterator[str]:
     """Yield a sentence for each tool that keeps an Ingress: what it will do, and what to do about that."""
     for deployer in deployers_of(item):
-        if deployer.keep:
-            sentence = f"{deployer.source} must no longer have this Ingress; otherwise {deployer.otherwise}"
-            yield f"{deployer.name}: {sentence}. {deployer.warning}".removesuffix(". ")
-        else:
-            yield (
-                f"{deployer.name} made this Ingress: take it out of {deployer.source}; otherwise {deployer.otherwise}, "
-                "and ingress-manager repairs it"
-            )
+        sentence = f"{deployer.source} must no longer have this Ingress; otherwise {deployer.otherwise}"
+        yield f"{deployer.name}: {sentence}. {deployer.warning}".removesuffix(". ")
 
 
 def about_service(item: Item) -> Iterator[str]:
