@@ -27,20 +27,20 @@ PLUGIN = "kubectl-ingress_manager"
 @click.version_option(package_name="ingress-manager", message="%(package)s %(version)s")
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """See what ingress-manager would do, before it does it. Nothing changes on the cluster without --apply or --live.
+    """See what ingress-manager does, before it does it. Only --apply and --live change the cluster.
 
     \b
     Examples:
-      ingress-manager render -f service.yaml           the Ingress that a Service becomes
-      ingress-manager status --all-namespaces          what is exposed, and whether it is served
-      ingress-manager audit --all-namespaces           what of a cluster needs a person
-      ingress-manager check                            whether it is well installed, part by part
-      ingress-manager explain host-not-allowed         what a reason means, and what to do
-      ingress-manager adopt team-a/shop                a hand-written Ingress becomes ingress-manager's
-      ingress-manager release team-a/shop              the way back
-      ingress-manager uninstall-plan --keep            how to take it off the cluster, and every Ingress stays
-      ingress-manager settings settings.yaml           whether the hook would start with them
-      ingress-manager play                             see in a browser what becomes of what you type
+      ingress-manager render -f service.yaml      print the Ingress that a Service becomes
+      ingress-manager status --all-namespaces     list the URLs, and whether they are served
+      ingress-manager audit --all-namespaces      find the problems of a cluster
+      ingress-manager check                       check the installation
+      ingress-manager explain host-not-allowed    explain a reason, and how to fix it
+      ingress-manager adopt team-a/shop           make a hand-written Ingress ingress-manager's
+      ingress-manager release team-a/shop         go back
+      ingress-manager uninstall-plan --keep       plan to remove ingress-manager, and keep every Ingress
+      ingress-manager settings settings.yaml      check a settings file
+      ingress-manager play                        see in a browser what a Service becomes, as you type
 
     \b
     Completion in bash, also for zsh and fish:

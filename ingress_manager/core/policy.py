@@ -124,7 +124,8 @@ class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Added to every Ingress and HTTPRoute. A Service's own label of such a key is not copied."),
     ] = UNSET
     outputs: Annotated[
-        OutputNames | UnsetType, Meta(description="What is made for a Service: an Ingress, HTTPRoutes, or both.")
+        OutputNames | UnsetType,
+        Meta(description="The objects that are made for a Service: an Ingress, HTTPRoutes, or both."),
     ] = UNSET
     gateway: Annotated[
         Gateway | UnsetType | None,
@@ -269,11 +270,11 @@ BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kube
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """The settings of ingress-manager. The general defaults and limits are whole: what they leave out is built in."""
 
-    defaults: Annotated[Defaults, Meta(description="What holds where a Service says nothing.")] = BUILT_IN_DEFAULTS
-    limits: Annotated[Limits, Meta(description="What a Service may ask for.")] = BUILT_IN_LIMITS
+    defaults: Annotated[Defaults, Meta(description="The values where a Service says nothing.")] = BUILT_IN_DEFAULTS
+    limits: Annotated[Limits, Meta(description="The most that a Service may ask for.")] = BUILT_IN_LIMITS
     profiles: Annotated[dict[str, Profile], Meta(description="The meaning of each value of `ingress/profile`.")] = {}
     namespaces: Annotated[
-        dict[str, NamespaceSettings], Meta(description="What is different in a namespace, by its name.")
+        dict[str, NamespaceSettings], Meta(description="The defaults and limits of a namespace, by its name.")
     ] = {}
     paused: Annotated[
         bool,
@@ -286,8 +287,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     ingress_classes: Annotated[
         dict[str, IngressClass],
         Meta(
-            description="What is known of IngressClasses, by name: in `reads`, how the keys of all annotations begin "
-            "that its controller reads. A Service that another annotation protects is refused."
+            description="The annotations that the controller of an IngressClass reads, by its name: in `reads`, how "
+            "all their keys begin. A Service of that class is refused if another annotation protects it."
         ),
     ] = msgspec.field(name="ingressClasses", default_factory=dict)
 

@@ -194,7 +194,7 @@ def test_the_settings_file_states_every_setting_or_says_beside_it_what_is_built_
     assert tuple(stated["defaults"]) == Defaults.__struct_encode_fields__
     assert tuple(stated["defaults"]["tls"]) == Tls.__struct_encode_fields__
     assert tuple(stated["limits"]) == Limits.__struct_encode_fields__
-    choices = re.findall(r"Left out: ([\w.]+\w)\b.*\n +#(\w+):", SETTINGS)
+    choices = re.findall(r"Without this line: ([\w.]+\w)\b.*\n +#(\w+):", SETTINGS)
     assert choices == [("example.com", "host"), ("any", "hosts"), ("any", "classes")]
 
 

@@ -23,13 +23,15 @@ from ingress_manager.core.text import listed
 
 @click.command(short_help="Make hand-written Ingresses ingress-manager's.")
 @click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="All Ingresses of the namespace, the files or the cluster.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Adopt all Ingresses of the namespace, the files or the cluster."
+)
 @click.option(
     "--accept-changes",
     "accepted",
     metavar="FIELD",
     multiple=True,
-    help="A field of the Ingress that may change, as it is named where the Ingress is refused; may be repeated.",
+    help="Accept that this field of the Ingress changes. The refusal names the field. Can be repeated.",
 )
 @plan_options
 @with_source(*ALL_OBJECTS, *SETTINGS)
@@ -47,14 +49,14 @@ def adopt(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Print the commands that make hand-written Ingresses ingress-manager's, or run them.
 
-    It finds the annotations with which Services ask for exactly what the Ingress says. An Ingress of the Service of
-    its name stays, and is served all the time. Any other is replaced: each Service gets an Ingress of its own beside
-    it, and it goes when all of them stand. What annotations can't say is named, and nothing is done to that Ingress,
-    unless --accept-changes allows it.
+    `adopt` finds the annotations with which Services ask for exactly the same. An Ingress stays if it has the name of
+    its Service, and is served all the time. Any other is replaced: each Service gets an Ingress of its own, and then
+    the old one is deleted. An Ingress that annotations can't describe is refused, and stays as it is;
+    --accept-changes accepts a difference.
 
-    With --all, a table says first what becomes of each.
+    With --all, a table of all Ingresses comes first.
 
-    Exit status: 0 when all can be adopted, 1 when one can't, 2 for wrong use or when kubectl has failed.
+    Exit status: 0 if all can be adopted, 1 if one can't, 2 for wrong use or if kubectl has failed.
 
     \b
     Examples:

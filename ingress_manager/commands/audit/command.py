@@ -48,9 +48,7 @@ paint = painter(
 COULD_NOT_LOOK = 2
 CURRENT_SETTINGS: Options = (
     INSTALLATION,
-    settings_option(
-        "those of the cluster; with files, those of a Deployment and ConfigMap in them", "--current-settings"
-    ),
+    settings_option("the cluster's; with files, those of a Deployment and ConfigMap in them", "--current-settings"),
 )
 
 
@@ -66,38 +64,32 @@ def kinds_in(_context: click.Context, _option: click.Parameter, value: str | Non
     return frozenset(map(FindingKind, words)) or None
 
 
-@click.command(short_help="Say what of a cluster needs a person, and what fixes it.")
+@click.command(short_help="Find the problems of a cluster, and how to fix them.")
 @partial(source_options, settings=CURRENT_SETTINGS)
 @click.option(
     "--settings",
     "new",
     metavar="FILE",
-    help="Other settings, or the ConfigMap with them: print what they would create, change, remove and refuse, and "
+    help="New settings, or a ConfigMap with them: print what they would create, change, remove and refuse, and "
     "nothing else.",
 )
-@click.option(
-    "-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="How it is printed."
-)
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.option(
     "--only",
     metavar="KIND",
     multiple=True,
     type=click.Choice(list(dict.fromkeys(each.value for each in (*FindingKind, *Effect)))),
-    help="Findings of this kind alone; may be repeated. `ingress-manager explain` lists the kinds. With --settings: "
+    help="Only findings of this kind. `ingress-manager explain` lists the kinds. Can be repeated. With --settings: "
     f"{', '.join(Effect)}.",
 )
-@click.option(
-    "--ignore", metavar="KIND[,...]", callback=kinds_in, help="Findings of these kinds are left out, and don't count."
-)
+@click.option("--ignore", metavar="KIND[,...]", callback=kinds_in, help="Leave out findings of these kinds.")
 @click.option(
     "--fail-on",
     metavar="KIND[,...]",
     callback=kinds_in,
-    help="The kinds of findings that make the exit status 1. Without: all that are printed, but for hints.",
+    help="The kinds of findings that make the exit status 1. Without this option: all but hints.",
 )
-@click.option(
-    "--allow-empty", is_flag=True, help="Exit status 0, and not 2, where there is nothing of a kind to look at."
-)
+@click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is nothing to look at.")
 @click.pass_context
 def audit(  # noqa: PLR0913, PLR0917 - each is an option
     context: click.Context,
@@ -110,18 +102,17 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
     *,
     allow_empty: bool,
 ) -> None:
-    """Say what of a cluster needs a person, each with the kubectl command that fixes it.
+    """Find the problems of a cluster, each with the kubectl command that fixes it.
 
-    It reads Services, Ingresses and, where the cluster has them, HTTPRoutes. Services and what stands are judged by the
-    settings of the cluster, or by --current-settings. To find out why something that stands may not answer, it reads
-    IngressClasses, EndpointSlices, NetworkPolicies, Gateways and the certificates in Secrets, as far as you may. The
-    report names what it could not read, and finds nothing for want of it.
+    `audit` changes nothing. It judges Services, Ingresses and HTTPRoutes by the cluster's settings, or by
+    --current-settings, and lists what it may not read. To see why a URL doesn't answer, it also reads IngressClasses,
+    EndpointSlices, NetworkPolicies, Gateways and the certificates in Secrets.
 
-    With --settings NEW it says what would happen instead if NEW were the settings: the look before a policy is changed.
+    With --settings FILE, it tells instead what would change with these new settings.
 
-    Exit status: 0 when nothing is found but hints (with --settings: nothing that answers would be taken away), 1 when
-    something is or a part of a file can't be read, 2 for wrong use, when Services, what is made for them, Events or the
-    settings could not be looked at, or when there was nothing to look at.
+    Exit status: 0 if nothing is found but hints (with --settings: if no URL would lose its answer), 1 if something is
+    found or a part of a file can't be read, 2 for wrong use, if Services, Ingresses, HTTPRoutes, Events or the settings
+    could not be read, or if there was nothing to read.
 
     \b
     Examples:

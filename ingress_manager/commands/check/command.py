@@ -42,17 +42,20 @@ PAUSE = 2.0
 """Seconds between two looks of --wait."""
 
 
-@click.command(short_help="Say whether ingress-manager is well installed, part by part.")
+@click.command(short_help="Check the installation, part by part.")
 @with_source(*CLUSTER, INSTALLATION)
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
+@click.option("--wait", is_flag=True, help="Check again until nothing is wrong, at most for --timeout.")
+@timeout_option("2m", "How long to wait with --wait, and for each step of --live")
+@click.option("--live", is_flag=True, help="Also expose a Service in a new namespace, and delete it again.")
 @click.option(
-    "-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="How it is printed."
+    "--request", metavar="HOST", default="", help="With --live: give the Service this host, and send a request to it."
 )
-@click.option("--wait", is_flag=True, help="Look again until nothing is wrong, for as long as --timeout says.")
-@timeout_option("2m", "For --wait, and for each step of --live")
-@click.option("--live", is_flag=True, help="Also expose a Service in a namespace of its own, which is then deleted.")
-@click.option("--request", metavar="HOST", default="", help="With --live: give the Service this host, and ask for it.")
 @click.option(
-    "--address", metavar="ADDRESS[:PORT]", default="", help="Where the gateway answers; by default, the Ingress's."
+    "--address",
+    metavar="ADDRESS[:PORT]",
+    default="",
+    help="The address for --request. Without this option: the Ingress's.",
 )
 @click.pass_context
 def check(  # noqa: PLR0913 - options, each by its name
@@ -66,12 +69,12 @@ def check(  # noqa: PLR0913 - options, each by its name
     request: str,
     address: str,
 ) -> None:
-    """Say whether ingress-manager is well installed, part by part, and what to do where it isn't.
+    """Check the installation, part by part, and say how to fix what is wrong.
 
-    It reads, and changes nothing but with --live. What may not be read is said as such.
+    `check` only reads, except with --live. It lists what it may not read.
 
-    Exit status: 0 when nothing is wrong, also when there are warnings; 1 when something is wrong; 2 for wrong use, or
-    when nothing is wrong as far as could be looked, and something could not be looked at.
+    Exit status: 0 if nothing is wrong, even with warnings; 1 if something is wrong; 2 for wrong use, or if nothing is
+    known to be wrong, and a part could not be read.
 
     \b
     Examples:

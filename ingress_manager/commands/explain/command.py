@@ -29,19 +29,19 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
     return [CompletionItem(entry.key, help=entry.meaning) for entry in entries() if entry.key.startswith(incomplete)]
 
 
-@click.command(short_help="Say what a word, a sentence or a Service is about.")
+@click.command(short_help="Explain an annotation, a setting, a reason or a Service.")
 @click.argument("words", metavar="[KEY | SENTENCE | service/NAME]", nargs=-1, shell_complete=complete)
 @with_source(*FILES, ONE_NAMESPACE, *CLUSTER, *SETTINGS)
 @click.pass_context
 def explain(context: click.Context, source: Source, words: tuple[str, ...]) -> None:
-    """Say what an annotation, a setting, the reason of a refusal or a finding of an audit means.
+    """Explain an annotation, a setting, the reason of a refusal, a kind of finding, or a Service.
 
-    Instead of the KEY, a SENTENCE: what `kubectl describe` shows, pasted as it is. Without either: all there are.
+    A SENTENCE is a message as `kubectl describe` shows it. Without an argument, `explain` lists all keys.
 
-    With service/NAME: what that Service asks for, what stands, what happened, and what to do. The options say where the
-    Service is, as for `audit`.
+    For service/NAME, it tells what the Service asks for, which objects it has, its Events, and what to do. Only then do
+    the options have an effect.
 
-    Exit status: 0, or 2 when nothing of the name is known, or something could not be looked at.
+    Exit status: 0, or 2 if the word is unknown, or something could not be read.
 
     \b
     Examples:

@@ -20,11 +20,11 @@ BETWEEN_LOOKS = 0.5
 def plan_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options --apply, --without-event and --timeout."""
     without = (
-        f"Wait {Pause().seconds} seconds in the place of Metacontroller's Event: where the admission policy "
+        f"Wait {Pause().seconds} seconds instead of for Metacontroller's Event. Use it if the admission policy "
         "ingress-manager-name-taken is not installed."
     )
-    apply = "Run the commands, one by one, instead of printing them."
-    command = timeout_option("2m", "For how long each thing is waited for that a step has to bring about")(command)
+    apply = "Run the commands instead of printing them."
+    command = timeout_option("2m", "How long to wait for each step")(command)
     command = click.option("--without-event", is_flag=True, help=without)(command)
     return click.option("--apply", is_flag=True, help=apply)(command)
 

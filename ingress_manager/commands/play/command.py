@@ -36,23 +36,23 @@ class Typed(msgspec.Struct):
     settings: str
 
 
-@click.command(short_help="See in a browser what Services become, as you type.")
+@click.command(short_help="Show in a browser what Services become, as you type.")
 @click.option(
     "--port",
     metavar="N",
     type=click.IntRange(0, 65535),
     default=PORT,
     show_default=True,
-    help="The port of 127.0.0.1 on which the page is served; 0: any that is free.",
+    help="The port of the page on 127.0.0.1; 0: any free port.",
 )
-@click.option("--no-open", is_flag=True, help="Open no browser.")
+@click.option("--no-open", is_flag=True, help="Don't open a browser.")
 @settings_option("the defaults")
 def play(port: int, no_open: bool, settings: str | None) -> None:
-    """Serve a page that shows what Services become, while you type them and the settings.
+    """Show in a browser what Services become, while you type them and the settings.
 
-    The page is for this machine alone, and asks no other. Its address is printed; Ctrl-C ends it.
+    Only this machine can open the page, and the page asks no other. Ctrl-C ends it.
 
-    Exit status: 0 when Ctrl-C ends it, 2 for wrong use, also when the port is taken.
+    Exit status: 0 after Ctrl-C, 2 for wrong use or if the port is taken.
 
     \b
     Examples:

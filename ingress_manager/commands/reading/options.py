@@ -166,7 +166,7 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
         metavar="FILE",
         envvar=FILE_VARIABLE,
         show_envvar=True,
-        help=f"The administrator's settings, or the ConfigMap with them. Without: {without}.",
+        help=f"The settings file, or a ConfigMap with it. Without this option: {without}.",
     )
 
 
@@ -194,16 +194,16 @@ FILES: Options = (
         "files",
         metavar="FILE",
         multiple=True,
-        help="A file, a folder, or - for standard input, of YAML or JSON; may be repeated. Without: the cluster.",
+        help="Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated.",
     ),
-    click.option("-R", "--recursive", is_flag=True, help="Read the folders in folders, too."),
+    click.option("-R", "--recursive", is_flag=True, help="Also read the folders in a folder."),
 )
 ONE_NAMESPACE = click.option(
-    "-n", "--namespace", metavar="NAME", help="The namespace; with files, that of objects which state none."
+    "-n", "--namespace", metavar="NAME", help="The namespace. With files: the namespace of objects without one."
 )
 CLUSTER: Options = (
-    click.option("--context", metavar="NAME", callback=seen, help="The context of the kubeconfig, as kubectl has it."),
-    click.option("--kubeconfig", metavar="FILE", callback=seen, help="The kubeconfig, as kubectl has it."),
+    click.option("--context", metavar="NAME", callback=seen, help="The context of the kubeconfig, as for kubectl."),
+    click.option("--kubeconfig", metavar="FILE", callback=seen, help="The kubeconfig, as for kubectl."),
 )
 ALL_OBJECTS: Options = (
     *FILES,
@@ -215,9 +215,9 @@ INSTALLATION = click.option(
     "--installation",
     metavar="[NAMESPACE/]NAME",
     callback=_named,
-    help="The hook's Deployment, where the cluster has several of ingress-manager or you may not look for them.",
+    help="The hook's Deployment, if the cluster has several installations or you may not look for it.",
 )
-SETTINGS: Options = (INSTALLATION, settings_option("those of the cluster, else the defaults"))
+SETTINGS: Options = (INSTALLATION, settings_option("the cluster's, else the defaults"))
 
 
 def source_options(command: Decorated, settings: Options = SETTINGS) -> Decorated:
@@ -272,5 +272,5 @@ def timeout_option(default: str, of: str) -> Callable[[Decorated], Decorated]:
 
 
 output_option = click.option(
-    "-o", "--output", type=click.Choice(FORMATS), default="yaml", show_default=True, help="How the objects are printed."
+    "-o", "--output", type=click.Choice(FORMATS), default="yaml", show_default=True, help="The format of the objects."
 )

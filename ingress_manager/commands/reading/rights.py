@@ -61,14 +61,14 @@ def _settings(without: str) -> tuple[Right, ...]:
 
 
 _LOOK = (
-    Right("list", "services", "anything at all"),
-    Right("list", INGRESSES, "what stands", "nothing is known of that kind"),
-    Right("list", HTTPROUTES, "what stands", "nothing is known of that kind"),
+    Right("list", "services", "the Services"),
+    Right("list", INGRESSES, "the Ingresses", "nothing is known of that kind"),
+    Right("list", HTTPROUTES, "the HTTPRoutes", "nothing is known of that kind"),
     *_settings("only what all settings refuse is `refused`"),
 )
 _NOT_LOOKED_FOR = "the command doesn't look for that"
 _AROUND = (
-    Right("list", "ingressclasses.networking.k8s.io", "whether the class is there", _NOT_LOOKED_FOR, Where.ALL),
+    Right("list", "ingressclasses.networking.k8s.io", "whether the class exists", _NOT_LOOKED_FOR, Where.ALL),
     Right("list", GATEWAYS, "whether a listener takes an HTTPRoute", _NOT_LOOKED_FOR, Where.GATEWAYS),
     Right("list", "endpointslices.discovery.k8s.io", "whether a Pod is ready", _NOT_LOOKED_FOR),
     Right("list", "networkpolicies.networking.k8s.io", "whether the Pods may be reached", _NOT_LOOKED_FOR),

@@ -14,7 +14,7 @@ from ingress_manager.commands.release.releases import release as releases_of
 from ingress_manager.commands.view.events import OF_SERVICES
 
 
-@click.command(short_help="Give Ingresses back as they are, unmanaged.")
+@click.command(short_help="Make Ingresses hand-written again, as they are.")
 @click.argument("names", metavar="[NAMESPACE/]SERVICE[.ENTRANCE]...", nargs=-1, required=True)
 @plan_options
 @with_source(*FILES, ONE_NAMESPACE, *CLUSTER)
@@ -22,14 +22,14 @@ from ingress_manager.commands.view.events import OF_SERVICES
 def release(  # noqa: PLR0913 - each is an option
     context: click.Context, source: Source, names: tuple[str, ...], *, apply: bool, without_event: bool, seconds: int
 ) -> None:
-    """Print the commands after which the Ingresses of Services stay as they are, unmanaged; or run them.
+    """Print the commands that make the Ingresses of Services hand-written ones again, or run them.
 
-    The Ingress, and the HTTPRoutes, are served all the time. Then the Service's ingress/… annotations are taken off,
-    and with the last entrance what was copied. SERVICE stands for all its entrances, and SERVICE.ENTRANCE for one: what
-    the others have stays ingress-manager's.
+    The Ingresses and HTTPRoutes stay as they are, and are served all the time. The ingress/… annotations are taken off
+    the Service, and with the last entrance also the copied annotations. SERVICE means all its entrances, and
+    SERVICE.ENTRANCE only one.
 
-    Exit status: 0 when all is well, 1 when a Service can't be released or a part of a file can't be read, 2 for wrong
-    use or when kubectl has failed.
+    Exit status: 0 if all can be released, 1 if a Service can't or a part of a file can't be read, 2 for wrong use or if
+    kubectl has failed.
 
     \b
     Examples:

@@ -14,17 +14,16 @@ NO_SERVICE = 2
 @click.command(short_help="Print the Ingresses that Services become.")
 @source_options
 @output_option
-@click.option("--check", is_flag=True, help="Print no objects, only what is wrong: for pre-commit and CI.")
-@click.option("--allow-empty", is_flag=True, help="Exit status 0, not 2, where there is no Service.")
+@click.option("--check", is_flag=True, help="Print only what is wrong, for pre-commit and CI.")
+@click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is no Service.")
 @click.pass_context
 def render(context: click.Context, source: Source, output: str, *, check: bool, allow_empty: bool) -> None:
-    """Print the Ingresses that Services become, as a stream that `kubectl apply -f -` takes.
+    """Print the Ingresses and HTTPRoutes that Services become.
 
-    Objects of other kinds are skipped, and Lists are opened. What is refused is told on standard error, as
-    `file:line: namespace/name: sentence`, and the rest is printed all the same.
+    `render` skips objects of other kinds. It tells each refusal on standard error, as
+    `file:line: namespace/name: sentence`, and prints the rest.
 
-    Exit status: 0 when all is fine, 1 when something is refused or can't be read, 2 for wrong use or without any
-    Service.
+    Exit status: 0 if all is fine, 1 if something is refused or can't be read, 2 for wrong use or without any Service.
 
     \b
     Examples:

@@ -11,16 +11,16 @@ from ingress_manager.core.copying import ANY
 from ingress_manager.core.text import one_line
 
 
-@click.command(short_help="Check settings files, as the hook would read them.")
+@click.command(short_help="Check settings files.")
 @click.argument("files", metavar="FILE...", type=click.File(encoding="utf-8"), nargs=-1, required=True)
 @click.pass_context
 def settings(context: click.Context, files: tuple[TextIO, ...]) -> None:
-    """Check settings files, as the hook would read them: for CI and before a commit.
+    """Check settings files as the hook reads them, for CI and before a commit.
 
-    A FILE is YAML, the manifest of a ConfigMap that holds the settings, or - for standard input. All that is wrong is
-    told on standard error, as `file:line: sentence`.
+    A FILE is the settings, a ConfigMap with them, or - for standard input. `settings` tells each mistake on standard
+    error, as `file:line: sentence`.
 
-    Exit status: 0 when the hook would start with each of the files, 1 when it would not, 2 when one can't be read.
+    Exit status: 0 if the hook would start with each file, 1 if it would not, 2 if a file can't be read.
 
     \b
     Examples:

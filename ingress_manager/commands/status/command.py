@@ -38,21 +38,19 @@ BETWEEN_LOOKS = 2.0
 """Seconds."""
 
 
-@click.command(short_help="List what is exposed, at which URLs, and whether it is served.")
+@click.command(short_help="List the exposed URLs, and whether they are served.")
 @click.argument("names", metavar="[[NAMESPACE/]SERVICE]...", nargs=-1)
 @with_source(*ALL_OBJECTS, *SETTINGS)
-@click.option("-l", "--selector", metavar="SELECTOR", help="Only Services with these labels, as kubectl has it.")
-@click.option(
-    "-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="How it is printed."
-)
-@click.option("-w", "--watch", is_flag=True, help="Go on looking, and print what changes, until Ctrl-C ends it.")
+@click.option("-l", "--selector", metavar="SELECTOR", help="Only Services with these labels, as for kubectl.")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
+@click.option("-w", "--watch", is_flag=True, help="Print what changes, until Ctrl-C.")
 @click.option(
     "--wait",
     "wanted",
     type=click.Choice([State.SERVING.value, State.ACCEPTED.value]),
-    help="Wait until all that the named Services expose is so.",
+    help="Wait until all URLs of the named Services have this state.",
 )
-@timeout_option("60s", "For how long --wait waits")
+@timeout_option("60s", "How long --wait waits")
 @click.pass_context
 def status(  # noqa: PLR0913, PLR0917 - each is an option
     context: click.Context,
@@ -65,17 +63,15 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     *,
     watch: bool,
 ) -> None:
-    """List what Services expose: the URLs, what was made for them, who serves it at which address, and the state.
+    """List the URLs that Services expose, the Ingress or HTTPRoute of each, its address, and its state.
 
-    It reads Services, Ingresses, HTTPRoutes and Events, and around them IngressClasses, EndpointSlices, Gateways,
-    NetworkPolicies and the certificates in Secrets. Where something may not be read, it says so, and the state says no
-    more than is known.
+    `status` lists what it may not read, and then no state says more than is known.
 
-    SERVICE: only what these expose. With --wait the command ends once all of that is served, or is accepted by a
-    controller. A refusal ends it at once.
+    With SERVICE, it lists only the URLs of these Services. With --wait, it ends when all of them are served, or
+    accepted by a controller; a refusal ends it at once.
 
-    Exit status: 0, whatever the states are; with --wait 1 when it didn't come in time or a Service is refused; 1 when a
-    part of a file can't be read; 2 for wrong use, or when something could not be looked at.
+    Exit status: 0, whatever the states are; with --wait, 1 if the state wasn't reached in time or a Service is
+    refused; 1 if a part of a file can't be read; 2 for wrong use, or if something could not be read.
 
     \b
     Examples:

@@ -15,18 +15,17 @@ OPTIONAL = (RESOURCES[HTTPROUTE], RESOURCE, "compositecontrollers.metacontroller
 
 @click.command(name="uninstall-plan", short_help="Print the commands that remove ingress-manager.")
 @click.option(
-    "--keep/--remove", default=None, help="Whether the Ingresses and HTTPRoutes stay, or go. One of the two is needed."
+    "--keep/--remove", default=None, help="Keep the Ingresses and HTTPRoutes, or remove them. One of the two is needed."
 )
-@click.option("--keep-metacontroller", is_flag=True, help="Metacontroller stays, even if it works for nobody else.")
+@click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nobody else uses it.")
 @with_source(*FILES, *CLUSTER, INSTALLATION)
 @click.pass_context
 def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None, keep_metacontroller: bool) -> None:
     """Print the commands that remove ingress-manager from a cluster. Read them, then run them.
 
-    With --keep, every Ingress and HTTPRoute that it has made stays as it is, and is served all the time. With --remove,
-    all of them go.
+    With --keep, every Ingress and HTTPRoute stays as it is, and is served all the time. With --remove, all of them go.
 
-    Exit status: 0, 1 when a part of a file can't be read, or 2 for wrong use or when kubectl has failed.
+    Exit status: 0, 1 if a part of a file can't be read, 2 for wrong use or if kubectl has failed.
 
     \b
     Examples:
