@@ -80,7 +80,7 @@ def plane() -> Iterator[ControlPlane]:
         make_namespace(running.api, "web")
         make_namespace(running.api, READERS)
         Stage(running.api, TEAM).create_service("shop", {"ingress/http": "true", "ingress/host": "shop.example.com"})
-        running.api.create(INGRESSES, by_hand(TEAM, "theirs", "theirs.example.com", "shop"))
+        running.api.create(INGRESSES, by_hand(TEAM, "theirs", "theirs.example.com", "shop", ingressClassName="nginx"))
         serve(running)
         yield running
 
