@@ -200,7 +200,7 @@ def copy(
 
     The keys in `added` are those that the settings add. They are not copied.
     """
-    if present.keys().isdisjoint(limits):  # which is nearly always so
+    if not limits or present.keys().isdisjoint(limits):  # which is nearly always so
         return {}
     found = {key: present[key] for key in limits if key in present and key not in added}
     for key, value in found.items():

@@ -1,6 +1,6 @@
 """The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -87,7 +87,7 @@ def expose(
         problems.add(refusals.external_name())
     if stated.problems:
         problems.extend(stated.problems, stated.more_problems)
-    problems.extend(contradictions(stated))
+    check_contradictions(stated, problems)
     if problems.kept or stated.profile != policy.profile:
         require_profile(basis)
     ingress_class = choose_class(basis)
@@ -145,14 +145,14 @@ def has_tls(stated: Stated, policy: NamespacePolicy) -> bool:
     return stated.tls_secret is not None or stated.certificates is not None or policy.tls
 
 
-def contradictions(stated: Stated) -> Iterator[Problem]:
-    """Yield a problem for each annotation that would be ignored."""
+def check_contradictions(stated: Stated, problems: Problems) -> None:
+    """Add a problem for each annotation that would be ignored."""
     if stated.tls is False and stated.tls_secret is not None:
-        yield refusals.tls_contradiction(f"ingress/tls-secret: {quoted(stated.tls_secret)}")
+        problems.add(refusals.tls_contradiction(f"ingress/tls-secret: {quoted(stated.tls_secret)}"))
     if stated.tls is False and stated.certificates is not None:
-        yield refusals.tls_contradiction("ingress/certificates, which turn TLS on")
+        problems.add(refusals.tls_contradiction("ingress/certificates, which turn TLS on"))
     if stated.tls_secret is not None and stated.certificates is not None:
-        yield refusals.two_certificates(stated.tls_secret)
+        problems.add(refusals.two_certificates(stated.tls_secret))
     if stated.routes is ONE_ROUTE:
         return
     for annotation, shared, field in (
@@ -162,7 +162,7 @@ def contradictions(stated: Stated) -> Iterator[Problem]:
         ("ingress/port", None if stated.default_backend else stated.port, "port"),
     ):
         if shared and all(getattr(route, field) is not None for route in stated.routes):
-            yield refusals.no_effect(annotation)
+            problems.add(refusals.no_effect(annotation))
 
 
 def require_profile(basis: Basis) -> None:
@@ -242,7 +242,8 @@ def annotate(
     Those of the Service are told where they aren't `copied`, or the settings have `added` them otherwise.
     """
     annotations = {**copied, **added, **records}
-    if left := keys_not_copied(for_controllers, annotations):
+    left = keys_not_copied(for_controllers, annotations) if for_controllers else NOTHING_LEFT
+    if left:
         annotations[NOT_COPIED] = listed(left)
     if added:
         annotations[ADDED] = ", ".join(sorted(added))

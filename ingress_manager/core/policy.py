@@ -413,6 +413,12 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
 
+    makes_ingresses: bool
+    """Whether a Service is given an Ingress."""
+
+    makes_httproutes: bool
+    """Whether a Service is given HTTPRoutes."""
+
     default_outputs: tuple[str, ...]
     """The same without a profile."""
 
@@ -424,16 +430,6 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
 
     filters: Filters
     timeouts: Timeouts | None
-
-    @property
-    def makes_ingresses(self) -> bool:
-        """Return whether a Service is given an Ingress."""
-        return INGRESS in self.outputs
-
-    @property
-    def makes_httproutes(self) -> bool:
-        """Return whether a Service is given HTTPRoutes."""
-        return HTTPROUTE in self.outputs
 
     def default_host(self, service: str) -> str:
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
@@ -561,6 +557,8 @@ def resolve(policy: Policy, entry: str, asked_for: str | None) -> NamespacePolic
         said_by_filters=beside_filters.keys() if profile.filters else (),
         labels=stated.labels,
         outputs=stated.outputs,
+        makes_ingresses=INGRESS in stated.outputs,
+        makes_httproutes=HTTPROUTE in stated.outputs,
         default_outputs=defaults.outputs,
         gateway=stated.gateway,
         default_gateway=defaults.gateway,

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import ONE_ROUTE, Stated
+from ingress_manager.core.annotations import Stated
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Service, ServicePort
 
@@ -14,25 +14,30 @@ def choose_ports(service: Service, stated: Stated, problems: Problems) -> dict[s
     Left out is a name or a number that the Service doesn't have, of which the caller tells; and None when no port can
     be chosen, the reason of which is added to `problems`.
     """
-    tcp = tcp_ports(service)
+    asked_for = {route.port for route in stated.routes}
     ports: dict[str | None, int] = {}
-    if stated.port is not None or stated.routes is not ONE_ROUTE:
-        asked_for = {route.port for route in stated.routes}
-        ports.update(find_ports(tcp, {*asked_for, stated.port}))
-        if None not in asked_for:
-            return ports
-    if stated.has_wrong("ingress/port"):
-        return ports
-    if stated.port in ports:
-        ports[None] = ports[stated.port]
-    elif stated.port is not None:
+    ports.update(find_ports(tcp_ports(service), asked_for))
+    if None in asked_for and (shared := choose_shared_port(service, stated, problems)) is not None:
+        ports[None] = shared
+    return ports
+
+
+def choose_shared_port(service: Service, stated: Stated, problems: Problems) -> int | None:
+    """Return the number of the port of the routes that state none: that of ingress/port, else the one that is inferred.
+
+    None: there is no such port, the reason of which is added to `problems`.
+    """
+    tcp = tcp_ports(service)
+    if stated.port is not None:
+        if found := find_ports(tcp, (stated.port,)):
+            return found[stated.port]
         problems.add(refusals.unknown_port("ingress/port:", "ingress/port", stated.port, service.ports, by_target(tcp)))
-    else:
+    elif not stated.has_wrong("ingress/port"):
         try:
-            ports[None] = infer_port(service, tcp)
+            return infer_port(service, tcp)
         except Problem as problem:
             problems.add(problem)
-    return ports
+    return None
 
 
 def tcp_ports(service: Service) -> list[ServicePort]:

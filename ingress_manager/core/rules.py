@@ -10,7 +10,7 @@ from ingress_manager.core.annotations import ONE_ROUTE, Route, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import ServicePort
-from ingress_manager.core.ports import by_target, choose_ports, tcp_ports
+from ingress_manager.core.ports import by_target, choose_ports, choose_shared_port, tcp_ports
 from ingress_manager.core.syntax import EVERY_HOST, check_host, check_path_of_type
 from ingress_manager.core.text import quoted
 
@@ -77,7 +77,7 @@ def choose_rules(basis: Basis) -> tuple[Rule, ...]:
 def choose_one_path(basis: Basis) -> tuple[Rule, ...]:
     """Return the rules of a Service without ingress/routes: the same path for each host."""
     hosts = choose_shared_hosts(basis)
-    port = choose_ports(basis.service, basis.stated, basis.problems).get(None)
+    port = choose_shared_port(basis.service, basis.stated, basis.problems)
     path, path_type = choose_path(basis, ONE_ROUTE[0])
     if port is None:
         return ()
@@ -91,9 +91,7 @@ def choose_default_port(basis: Basis) -> int | None:
         return None
     origin = "ingress/default-backend answers every host:"
     allowed_hosts(basis, (EVERY_HOST,), origin, "ingress/default-backend")
-    # The routes may have ports of their own. This one is shared.
-    shared = msgspec.structs.replace(basis.stated, routes=ONE_ROUTE)
-    return choose_ports(basis.service, shared, basis.problems).get(None)
+    return choose_shared_port(basis.service, basis.stated, basis.problems)
 
 
 def path_of(stated: Stated, route: Route) -> tuple[str, str]:

@@ -154,12 +154,13 @@ def decorator(seen: Seen) -> Iterator[Line]:
 
 
 def at_its_hook(ours: Object, found: Item) -> Object:
-    """Return our DecoratorController with the Service that the other one names: its names may be others."""
+    """Return our DecoratorController with the Service that the other one names, or its URL: they may be others."""
     webhook = ours["spec"]["hooks"]["sync"]["webhook"]
     stated = at(found, "spec", "hooks", "sync", "webhook", "service")
     names = {key: stated[key] for key in ("name", "namespace") if key in stated} if isinstance(stated, dict) else {}
     there = {**webhook, "service": {**webhook["service"], **names}}
-    if str(url := at(found, "spec", "hooks", "sync", "webhook", "url")).endswith(webhook["path"]):
+    url = at(found, "spec", "hooks", "sync", "webhook", "url")
+    if not stated and str(url).endswith(webhook["path"]):
         there = {"timeout": webhook["timeout"], "url": url}
     sync = {**ours["spec"]["hooks"]["sync"], "webhook": there}
     return {**ours, "spec": {**ours["spec"], "hooks": {"sync": sync}}}
