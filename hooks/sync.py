@@ -32,7 +32,7 @@ class SyncRequest(msgspec.Struct, frozen=True, gc=False):
     attachments: Observed
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """An HTTP response: JSON when the status is 200, otherwise one line of text."""
 
     status: int

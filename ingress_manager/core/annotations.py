@@ -49,7 +49,7 @@ ONE_ROUTE = (Route(),)
 """The routes where ingress/routes states none: one, which states nothing by itself."""
 
 
-class Stated(msgspec.Struct, frozen=True):
+class Stated(msgspec.Struct, frozen=True, gc=False):
     """What the annotations ask for. What is None is left to the settings, or to the Service's ports."""
 
     hosts: tuple[str, ...] | None = None
@@ -347,16 +347,14 @@ def parse(annotations: Mapping[str, str]) -> Stated:
     found: dict[str, Any] = {}
     wrong: dict[str, Problem] = {}
     for key, value in annotations.items():
-        if key.startswith(PREFIX):
-            annotation = ROWS.get(key)
-            if annotation is None:
-                unknown.append(key)
-                continue
+        if annotation := ROWS.get(key):
             try:
                 found[annotation.field] = annotation.parse(value)
             except Problem as problem:
                 subject = f"{key}: {quoted(value)}" if annotation.shows_value else f"{key}:"
                 wrong[key] = problem.about(subject, key)
+        elif key.startswith(PREFIX):
+            unknown.append(key)
     found.pop(HTTP.field, None)
     if not unknown and not wrong:
         return Stated(**found)

@@ -44,6 +44,8 @@ LARGEST_ANSWER = 500_000
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 
+_objects = msgspec.json.Encoder()
+
 
 class Desired(msgspec.Struct, frozen=True, gc=False):
     """What should exist for a Service; any other object that was made for it should not."""
@@ -233,7 +235,7 @@ def as_json(objects: tuple[Object, ...]) -> bytes:
 
     Raises Refused (422) when an object is larger than Metacontroller can apply, or all are too large to be sent.
     """
-    text = msgspec.json.encode(objects)
+    text = _objects.encode(objects)
     # Go writes one byte as at most six. So what is small can't become too large, and needs no counting.
     if 6 * len(text) <= LARGEST_OBJECT:
         return text

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
+import msgspec
+
 from ingress_manager.core.text import one_line
 
 LONGEST_REFUSAL = 500
@@ -285,12 +287,11 @@ class SettingsError(Exception):
         self.mistakes = mistakes
 
 
-class Problems:
+class Problems(msgspec.Struct, gc=False):
     """Collects problems: keeps the first ones, each sentence once, and only counts the others."""
 
-    def __init__(self) -> None:
-        self.kept: list[Problem] = []
-        self.more = 0
+    kept: list[Problem] = []
+    more: int = 0
 
     def without_those_about(self, annotations: Iterable[str]) -> list[str]:
         """Return those of the annotations that no problem that is kept is about."""

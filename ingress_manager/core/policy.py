@@ -19,11 +19,12 @@ from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.kubernetes import API_VERSIONS
 from ingress_manager.core.text import listed
 
-MOST_REMEMBERED = 1000
-"""Pairs of a namespace's entry and a profile of which it is remembered what holds. A tenant may name any profile."""
+MOST_REMEMBERED = 20_000
+"""Patterns of hosts, of all that is remembered: what holds for a thousand pairs of a namespace and a profile, or for
+fewer where the limits list more than twenty hosts."""
 
 NO_NAME = ""
-"""Is the name of no namespace and no profile."""
+"""Is the name of no profile."""
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 
@@ -300,7 +301,9 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     @cached_property
     def resolved(self) -> Callable[[str, str | None], "NamespacePolicy"]:
         """Return `resolve` of these settings, which remembers what it returned last."""
-        return lru_cache(MOST_REMEMBERED)(partial(resolve, self))
+        limits = [self.limits, *[entry.limits or NO_LIMITS for entry in self.namespaces.values()]]
+        patterns = max([len(each.hosts or ()) for each in limits])
+        return lru_cache(1 + MOST_REMEMBERED // max(20, patterns))(partial(resolve, self))
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -332,7 +335,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
 
 
 NOTHING_STATED = NamespaceSettings()
-NO_DEFAULTS, NO_PROFILE = Defaults(), Profile()
+NO_DEFAULTS, NO_LIMITS, NO_PROFILE = Defaults(), Limits(), Profile()
 
 T = TypeVar("T", Defaults, Limits, Tls)
 
@@ -506,22 +509,16 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
 
     A profile that doesn't exist, or isn't allowed, has no effect.
     """
-    entry = namespace if namespace in policy.namespaces else NO_NAME
-    asked_for = profile if profile is None or profile in policy.profiles else NO_NAME
-    found = policy.resolved(entry, asked_for)
-    if found.hosts is None:
-        return msgspec.structs.replace(found, namespace=namespace)
-    hosts = tuple([fill_in(pattern, "", namespace) for pattern in found.hosts])
-    suffixes = tuple([pattern[1:] for pattern in hosts if pattern.startswith("*.")])
-    return msgspec.structs.replace(found, namespace=namespace, hosts=hosts, suffixes=suffixes)
+    # A tenant may name any profile, at any length.
+    return policy.resolved(namespace, profile if profile is None or profile in policy.profiles else NO_NAME)
 
 
-def resolve(policy: Policy, entry: str, asked_for: str | None) -> NamespacePolicy:
-    """Return what holds by a namespace's entry and a profile, but for the namespace's name.
+def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespacePolicy:
+    """Return what holds in a namespace for a Service that asks for a profile, or for none.
 
     The nearest that is stated holds: the profile's, the namespace's, the general one.
     """
-    own = policy.namespaces.get(entry, NOTHING_STATED)
+    own = policy.namespaces.get(namespace, NOTHING_STATED)
     # Each of these is whole: none of its fields is UNSET.
     defaults: Any = overlay(own.defaults, policy.defaults)
     limits: Any = overlay(own.limits, policy.limits)
@@ -531,10 +528,13 @@ def resolve(policy: Policy, entry: str, asked_for: str | None) -> NamespacePolic
     profile: Any = chosen or NO_PROFILE
     stated: Any = overlay(profile, defaults)
     beside_filters: Any = {**(profile.annotations or {}), **((profile.tls and profile.tls.annotations) or {})}
+    hosts = unless_any(limits.hosts)
+    if hosts is not None:
+        hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
     return NamespacePolicy(
-        namespace="",
-        hosts=unless_any(limits.hosts),
-        suffixes=(),
+        namespace=namespace,
+        hosts=hosts,
+        suffixes=tuple([pattern[1:] for pattern in hosts or () if pattern.startswith("*.")]),
         classes=unless_any(limits.classes),
         path_types=limits.path_types,
         paths=unless_any(limits.paths),

@@ -155,11 +155,12 @@ def choose_shared_hosts(basis: Basis) -> Sequence[str]:
     if basis.stated.hosts is not None:
         return allowed_hosts(basis, basis.stated.hosts, "ingress/host:", "ingress/host")
     default = basis.policy.default_host(basis.service.metadata.name)
-    try:
-        check_host(default)
-    except Problem as problem:
-        basis.problems.add(refusals.invalid_default_host(default, problem))
-        return ()
+    if default != basis.policy.host:  # one without a Service's name was checked with the settings
+        try:
+            check_host(default)
+        except Problem as problem:
+            basis.problems.add(refusals.invalid_default_host(default, problem))
+            return ()
     return allowed_hosts(basis, (default,), "ingress/host is needed: the default", "ingress/host")
 
 
