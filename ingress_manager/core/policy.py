@@ -574,4 +574,6 @@ def unless_any(limit: Any) -> Any:
 
 def fill_in(template: str, service: str, namespace: str) -> str:
     """Return the template with the names of one Service in it."""
+    if "{" not in template:
+        return template  # as most hosts are
     return template.replace("{service}", service).replace("{namespace}", namespace)
