@@ -330,7 +330,7 @@ INGRESSES_OF_A_SEED = 300
 HASHED = re.compile("-[0-9a-f]{20}$")
 
 
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", range(1, 3))
 def test_what_traefik_takes_for_one_is_found_by_audit_and_denied_by_the_policy(
     probe: Probe, seed: int, record_property: Callable[[str, object], None]
 ) -> None:
@@ -481,7 +481,7 @@ def of_class_nginx(seed: int) -> tuple[dict[str, Object], dict[tuple[str, str], 
     return ingresses, services
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", range(1, 3))
 def test_of_the_class_nginx_the_policy_leaves_each_namespace_its_own_names_and_services(
     nginx: Probe, seed: int, record_property: Callable[[str, object], None]
 ) -> None:
