@@ -1,8 +1,8 @@
 """YAML without its traps: every key once, no tags, no anchors, no merge keys, nothing deep."""
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any
 
 import yaml
@@ -19,7 +19,8 @@ TOO_DEEP = "is nested too deeply"
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 """What libyaml calls it, since PyYAML 6.0.4. It reads ahead, so it can say so before any level was counted here."""
 
-_PLAIN = {"found unhashable key": NO_KEY, TOO_DEEP_FOR_LIBYAML: TOO_DEEP}
+Scalar = Callable[[yaml.ScalarEvent], Any]
+"""Returns the value of a scalar."""
 
 
 class YamlProblem(Problem):
@@ -33,40 +34,34 @@ class YamlProblem(Problem):
         """From 1; 0: not known."""
 
 
-class _Typed(yaml.CSafeLoader):
-    """Scalars become null, booleans, numbers or text; no dates."""
+class _Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
+    """What PyYAML takes a scalar for, but for dates."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return a mapping. Raises YamlProblem when it has a key twice: PyYAML silently keeps the last."""
-        mapping = super().construct_mapping(node, deep)
-        stated: dict[Any, str] = {}
-        for key, _ in node.value:
-            value = self.construct_object(key)
-            if value in stated:
-                raise YamlProblem(_twice(stated[value], key.value), key.start_mark)
-            stated[value] = key.value
-        return mapping
+    def __init__(self) -> None:
+        yaml.constructor.SafeConstructor.__init__(self)
+        yaml.resolver.Resolver.__init__(self)
 
-    def construct_number(self, node: yaml.ScalarNode) -> Any:
-        """Return a number; one in base 60, which no other YAML knows, is text.
+    def value(self, event: yaml.ScalarEvent) -> Any:
+        """Return null, a boolean, a number or text. A number in base 60, which no other YAML knows, is text.
 
-        One that Python can't read becomes NaN: it is no text, nor a number that a setting takes.
+        A number that Python can't read becomes NaN: it is no text, nor a number that a setting takes.
         """
-        if ":" in node.value:
-            return node.value
+        tag = self.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
+        if tag == TEXT or (tag in NUMBERS and ":" in event.value):
+            return event.value
         try:
-            return yaml.CSafeLoader.yaml_constructors[node.tag](self, node)
+            return self.yaml_constructors[tag](self, yaml.ScalarNode(tag, event.value))
         except ValueError:
             return float("nan")
 
 
-_Typed.add_constructor("tag:yaml.org,2002:int", _Typed.construct_number)
-_Typed.add_constructor("tag:yaml.org,2002:float", _Typed.construct_number)
-_Typed.yaml_implicit_resolvers = {
+_Scalars.yaml_implicit_resolvers = {
     # Dates stay text, and so does a single =, which PyYAML knows a type for but can't build.
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":value"))]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+
+TEXT, *NUMBERS = (f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float"))
 
 
 def load_typed(text: str, most: int) -> Any:
@@ -74,9 +69,7 @@ def load_typed(text: str, most: int) -> Any:
 
     Raises Problem, also when it has more than `most` keys, values, lists and mappings.
     """
-    with _told():
-        deque(_events(text, most), maxlen=0)
-        return yaml.load(text, _Typed)  # noqa: S506 - it builds plain values only
+    return _load(text, most, _Scalars().value)
 
 
 def load_text(text: str, most: int | None = None) -> Any:
@@ -85,15 +78,20 @@ def load_text(text: str, most: int | None = None) -> Any:
 
     Raises Problem, also when it has more than `most` keys, values, lists and mappings.
     """
+    return _load(text, most, attrgetter("value"))
+
+
+def _load(text: str, most: int | None, scalar: Scalar) -> Any:
+    """Return the value of a YAML document, whose scalars have the values that `scalar` returns."""
     with _told():
         events = _events(text, most)
-        found = None
+        documents: list[Any] = []
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
-                if found is not None:
+                if documents:
                     raise YamlProblem("is not YAML: but found another document", event.start_mark)
-                found = _value(next(events), events)
-        return found
+                documents.append(_value(next(events), events, scalar))
+        return documents[0] if documents else None
 
 
 class Lines:
@@ -131,7 +129,7 @@ def _told() -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise YamlProblem("holds half of a character") from error
     except yaml.MarkedYAMLError as error:
-        what = _PLAIN.get(str(error.problem), f"is not YAML: {error.problem}")
+        what = TOO_DEEP if error.problem == TOO_DEEP_FOR_LIBYAML else f"is not YAML: {error.problem}"
         raise YamlProblem(what, error.problem_mark) from error
     except yaml.YAMLError as error:
         raise YamlProblem(f"is not YAML: {str(error).splitlines()[0]}") from error
@@ -161,22 +159,25 @@ def _events(text: str, most: int | None) -> Iterator[yaml.Event]:
         yield event
 
 
-def _value(event: yaml.Event, events: Iterator[yaml.Event]) -> Any:
-    """Return the value that begins with an event, with every scalar as text."""
+def _value(event: yaml.Event, events: Iterator[yaml.Event], scalar: Scalar) -> Any:
+    """Return the value that begins with an event."""
     if isinstance(event, yaml.ScalarEvent):
-        return event.value
+        return scalar(event)
     if isinstance(event, yaml.SequenceStartEvent):
         items = []
         while not isinstance(item := next(events), yaml.SequenceEndEvent):
-            items.append(_value(item, events))
+            items.append(_value(item, events, scalar))
         return items
-    mapping: dict[str, Any] = {}
+    mapping: dict[Any, Any] = {}
+    written: dict[Any, str] = {}
     while not isinstance(key := next(events), yaml.MappingEndEvent):
         if not isinstance(key, yaml.ScalarEvent):
             raise YamlProblem(NO_KEY, key.start_mark)
-        if key.value in mapping:
-            raise YamlProblem(_twice(key.value, key.value), key.start_mark)
-        mapping[key.value] = _value(next(events), events)
+        name = scalar(key)
+        if name in written:
+            raise YamlProblem(_twice(written[name], key.value), key.start_mark)
+        written[name] = key.value
+        mapping[name] = _value(next(events), events, scalar)
     return mapping
 
 
