@@ -45,7 +45,7 @@ FIELDS = ["why", "services", "ingress", "settings", "accept", "becomes"]
 
 def cases() -> dict[str, Case]:
     """Return the cases by their names."""
-    return {case.name: case for case in golden.read(TABLE.read_text(encoding="utf-8"))}
+    return {case.name: case for case in golden.read(TABLE)}
 
 
 def script_of(name: str) -> Path:

@@ -5,6 +5,7 @@ tables of commands below tests/commands. Below tests/chart, what the values of e
 are the examples of `ingress-manager play`, and are written into the package.
 """
 
+import argparse
 import json
 import sys
 from collections.abc import Callable
@@ -103,15 +104,21 @@ COMMANDS: dict[Path, Callable[[Case], Any]] = {
 """The folders with tables of cases of commands, and what says what becomes of each case."""
 
 
-def main(folder: Path, becomes: Callable[[Case], Any] = golden.answered) -> None:
-    """Update every table in a folder, and print what changed."""
+def update(folder: Path, becomes: Callable[[Case], Any]) -> None:
+    """Update every table in a folder, and print what changed. Raises ValueError if something in it is no case."""
+    golden.cases_in(folder)
     for table in sorted(folder.glob("*.yaml")):
         sys.stdout.writelines(golden.update(table, becomes))
+    golden.cases_in.cache_clear()
 
 
 if __name__ == "__main__":
-    for each, outcome in ({golden.CASES: golden.answered, golden.ATTACKS: golden.answered} | COMMANDS).items():
-        main(each, outcome)
+    argparse.ArgumentParser(prog="python -m tools.cases", description=__doc__).parse_args()
+    try:
+        for each, outcome in ({golden.CASES: golden.answered, golden.ATTACKS: golden.answered} | COMMANDS).items():
+            update(each, outcome)
+    except ValueError as error:
+        sys.exit(f"Error: {error}")
     sys.stdout.writelines(golden.update(adoptions.TABLE, adoptions.becomes))
     for name in adoptions.SCRIPTS:
         adoptions.script_of(name).write_text(adoptions.printed(adoptions.cases()[name]), encoding="utf-8")

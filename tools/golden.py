@@ -132,18 +132,24 @@ class Case:
 @cache
 def cases_in(folder: Path) -> list[Case]:
     """Return the cases of all tables in a folder. Raises ValueError when two have the same name."""
-    cases = [case for file in sorted(folder.glob("*.yaml")) for case in read(file.read_text(encoding="utf-8"))]
+    files = sorted(folder.glob("*.yaml"))
+    cases = [case for file in files for case in read(file)]
     if twice := [name for name, count in Counter(case.name for case in cases).items() if count > 1]:
-        raise ValueError(f"several cases in {folder.name} have the name {twice[0]}")
+        raise ValueError(f"several cases in {folder} have the name {twice[0]}")
     return cases
 
 
-def read(text: str) -> Iterator[Case]:
-    """Yield the cases of a table. Raises ValueError for a line that is no case's."""
+def read(file: Path) -> Iterator[Case]:
+    """Yield the cases of a table. Raises ValueError for what is no case."""
+    text = file.read_text(encoding="utf-8")
     if stray := re.search(r"^[^#\n].*", CASE.sub("", text), re.MULTILINE):
-        raise ValueError(f"this line of a table belongs to no case: {stray[0]}")
-    for name, content in CASE.findall(text):
-        yield Case(name, yaml.load(content, Loader))  # noqa: S506  (it is a safe one)
+        raise ValueError(f"{file.name}: this line belongs to no case: {stray[0]}")
+    for found in CASE.finditer(text):
+        try:
+            yield Case(found[1], yaml.load(found[2], Loader))  # noqa: S506  (it is a safe one)
+        except yaml.MarkedYAMLError as error:
+            line = text.count("\n", 0, found.start(2)) + 1 + (error.problem_mark.line if error.problem_mark else 0)
+            raise ValueError(f"{file.name}:{line}: the case {found[1]} is not YAML: {error.problem}") from error
 
 
 # ------------------------------------------------------------------------------------------ what goes without saying
@@ -192,7 +198,8 @@ def short_metadata(made: Object, of: Object) -> Object:
 def ingress(short: Object, of: Object) -> Object:
     """Return an Ingress: of class nginx, unless stated; `tls` has each Secret's hosts, `rules` each path's port.
 
-    The port is one of the Service's, by its number or name, or `SERVICE:PORT`. The host "*" is none: every host.
+    `no Secret` is the controller's own certificate. The port is one of the Service's, by its number or name, or
+    `SERVICE:PORT`. The host "*" is none: every host.
     """
 
     def backend(port: int | str) -> Object:
@@ -294,17 +301,20 @@ def answered(case: Case) -> Any:
 
 
 def update(file: Path, becomes: Callable[[Case], Any] = answered) -> Iterator[str]:
-    """Write what each case in a table becomes; yield the lines of the diff, none if nothing changes."""
+    """Write what each case in a table becomes; yield the lines of the diff, none if nothing changes.
+
+    Raises ValueError, and writes nothing, if something in the table is no case.
+    """
     before = file.read_text(encoding="utf-8")
-    after = CASE.sub(lambda found: updated(found[0], becomes), before)
+    cases = iter([*read(file)])
+    after = CASE.sub(lambda found: updated(found[0], next(cases), becomes), before)
     if after != before:
         file.write_text(after, encoding="utf-8")
     yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), file.name, file.name)
 
 
-def updated(text: str, becomes: Callable[[Case], Any]) -> str:
+def updated(text: str, case: Case, becomes: Callable[[Case], Any]) -> str:
     """Return the text of a case, with what it becomes. What else it says stays as it was written."""
-    [case] = read(text)
     now = becomes(case)
     if case.stated.get("becomes") == now:
         return text

@@ -159,7 +159,7 @@ def unexplained(made: Object, settings: Object, parent: Object) -> Iterator[str]
     for key, value in metadata["labels"].items():
         if value != added.get(key, parent["metadata"].get("labels", {}).get(key)):
             yield f"label {key}"
-        if key not in added and key not in annotations["ingress/copied-labels"].split(", "):
+        if key not in added and key not in annotations.get("ingress/copied-labels", "").split(", "):
             yield f"no word of the label {key}"
     yield from (f"no label {key}" for key in added if key not in metadata["labels"])
 

@@ -126,22 +126,24 @@ def mostly(valid: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(valid, valid, valid, NASTY, st.text(max_size=20))
 
 
+WORDS = {
+    "ingress/host": mostly(st.lists(HOSTS | EVERY_HOST, min_size=1, max_size=3).map(",".join)),
+    "ingress/path": mostly(PATHS | PATTERNS_OF_PATHS),
+    "ingress/path-type": mostly(PATH_TYPES),
+    "ingress/port": mostly(PORTS_ASKED_FOR),
+    "ingress/class": mostly(NAMES | CLASSES),
+    "ingress/tls": mostly(st.sampled_from(["true", "false"])),
+    "ingress/tls-secret": mostly(NAMES),
+    "ingress/certificates": mostly(CERTIFICATES),
+    "ingress/tls-redirect": mostly(st.sampled_from(["true", "false"])),
+    "ingress/default-backend": mostly(st.sampled_from(["true", "false"])),
+    "ingress/profile": mostly(PROFILE_NAMES),
+    "ingress/routes": mostly(ROUTES),
+}
+"""The values of all annotations but ingress/http."""
+
 ANNOTATIONS = st.fixed_dictionaries(
-    {"ingress/http": st.sampled_from(["true", "true", "true", "false", "yes"])},
-    optional={
-        "ingress/host": mostly(st.lists(HOSTS | EVERY_HOST, min_size=1, max_size=3).map(",".join)),
-        "ingress/path": mostly(PATHS | PATTERNS_OF_PATHS),
-        "ingress/path-type": mostly(PATH_TYPES),
-        "ingress/port": mostly(PORTS_ASKED_FOR),
-        "ingress/class": mostly(NAMES | CLASSES),
-        "ingress/tls": mostly(st.sampled_from(["true", "false"])),
-        "ingress/tls-secret": mostly(NAMES),
-        "ingress/certificates": mostly(CERTIFICATES),
-        "ingress/tls-redirect": mostly(st.sampled_from(["true", "false"])),
-        "ingress/default-backend": mostly(st.sampled_from(["true", "false"])),
-        "ingress/profile": mostly(PROFILE_NAMES),
-        "ingress/routes": mostly(ROUTES),
-    },
+    {"ingress/http": st.sampled_from(["true", "true", "true", "false", "yes"])}, optional=WORDS
 )
 LARGE = st.sampled_from(["&" * 15_000, "\u2028" * 15_000, "x" * 90_000, "\0" * 15_000])
 OTHERS = st.dictionaries(CONTROLLER_KEYS, st.one_of(st.text(max_size=20), st.text(max_size=20), LARGE), max_size=3)

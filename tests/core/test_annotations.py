@@ -1,13 +1,20 @@
 """The annotations: each row of the table decides something, and says what is wrong with it."""
 
+from collections.abc import Mapping
+
 import msgspec
 import pytest
 
 from devcluster.sync_requests import Object, service
-from ingress_manager.core.annotations import HTTP, TABLE, Annotation, Stated, read
+from ingress_manager.commands.explain import examples
+from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Stated, read
 from ingress_manager.core.decide import Desired, decide
 from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Policy, Profile, Tls
+from tests.core import made_up
+from tests.histories import steps
+from tests.hooks import test_admission_deny
+from tools import golden
 
 PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
 OTHER_VALUES = {
@@ -27,6 +34,20 @@ OTHER_VALUES = {
 }
 """For each annotation, a value that asks for something else than what holds without it."""
 
+EVERYWHERE: dict[str, Mapping[str, object]] = {
+    "OTHER_VALUES in tests/core/test_annotations.py": OTHER_VALUES,
+    "WORDS in tests/core/made_up.py": made_up.WORDS,
+    "VALUES in tests/histories/steps.py": steps.VALUES,
+    "WORDS in tests/hooks/test_admission_deny.py": test_admission_deny.WORDS,
+    "ANNOTATIONS in ingress_manager/commands/explain/examples.py": examples.ANNOTATIONS,
+    "tests/cases": {
+        key: value
+        for case in golden.cases_in(golden.CASES)
+        for key, value in (case.service["metadata"].get("annotations") or {}).items()
+    },
+}
+"""Where each annotation has to be tried, or explained."""
+
 POLICY = Policy(
     Defaults(
         outputs=OUTPUT_NAMES,
@@ -43,6 +64,11 @@ def objects(annotations: dict[str, str]) -> tuple[Object, ...]:
     decision = decide(parent, Observed(httproutes={}), POLICY)
     assert isinstance(decision, Desired), decision
     return decision.objects
+
+
+@pytest.mark.parametrize("where", EVERYWHERE)
+def test_every_annotation_is_tried(where: str) -> None:
+    assert {*KEYS} - {HTTP.key} <= EVERYWHERE[where].keys()
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.key)

@@ -16,7 +16,7 @@ ATTACKS = golden.cases_in(golden.ATTACKS)
 README = (golden.ATTACKS / "README.md").read_text(encoding="utf-8")
 REPOSITORY = golden.TESTS.parent
 
-SEQUENCES = list(golden.read((REPOSITORY / "tests/e2e/attacks.yaml").read_text(encoding="utf-8")))
+SEQUENCES = list(golden.read(REPOSITORY / "tests/e2e/attacks.yaml"))
 
 
 def items() -> list[str]:

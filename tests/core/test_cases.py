@@ -27,7 +27,9 @@ REFUSED: list[Object] = yaml.safe_load(Path(__file__).with_name("refused.yaml").
 
 def check_fields(case: golden.Case, fields: list[str]) -> None:
     """Raise AssertionError unless a case has a reason, an outcome, and of these fields alone, in their order."""
-    assert list(case.stated) == [field for field in fields if field in case.stated], case.name
+    assert {*case.stated} <= {*fields}, f"the case {case.name} has a field that no case has"
+    in_order = [field for field in fields if field in case.stated]
+    assert [*case.stated] == in_order, f"the fields of the case {case.name} stand in another order"
     assert {"why", "becomes"} <= case.stated.keys(), case.name
     assert case.stated["why"].endswith("."), case.name
 

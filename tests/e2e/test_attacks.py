@@ -40,10 +40,7 @@ from tests.e2e.people import said, tenant_of
 from tests.holds import holds
 from tools import golden
 
-ATTACKS = {
-    attack.name: attack.stated["steps"]
-    for attack in golden.read(Path(__file__).with_name("attacks.yaml").read_text(encoding="utf-8"))
-}
+ATTACKS = {attack.name: attack.stated["steps"] for attack in golden.read(Path(__file__).with_name("attacks.yaml"))}
 AT_THE_GATE = {"host-kept-by-a-pause", "records-forged-on-the-ingress"}
 """These are in `make test`, where no other test tries their kind: test_service_guard.py and test_tightened.py do."""
 

@@ -245,11 +245,6 @@ def scene(cluster: DevCluster, stage: Stage) -> Iterator[Scene]:
         yield made
 
 
-def test_every_kind_is_found_on_a_cluster() -> None:
-    # Why nothing answers is in tests/commands/audit/why-nothing-answers.yaml.
-    assert {finding.kind for finding in FINDINGS} | {*map(FindingKind, CauseKind)} == set(FindingKind)
-
-
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.happens.__name__)
 def test_a_finding_appears_and_goes_when_its_command_is_run(scene: Scene, finding: Finding) -> None:
     finding.happens(scene)

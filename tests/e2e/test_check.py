@@ -24,7 +24,7 @@ from tests.e2e.objects import DEPLOYMENTS, GATEWAYS
 from tests.e2e.shell import run, sh
 from tools import golden
 
-CASES = [*golden.read(Path(__file__).with_name("broken_installations.yaml").read_text(encoding="utf-8"))]
+CASES = [*golden.read(Path(__file__).with_name("broken_installations.yaml"))]
 SETTINGS = {
     "defaults": {
         "class": "ingress-manager",

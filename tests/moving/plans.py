@@ -19,7 +19,7 @@ TABLE = Path(__file__).with_name("cases.yaml")
 
 def cases() -> list[Case]:
     """Return the cases."""
-    return [*golden.read(TABLE.read_text(encoding="utf-8"))]
+    return [*golden.read(TABLE)]
 
 
 def cluster_of(case: Case, *, host_first: bool = False) -> Cluster:

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.annotating.annotations import Asked, annotations_for
+from ingress_manager.commands.annotating.annotations import SAID, Asked, annotations_for
 from ingress_manager.commands.annotating.changes import Change, changes
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.entrances import annotations_of
 from ingress_manager.commands.view.ingresses import certificates_of, default_port_of, routes_to, tls_of
-from ingress_manager.core.annotations import PREFIX, PROFILE, read
+from ingress_manager.core.annotations import KEYS, PREFIX, PROFILE, read
 from ingress_manager.core.copying import OLD_CLASS, check_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
 from ingress_manager.core.entrances import begin_of, ingress_of, read_entrances
@@ -69,8 +69,7 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
     default_port = default_port_of(service.metadata.name, spec)
     name = ingress_of(entrance, service.metadata.name)
     ask = Asked(name, routes, ingress_class, *tls_of(hosts, spec), default_port)
-    # An Ingress doesn't say these.
-    kept = {key: present[key] for key in (PROFILE, "ingress/tls-redirect") if key in present}
+    kept = {key: present[key] for key in KEYS if key in present and key not in SAID}
     # What is copied from the Service, each of its entrances is given.
     also = {} if {*read_entrances(annotations)} - {entrance} or entrance else dict(allowed(item.annotations, here))
     change = changes_to(annotations, also)
@@ -78,7 +77,7 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
     found = [each for each in found if not each.refused]
     for certificates in ((), certificates_of(hosts, spec)) if spec.tls else ((),):
         asking = annotations_for(service, ask, here, certificates)
-        new = {f"{begin}{key}": value for key, value in (asking | kept).items()}
+        new = {f"{begin}{key}": value for key, value in (kept | asking).items()}
         off = {f"{begin}{key}": None for key in present if f"{begin}{key}" not in new}
         change = {**changes_to(annotations, new), **off, **changes_to(annotations, also)}
         found.append(annotated_with(item, spec, service, policy, change, entrance))

@@ -17,6 +17,12 @@ from ingress_manager.core.ports import find_ports, infer_port, tcp_ports
 
 DEFAULT_TYPE = "Prefix"
 
+SAID = {
+    *("ingress/http", "ingress/host", "ingress/path", "ingress/path-type", "ingress/port", "ingress/routes"),
+    *("ingress/class", "ingress/tls", "ingress/tls-secret", "ingress/certificates", "ingress/default-backend"),
+}
+"""The annotations that an Ingress says. Any other stays on its Service."""
+
 
 class Asked(NamedTuple):
     """What an Ingress says, and annotations can ask for."""
