@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ingress_manager.commands.audit.finders import FINDERS, Finding, Sorted
+from ingress_manager.commands.audit.finders import FINDERS, Finding, SortedView
 from ingress_manager.commands.audit.kinds import KINDS, OBJECTS, FindingKind
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import SERVICE
@@ -73,7 +73,7 @@ def audit_of(view: View, policy: Policy | Unknown, around: Surroundings | None =
     What rests on something unknown isn't found. Of single objects the view says so.
     """
     around = around or Surroundings()
-    seen = Sorted(view, policy, around)
+    seen = SortedView(view, policy, around)
     unknown = {SETTINGS, SERVICE} & view.unseen().keys()
     kinds = [kind for kind, row in KINDS.items() if unknown.isdisjoint(row.needs)]
     found = [

@@ -56,17 +56,19 @@ class Finding:
     """Why the Service is refused, or the object is forbidden, in the words of the Events, logs and metrics."""
 
 
-class Sorted:
+class SortedView:
     """A view in which nothing is paused, sorted out once for all finders; `policy` says what is paused."""
 
     def __init__(self, view: View, policy: Policy | Unknown, around: Surroundings) -> None:
         self.view, self.policy = view, policy
         self.exposed = [each for each in view.services.values() if each.is_exposed or each.observed]
-        self.given = [each for each in self.exposed if not (each.refused or is_held(each.item))]
+        self.accepted = [each for each in self.exposed if not (each.refused or is_held(each.item))]
         """The Services whose desired objects Metacontroller makes."""
 
-        self.desired_by = {key: service for service in self.given for key in service.desired}
-        missing = [(service, key) for service in self.given for key in service.desired if key not in service.observed]
+        self.desired_by = {key: service for service in self.accepted for key in service.desired}
+        missing = [
+            (service, key) for service in self.accepted for key in service.desired if key not in service.observed
+        ]
         self.absent = [(service, key, view.object(key)) for service, key in missing]
         """What Services ask for and Metacontroller doesn't have, with what has its name."""
 
@@ -125,7 +127,7 @@ class Sorted:
             return kubectl("edit", each.item)
         return remedies.other_host(owner.item, entrance_for(owner.service, each.key))
 
-    def has_placeholder(self, each: ObjectView) -> bool:
+    def may_have_placeholder(self, each: ObjectView) -> bool:
         """Return whether the host of an object may be told as a placeholder: it is, or nobody can say."""
         owner = self.view.owner_of(each)
         if isinstance(owner, ServiceView) and isinstance(self.view.policy, Policy):
@@ -136,7 +138,7 @@ class Sorted:
 Found = Iterator[Finding]
 
 
-def _refused(seen: Sorted) -> Found:
+def _refused(seen: SortedView) -> Found:
     for service in seen.exposed:
         if service.refused and not is_held(service.item):
             command = remedies.correct(service.item, service.refused)
@@ -144,7 +146,7 @@ def _refused(seen: Sorted) -> Found:
             yield Finding(FindingKind.REFUSED, service.item, service.refused.line(), command, reasons)
 
 
-def _name_taken(seen: Sorted) -> Found:
+def _name_taken(seen: SortedView) -> Found:
     for service, _, other in seen.absent:
         if not isinstance(other, ObjectView) or is_being_deleted(other.item):
             continue
@@ -153,20 +155,20 @@ def _name_taken(seen: Sorted) -> Found:
             yield Finding(FindingKind.NAME_TAKEN, service.item, *name_taken(service, other))
 
 
-def _forbidden(seen: Sorted) -> Found:
+def _forbidden(seen: SortedView) -> Found:
     for _, each, why in seen.made:
         if why and not is_being_deleted(each.item):
             yield Finding(FindingKind.FORBIDDEN, each.item, why.told(), kubectl("delete", each.item), [why.reason])
 
 
-def _missing(seen: Sorted) -> Found:
+def _missing(seen: SortedView) -> Found:
     for service, (kind, label), other in seen.absent:
         if other is None:
             sentence = f"its {kind} {label} isn't there"
             yield Finding(FindingKind.MISSING, service.item, *seen.undone(service.item, sentence))
 
 
-def _drifted(seen: Sorted) -> Found:
+def _drifted(seen: SortedView) -> Found:
     for service, each in seen.settled:
         if service.refused or each.key not in service.desired:
             continue
@@ -181,7 +183,7 @@ def _drifted(seen: Sorted) -> Found:
                 yield Finding(FindingKind.DRIFTED, each.item, *seen.undone(each.item, listed(found)))
 
 
-def _unwanted(seen: Sorted) -> Found:
+def _unwanted(seen: SortedView) -> Found:
     for service, each in seen.settled:
         # One that is refused asks for all of its entrances.
         is_asked_for = (
@@ -194,13 +196,13 @@ def _unwanted(seen: Sorted) -> Found:
             yield Finding(FindingKind.UNWANTED, each.item, sentence, kubectl("delete", each.item))
 
 
-def _detached(seen: Sorted) -> Found:
+def _detached(seen: SortedView) -> Found:
     for each, owner in seen.alone:
         if not is_being_deleted(each.item):
             yield Finding(FindingKind.DETACHED, each.item, *_lacks(seen, each, owner))
 
 
-def _lacks(seen: Sorted, each: ObjectView, owner: ServiceView | None) -> tuple[str, Command]:
+def _lacks(seen: SortedView, each: ObjectView, owner: ServiceView | None) -> tuple[str, Command]:
     """Return what an object lacks that Metacontroller doesn't take for ours, and the command that fixes it."""
     if owner:
         return "it lacks Metacontroller's annotation", remedies.attach(each, owner)
@@ -226,7 +228,7 @@ def _lacks(seen: Sorted, each: ObjectView, owner: ServiceView | None) -> tuple[s
     return f"{sentence}, and leads to nothing that is there", kubectl("delete", each.item)
 
 
-def _held(seen: Sorted) -> Found:
+def _held(seen: SortedView) -> Found:
     others = [other.item for _, _, other in seen.absent if isinstance(other, ObjectView)]
     objects = [*(each.item for _, each, _ in seen.made), *(each.item for each, _ in seen.alone), *others]
     services = [service.item for service in seen.exposed]
@@ -242,7 +244,7 @@ def _held(seen: Sorted) -> Found:
             yield Finding(FindingKind.HELD, item, sentence, remedies.let_go(item, keep))
 
 
-def _upstream_collision(seen: Sorted) -> Found:
+def _upstream_collision(seen: SortedView) -> Found:
     for each in upstream_collisions(seen.view.objects.values()):
         # Which of two is used for longer isn't known where not all Ingresses are.
         namespaces = {label.partition("/")[0] for label in (each.one, each.other)}
@@ -255,7 +257,7 @@ def _upstream_collision(seen: Sorted) -> Found:
             yield Finding(FindingKind.UPSTREAM_COLLISION, item, sentence, command)
 
 
-def _mended(seen: Sorted, collision: UpstreamCollision) -> tuple[Item | None, Command]:
+def _mended(seen: SortedView, collision: UpstreamCollision) -> tuple[Item | None, Command]:
     """Return the object of a collision that a person changes, if it is there, and the command for that."""
     younger = collision.younger
     if collision.kind == SERVICE:
@@ -267,9 +269,9 @@ def _mended(seen: Sorted, collision: UpstreamCollision) -> tuple[Item | None, Co
     return younger.item, kubectl("edit", owner.item if isinstance(owner, ServiceView) else younger.item)
 
 
-def _claimed_twice(seen: Sorted) -> Found:
+def _claimed_twice(seen: SortedView) -> Found:
     for both in claimed_twice(seen.view.objects.values()):
-        is_told = seen.has_placeholder(both.younger)
+        is_told = seen.may_have_placeholder(both.younger)
         claims = [str(claim) for claim in both.claims if not (is_told and claim.host == PLACEHOLDER_HOST)]
         if claims:
             age = "is older" if both.older.item.born[0] < both.younger.item.born[0] else "is as old"
@@ -278,8 +280,8 @@ def _claimed_twice(seen: Sorted) -> Found:
             yield Finding(FindingKind.CLAIMED_TWICE, both.younger.item, sentence, command)
 
 
-def _not_copied(seen: Sorted) -> Found:
-    for service in seen.given if isinstance(seen.view.policy, Policy) else ():
+def _not_copied(seen: SortedView) -> Found:
+    for service in seen.accepted if isinstance(seen.view.policy, Policy) else ():
         ours: dict[str, str] = {}
         anew = seen.view.anew(service)
         for each in anew.values():
@@ -292,11 +294,11 @@ def _not_copied(seen: Sorted) -> Found:
             yield Finding(FindingKind.NOT_COPIED, service.item, sentence, command)
 
 
-def _placeholder_host(seen: Sorted) -> Found:
+def _placeholder_host(seen: SortedView) -> Found:
     policy = seen.view.policy
     if not isinstance(policy, Policy) or policy.defaults.host != PLACEHOLDER_HOST:
         return
-    for service in seen.given:
+    for service in seen.accepted:
         for entrance in service.entrances if seen.view.anew(service) else ():
             if has_placeholder(service, entrance, policy):
                 whose = f"the host of its entrance {entrance}" if entrance else "its host"
@@ -305,7 +307,7 @@ def _placeholder_host(seen: Sorted) -> Found:
                 yield Finding(FindingKind.PLACEHOLDER_HOST, service.item, sentence, command)
 
 
-def _no_http(seen: Sorted) -> Found:
+def _no_http(seen: SortedView) -> Found:
     for service in seen.view.services.values():
         if keys := without_http(service.item.annotations):
             yield Finding(FindingKind.NO_HTTP, service.item, no_effect(keys), kubectl("edit", service.item))
@@ -315,7 +317,7 @@ def _of_cause(kind: FindingKind) -> "Finder":
     return lambda seen: (each for each in seen.causes if each.kind is kind)
 
 
-Finder = Callable[[Sorted], Found]
+Finder = Callable[[SortedView], Found]
 FINDERS: dict[FindingKind, Finder] = {
     FindingKind.REFUSED: _refused,
     FindingKind.NAME_TAKEN: _name_taken,
