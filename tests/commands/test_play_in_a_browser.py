@@ -19,7 +19,7 @@ from devcluster.build import REPOSITORY
 from ingress_manager.commands.play.answer import play
 from ingress_manager.commands.play.command import page, result
 from ingress_manager.commands.play.loopback import Loopback
-from tests.not_found.browser import Browser, assert_it_fits, started_browser
+from tests.browser import Browser, assert_it_fits, started_browser
 from tools import examples
 
 # One browser for all: the processes of pytest-xdist share none.
@@ -52,7 +52,7 @@ def browser(shared: Browser) -> Iterator[Browser]:
     shared.logged("browser")
     shared.logged("performance")
     yield shared
-    assert [url for url, _ in shared.requested() if not url.startswith(f"{shared.site}/")] == []
+    assert [url for url in shared.requested() if not url.startswith(f"{shared.site}/")] == []
     assert [entry["message"] for entry in shared.logged("browser")] == []
 
 

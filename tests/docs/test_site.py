@@ -12,7 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from devcluster.build import REPOSITORY
-from tests.not_found.browser import Browser, started_browser
+from tests.browser import Browser, started_browser
 from tools import site
 
 pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("chromium")]
@@ -54,10 +54,8 @@ def test_a_page_has_the_blocks_that_it_has_where_the_repository_is_shown(page: s
     assert parts(article) == parts(MarkdownIt("commonmark").enable("table").render(text))
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_a_visitor_needs_no_other_host(browser: Browser, colours: str) -> None:
-    browser.look("/index.html", colours=colours)
-    asked = [url for url, _ in browser.requested() if not url.startswith("data:")]
+def test_a_visitor_needs_no_other_host(browser: Browser) -> None:
+    browser.look("/index.html", width=1280)
+    asked = [url for url in browser.requested() if not url.startswith("data:")]
     assert [url for url in asked if not url.startswith(browser.site)] == []
     assert [entry["message"] for entry in browser.logged("browser")] == []
-    assert browser.ask("document.body.dataset.mdColorScheme") == {"light": "default", "dark": "slate"}[colours]

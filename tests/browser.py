@@ -24,10 +24,8 @@ class Browser(NamedTuple):
     site: str
     """As in http://shop.example.com."""
 
-    def look(self, path: str, language: str = "en", colours: str = "light", width: int = 1280) -> None:
-        """Open a path as a person with this language, these colours and this width would."""
-        self.command("Emulation.setUserAgentOverride", userAgent="Chromium", acceptLanguage=language)
-        self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": colours}])
+    def look(self, path: str, width: int) -> None:
+        """Open a path as a person with a window of this width would."""
         self.command(
             "Emulation.setDeviceMetricsOverride", width=width, height=HEIGHT, deviceScaleFactor=1, mobile=False
         )
@@ -43,16 +41,14 @@ class Browser(NamedTuple):
         """Return what was written to a log since the last call."""
         return list(self.driver.get_log(name))  # type: ignore[no-untyped-call]
 
-    def requested(self) -> list[tuple[str, int | None]]:
-        """Return the URL of each request since the page was asked for, and the status of its answer."""
+    def requested(self) -> list[str]:
+        """Return the URL of each request since the page was asked for."""
         messages = [json.loads(entry["message"])["message"] for entry in self.logged("performance")]
-        urls, statuses = {}, {}
-        for message in messages:
-            if message["method"] == "Network.requestWillBeSent":
-                urls[message["params"]["requestId"]] = message["params"]["request"]["url"]
-            elif message["method"] == "Network.responseReceived":
-                statuses[message["params"]["requestId"]] = message["params"]["response"]["status"]
-        return [(url, statuses.get(request)) for request, url in urls.items()]
+        return [
+            message["params"]["request"]["url"]
+            for message in messages
+            if message["method"] == "Network.requestWillBeSent"
+        ]
 
     def ask(self, script: str) -> Any:
         """Return the value of an expression of JavaScript, which Chromium evaluates beside the page."""
