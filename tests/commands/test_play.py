@@ -92,8 +92,10 @@ def test_what_is_left_out_and_what_is_paused_is_told() -> None:
     )
     many = play(f"{GOOD}---\n" * (MOST_SERVICES + 1), "")
     assert (len(many.objects), many.headline) == (MOST_SERVICES, f"Fine: it becomes {MOST_SERVICES} Ingresses.")
+    assert play(f"{GOOD}---\n" * MOST_SERVICES, "").notes == ()
     assert many.notes == ("Only the first 50 Services are looked at. `ingress-manager render` takes any number.",)
     wrong = play("a: [\n---\n" * 200, "")
+    assert play("a: [\n---\n" * MOST_MISTAKES, "").notes == ()
     assert (len(wrong.mistakes), wrong.notes) == (MOST_MISTAKES, ("Only the first 100 of 200 mistakes are shown.",))
 
 
