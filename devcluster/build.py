@@ -72,9 +72,6 @@ SOURCES = {
     # The tests list what is scraped: to find it out, Prometheus would need a thousand packages more.
     "prometheus": Source("github.com/prometheus/prometheus/cmd/prometheus", GOLANG / "prometheus", "remove_all_sd"),
     "promtool": Source("github.com/prometheus/prometheus/cmd/promtool", GOLANG / "prometheus", "remove_all_sd"),
-    "externaldns": Source("./externaldns", GOLANG / "neighbours"),
-    "certificates": Source("./certificates", GOLANG / "neighbours"),
-    "health": Source("./health", GOLANG / "neighbours"),
 }
 """The programs that can be built."""
 

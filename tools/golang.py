@@ -28,9 +28,6 @@ TOOLS = {
     "helm3": Tool("helm.sh/helm/v3", "what Helm 3 does after `adopt`"),
     "prometheus": Tool("github.com/prometheus/prometheus", "what Prometheus scrapes"),
     "promtool": Tool("github.com/prometheus/prometheus", "the alerts"),
-    "externaldns": Tool("sigs.k8s.io/external-dns", "the DNS names that external-dns makes"),
-    "certificates": Tool("github.com/cert-manager/cert-manager", "the Certificates that cert-manager makes"),
-    "health": Tool("github.com/argoproj/argo-cd/v3", "what Argo CD and Flux call healthy"),
 }
 
 

@@ -8,19 +8,18 @@ import yaml
 from devcluster.api import SERVICE_ACCOUNTS, SERVICES, Api, ApiError, Object, Resource, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
-from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, create
+from tests.e2e.objects import ROLE_BINDINGS, ROLES, create
 
 RIGHTS = REPOSITORY / "docs/commands/examples/mover.yaml"
 """The rights of whoever moves Ingresses in and out."""
 
 
-def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], namespace: str | None) -> None:
-    """Give rights to a ServiceAccount, which is a namespace and a name; in one namespace or, with None, in all."""
-    roles, bindings = (ROLES, ROLE_BINDINGS) if namespace else (CLUSTER_ROLES, CLUSTER_BINDINGS)
-    create(api, roles, role, namespace, rules=rules)
+def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], namespace: str) -> None:
+    """Give rights in a namespace to a ServiceAccount, which is a namespace and a name."""
+    create(api, ROLES, role, namespace, rules=rules)
     subject = {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
-    of = {"apiGroup": "rbac.authorization.k8s.io", "kind": roles.kind, "name": role}
-    create(api, bindings, role, namespace, roleRef=of, subjects=[subject])
+    of = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role}
+    create(api, ROLE_BINDINGS, role, namespace, roleRef=of, subjects=[subject])
 
 
 def kubeconfig_of(plane: ControlPlane, namespace: str, name: str, folder: Path) -> Path:
