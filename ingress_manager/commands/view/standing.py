@@ -46,7 +46,7 @@ def addresses_of(item: Item) -> list[str]:
     status = at(item, "status")
     stated = mappings(at(status, "loadBalancer", "ingress")) or mappings(at(status, "addresses"))
     found = (each.get("ip") or each.get("hostname") or each.get("value") for each in stated)
-    return [text for text in found if text and isinstance(text, str)]
+    return [str(text) for text in found if text]
 
 
 def gateway_of(item: Item, parent: ParentRef) -> str:
