@@ -11,8 +11,8 @@ from devcluster.story import Stage
 from tests.e2e.objects import by_hand, create
 from tests.e2e.people import tenant_of
 
-PATCHES = 2000
-"""If each failed, and made an Event, what fails next would wait for three minutes."""
+PATCHES = 1000
+"""If each failed, and made an Event, what fails next would wait for a minute and a half."""
 
 
 @pytest.mark.parametrize("value", ["yes", "true"])
