@@ -24,10 +24,14 @@ def port() -> Iterator[int]:
     process = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         assert process.stderr is not None
+        told = []
         for line in process.stderr:
+            told.append(line)
             if '"event": "started"' in line:
                 assert json.loads(line)["settings"]["defaults"]["host"] == Policy().defaults.host
                 break
+        else:
+            pytest.fail(f"`make run` has ended: {''.join(told)}")
         yield free
     finally:
         os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
