@@ -17,11 +17,12 @@ from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, DEFAULT_COPIED, OLD_CLASS, Limit
 from ingress_manager.core.filters import Filters, Timeouts
 from ingress_manager.core.kubernetes import API_VERSIONS
+from ingress_manager.core.syntax import LONGEST_LABEL
 from ingress_manager.core.text import listed
 
 MOST_REMEMBERED = 20_000
-"""Patterns of hosts, of all that is remembered: what holds for a thousand pairs of a namespace and a profile, or for
-fewer where the limits list more than twenty hosts."""
+"""Patterns of hosts, in all that is remembered. That is what holds for a thousand pairs of a namespace and a profile,
+or for fewer where the limits list more than twenty patterns."""
 
 NO_NAME = ""
 """Is the name of no profile."""
@@ -509,8 +510,11 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
 
     A profile that doesn't exist, or isn't allowed, has no effect.
     """
-    # A tenant may name any profile, at any length.
-    return policy.resolved(namespace, profile if profile is None or profile in policy.profiles else NO_NAME)
+    # A tenant may name any profile, and whoever reaches the hook's port any namespace: neither is remembered.
+    asked_for = profile if profile is None or profile in policy.profiles else NO_NAME
+    if len(namespace) > LONGEST_LABEL:
+        return resolve(policy, namespace, asked_for)
+    return policy.resolved(namespace, asked_for)
 
 
 def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespacePolicy:

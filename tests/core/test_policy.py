@@ -1,8 +1,10 @@
-"""The policy: what is paused, by a word or in some namespaces alone."""
+"""The policy: what is paused, by a word or in some namespaces alone; and what is remembered of it."""
+
+import tracemalloc
 
 import pytest
 
-from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
+from ingress_manager.core.policy import Limits, NamespaceSettings, Policy, in_namespace
 
 PAUSED, RUNNING, SILENT = NamespaceSettings(paused=True), NamespaceSettings(paused=False), NamespaceSettings()
 
@@ -29,3 +31,17 @@ def test_without_a_pause_all_else_stays() -> None:
     limits = Limits(hosts=("a.example.com",))
     policy = Policy(paused=True, namespaces={"a": NamespaceSettings(limits=limits, paused=True)})
     assert policy.without_pause() == Policy(namespaces={"a": NamespaceSettings(limits=limits)})
+
+
+def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_however_long_they_are() -> None:
+    """Whoever reaches the hook's port can send them."""
+    policy = Policy(limits=Limits(hosts=("*.{namespace}.example.com",)))
+    tracemalloc.start()
+    try:
+        for number in range(30):
+            in_namespace(policy, f"{number}{'n' * 100_000}", f"{number}{'p' * 100_000}")
+            in_namespace(policy, "team-a", f"{number}{'p' * 100_000}")
+        remembered, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert remembered < 100_000
