@@ -106,19 +106,14 @@ COMMANDS: dict[Path, Callable[[Case], Any]] = {
 
 def update(folder: Path, becomes: Callable[[Case], Any]) -> None:
     """Update every table in a folder, and print what changed. Raises ValueError if something in it is no case."""
-    golden.cases_in(folder)
     for table in sorted(folder.glob("*.yaml")):
         sys.stdout.writelines(golden.update(table, becomes))
-    golden.cases_in.cache_clear()
 
 
-if __name__ == "__main__":
-    argparse.ArgumentParser(prog="python -m tools.cases", description=__doc__).parse_args()
-    try:
-        for each, outcome in ({golden.CASES: golden.answered, golden.ATTACKS: golden.answered} | COMMANDS).items():
-            update(each, outcome)
-    except ValueError as error:
-        sys.exit(f"Error: {error}")
+def main() -> None:
+    """Write all cases, and what is made of them. Raises ValueError if something is no case."""
+    for each, outcome in ({golden.CASES: golden.answered, golden.ATTACKS: golden.answered} | COMMANDS).items():
+        update(each, outcome)
     sys.stdout.writelines(golden.update(adoptions.TABLE, adoptions.becomes))
     for name in adoptions.SCRIPTS:
         adoptions.script_of(name).write_text(adoptions.printed(adoptions.cases()[name]), encoding="utf-8")
@@ -128,3 +123,11 @@ if __name__ == "__main__":
         for values in helm.cases():
             (values / "changes.diff").write_text(helm.changes(values), encoding="utf-8")
     examples.FILE.write_text(examples.text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m tools.cases", description=__doc__).parse_args()
+    try:
+        main()
+    except ValueError as error:
+        sys.exit(f"Error: {error}")

@@ -287,7 +287,7 @@ class SettingsError(Exception):
         self.mistakes = mistakes
 
 
-class Problems(msgspec.Struct, gc=False):
+class Problems(msgspec.Struct):
     """Collects problems: keeps the first ones, each sentence once, and only counts the others."""
 
     kept: list[Problem] = []

@@ -42,7 +42,7 @@ def choose_shared_port(service: Service, stated: Stated, problems: Problems) -> 
 
 def tcp_ports(service: Service) -> list[ServicePort]:
     """Return the ports that can serve HTTP."""
-    return [port for port in service.spec.ports or () if port.protocol == "TCP"]
+    return [port for port in service.ports if port.protocol == "TCP"]
 
 
 def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) -> dict[str, int]:
