@@ -110,7 +110,6 @@ docs-site: $(bin)/.complete  ## the docs as a site, in .build/site/html/
 
 cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, and the examples of `play`; show what changes
 	@$(bin)/python -m tools.cases
-	@$(bin)/python -m tests.moving.plans
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt, and what is installed here, in requirements-dev.txt
 	@$(uv) compile --upgrade --generate-hashes --python-version 3.13 --python-platform linux \

@@ -26,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screenshot", action="store_true", help="Write the picture of `play` in docs/.")
     parser.addoption("--thorough", action="store_true", help="Try more: make test-all.")
     parser.addoption("--clusters", type=int, default=100, help="With --thorough: how many random clusters are moved.")
+    parser.addoption("--seed", type=int, default=0, help="The seed of the first of these clusters.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
