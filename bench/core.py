@@ -7,72 +7,42 @@ may slow down for seconds at a time.
 import json
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
 from bench.figures import Figure, Section, at_most
+from bench.worst import lines, worst_requests
 from devcluster.build import REPOSITORY, Progress
-from devcluster.worst import largest_settings, worst_requests_for_profiles
 from hooks.sync import answer
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import parse
 
 POLICY = Policy()
 NOW = datetime.now(UTC)
-ROUTES = (1, 10, 100)
 TURNS = 41
-
-WORST_CPU = 50
-"""Milliseconds that an answer to any request may take."""
-
-WORST_MEMORY = 16
-"""Megabytes that an answer to any request may take, beyond the request itself."""
-
-LISTED = 5
-"""How many of the worst inputs are shown. Any other that misses a limit is shown too."""
+WORST_CPU, WORST_MEMORY = 50, 16
+"""Milliseconds, and megabytes beyond the request itself, that an answer to any request may take."""
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What the answer to one request takes."""
-
-    name: str
-    milliseconds: float
-    megabytes: float
-
-
-def core_section(progress: Progress, worst: Iterable[tuple[str, bytes]], turns: int = TURNS) -> Section:
-    """Return the figures of the core; `worst` are the names and bodies of the worst requests."""
+def core_section(progress: Progress) -> Section:
+    """Return the figures of the core."""
     progress("timing the core")
-    plain_cost, plain_ratio = against_json(sync_request(), turns)
-    growth = routes_growth(turns)
-    routes = ", ".join(f"{count}: {cost * 1e6:,.0f} µs" for count, cost in zip(ROUTES, growth, strict=True))
+    plain, bare = answering(sync_request()), bare_json(sync_request())
+    taken = [(seconds(plain, 500), seconds(bare, 500)) for _ in range(TURNS)]
+    some, many = (answering(sync_request({"ingress/routes": lines(count, "path: /{}")})) for count in (10, 100))
+    growth = median(seconds(many, 5) / seconds(some, 5) for _ in range(TURNS))
     figures = [
-        Figure("answers a second, plain Service", f"{1 / plain_cost:,.0f}"),
-        at_most("its time / that of json.loads + json.dumps", plain_ratio, 0.8, "{:.2f}"),
-        Figure("time of an answer with so many routes", routes),
-        at_most("100 routes / 10 routes, of time", growth[2] / growth[1], 10, "{:.1f}"),
+        Figure("answers a second, plain Service", f"{1 / median(own for own, _ in taken):,.0f}"),
+        at_most("its time / that of json.loads + json.dumps", median(own / json for own, json in taken), 0.8, "{:.2f}"),
+        at_most("100 routes / 10 routes, of time", growth, 10, "{:.1f}"),
     ]
-    costs = [cost(*request, POLICY, progress) for request in worst]
-    return Section("The core alone", figures + settings_figures(costs, progress, turns) + worst_figures(costs))
-
-
-def settings_figures(costs: list[Cost], progress: Progress, turns: int) -> list[Figure]:
-    """Return the figures of the largest settings, and add to `costs` what the worst requests cost where they hold."""
-    progress("reading the largest settings")
-    text = largest_settings()
-    policy = parse(text)
-    read = median(seconds(lambda: parse(text), 1) for _ in range(5))
-    plain, under_largest = answering(sync_request()), answering(sync_request(), policy)
-    ratio = median(seconds(under_largest, 500) / seconds(plain, 500) for _ in range(turns))
-    costs += [cost(*request, policy, progress) for request in worst_requests_for_profiles()]
-    return [
-        at_most("reading 1,000 profiles and 10,000 namespaces", read, 1, "{:.2f} s"),
-        at_most("an answer under them / under the default settings, of time", ratio, 1.2, "{:.2f}"),
-    ]
+    for name, body in worst_requests():
+        progress(f"the worst inputs: {name}")
+        milliseconds = 1000 * median(seconds(lambda body=body: answer(body, POLICY, NOW), 1) for _ in range(5))  # type: ignore[misc]
+        figures.append(at_most(f"{name}: CPU", milliseconds, WORST_CPU, "{:.1f} ms"))
+        figures.append(at_most(f"{name}: memory", megabytes(body), WORST_MEMORY, "{:.1f} MB"))
+    return Section("The core alone", figures)
 
 
 def sync_request(annotations: dict[str, str] | None = None) -> bytes:
@@ -80,11 +50,6 @@ def sync_request(annotations: dict[str, str] | None = None) -> bytes:
     recorded = json.loads((REPOSITORY / "tests/fixtures/sync.json").read_text())
     recorded["object"]["metadata"]["annotations"] |= annotations or {}
     return json.dumps(recorded, separators=(",", ":")).encode()
-
-
-def with_routes(count: int) -> bytes:
-    """Return a sync request with so many routes."""
-    return sync_request({"ingress/routes": "".join(f"- path: /{number}\n" for number in range(count))})
 
 
 def seconds(work: Callable[[], Any], runs: int) -> float:
@@ -95,56 +60,25 @@ def seconds(work: Callable[[], Any], runs: int) -> float:
     return (time.process_time() - started) / runs
 
 
-def answering(body: bytes, policy: Policy = POLICY) -> Callable[[], Any]:
+def answering(body: bytes) -> Callable[[], Any]:
     """Return the work of answering, after one answer to see that it is an Ingress."""
-    first = answer(body, policy, NOW)
+    first = answer(body, POLICY, NOW)
     if first.status != 200:
         raise ValueError(f"the benchmark's request is refused: {first.body.decode()}")
-    return lambda: answer(body, policy, NOW)
+    return lambda: answer(body, POLICY, NOW)
 
 
-def against_json(body: bytes, turns: int) -> tuple[float, float]:
-    """Return the seconds of an answer, and the ratio to json.loads and json.dumps of the same two bodies."""
-    ours = answering(body)
+def bare_json(body: bytes) -> Callable[[], Any]:
+    """Return the work of reading a request, and of writing its answer, by the standard library."""
     response = json.loads(answer(body, POLICY, NOW).body)
-
-    def bare_json() -> None:
-        json.loads(body)
-        json.dumps(response)
-
-    taken = [(seconds(ours, 500), seconds(bare_json, 500)) for _ in range(turns)]
-    return median(own for own, _ in taken), median(own / bare for own, bare in taken)
+    return lambda: (json.loads(body), json.dumps(response))
 
 
-def routes_growth(turns: int) -> list[float]:
-    """Return the seconds of an answer for each number of ROUTES, timed in turns."""
-    works = [answering(with_routes(count)) for count in ROUTES]
-    taken = [[seconds(work, 5) for work in works] for _ in range(turns)]
-    return [median(column) for column in zip(*taken, strict=True)]
-
-
-def cost(name: str, body: bytes, policy: Policy, progress: Progress) -> Cost:
-    """Return what the answer to one of the worst requests takes: the median of five, and the peak of memory."""
-    progress(f"the worst inputs: {name}")
-    milliseconds = 1000 * median(seconds(lambda: answer(body, policy, NOW), 1) for _ in range(5))
-    # A pass of its own, because tracemalloc slows everything down.
+def megabytes(body: bytes, policy: Policy = POLICY) -> float:
+    """Return the memory that an answer takes at most at once."""
     tracemalloc.start()
     try:
-        before, _ = tracemalloc.get_traced_memory()
         answer(body, policy, NOW)
-        _, peak = tracemalloc.get_traced_memory()
+        return tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()
-    return Cost(name, milliseconds, (peak - before) / 1e6)
-
-
-def worst_figures(costs: list[Cost]) -> list[Figure]:
-    """Return the worst costs of CPU and of memory, and every other that misses its limit."""
-    limits = (("CPU", "milliseconds", WORST_CPU, "{:.1f} ms"), ("memory", "megabytes", WORST_MEMORY, "{:.1f} MB"))
-    figures = [Figure("inputs chosen to be the worst", f"{len(costs)}")]
-    for what, field, limit, shown in limits:
-        taken = sorted(((getattr(each, field), each.name) for each in costs), reverse=True)
-        for place, (value, name) in enumerate(taken):
-            if place < LISTED or value > limit:
-                figures.append(at_most(f"{what}: {name}", value, limit, shown))
-    return figures

@@ -1,12 +1,8 @@
-"""What the benchmark prints: figures, each with what it is to reach, and on what machine they were measured."""
+"""What the benchmark prints: figures, each with what it is to reach."""
 
 import os
-import shlex
-import sys
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import click
 
@@ -48,31 +44,10 @@ def at_most(name: str, value: float, limit: float, shown: str) -> Figure:
     return Figure(name, shown.format(value), f"at most {shown.format(limit)}", value <= limit)
 
 
-def at_least(name: str, value: float, limit: float, shown: str) -> Figure:
-    """Return a figure that is not to be below a limit; `shown` formats both."""
-    return Figure(name, shown.format(value), f"at least {shown.format(limit)}", value >= limit)
-
-
 def run(measure: Callable[[Progress], Iterable[Section]]) -> None:
-    """Print what `measure` yields as a page shows it, also when it fails in the middle, and on what it was measured."""
-    started, load_before = time.monotonic(), os.getloadavg()[0]
-    if load_before > BUSY:
-        click.secho(
-            f"WARNING: THE MACHINE IS BUSY (load {load_before:.1f}). These figures say nothing about ingress-manager.",
-            fg="red",
-            bold=True,
-            err=True,
-        )
-    sections: list[str] = []
-    try:
-        with progress() as report:
-            for section in measure(report):
-                sections.append(markdown(section))  # noqa: PERF401 - those before one that fails are kept
-    finally:
-        # Also after an error: what was measured until then took minutes.
-        click.echo("\n".join(sections))
-    busy = "; THE MACHINE WAS BUSY" if load_before > BUSY else ""
-    click.echo(
-        f"{datetime.now(UTC):%Y-%m-%d}, `{shlex.join(['python', *sys.orig_argv[1:]])}`: {os.cpu_count()} cores, "
-        f"{time.monotonic() - started:.0f} s. Load before: {load_before:.2f}, after: {os.getloadavg()[0]:.2f}{busy}."
-    )
+    """Print what `measure` yields, as a page shows it."""
+    if (load := os.getloadavg()[0]) > BUSY:
+        click.secho(f"THE MACHINE IS BUSY (load {load:.1f}): these figures say nothing.", fg="red", bold=True, err=True)
+    with progress() as report:
+        for section in measure(report):
+            click.echo(markdown(section))

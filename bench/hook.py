@@ -1,14 +1,12 @@
-"""The hook as it is served, without a cluster: the cost of a request."""
+"""The hook as it is served, without a cluster: what a request costs it."""
 
-import contextlib
-import selectors
-import socket
-import time
-from collections.abc import Sequence
+import http.client
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from statistics import median
 
 from bench.core import sync_request
-from bench.figures import Figure, Section, at_most
+from bench.figures import Section, at_most
 from devcluster.build import REPOSITORY, Progress
 from devcluster.cluster import hook_command
 from devcluster.ports import ReservedPort
@@ -17,61 +15,35 @@ from devcluster.processes import Processes
 CONNECTIONS = 20
 """As many as Metacontroller has workers."""
 
-ROUNDS = 5
-TIMEOUT = 5.0
-"""Seconds after which an answer is given up, as Metacontroller does."""
-
-OK = b"HTTP/1.1 200 "
+ROUNDS, EACH = 6, 200
+"""Requests over each connection in a round."""
 
 
-def hook_section(progress: Progress, count: int = 4000) -> Section:
-    """Return what a request costs over kept connections: the median of several rounds of so many requests."""
-    body = sync_request()
-    head = ("POST /sync HTTP/1.1", "Host: hook", "Content-Type: application/json", f"Content-Length: {len(body)}")
-    request = "\r\n".join([*head, "", ""]).encode() + body
-    with contextlib.ExitStack() as exits:
-        processes, port = exits.enter_context(Processes()), exits.enter_context(contextlib.closing(ReservedPort()))
+def hook_section(progress: Progress) -> Section:
+    """Return what a request costs over kept connections: the median of several rounds."""
+    body, cpu = sync_request(), []
+    with ExitStack() as exits:
+        processes, port = exits.enter_context(Processes()), exits.enter_context(closing(ReservedPort()))
         hook = processes.add("hook", hook_command(port.number), cwd=REPOSITORY)
         hook.start()
         hook.wait_ready(lambda: '"started"' in hook.log_path.read_text())
-        address = ("127.0.0.1", port.number)
-        connections = [exits.enter_context(socket.create_connection(address, TIMEOUT)) for _ in range(CONNECTIONS)]
-        keep_busy(connections, request, count // 4)  # the first answers import modules and fill caches
-        seconds, cpu = [], []
-        for number in range(1, ROUNDS + 1):
-            progress(f"requests over {CONNECTIONS} connections: round {number} of {ROUNDS}")
+        kept = [http.client.HTTPConnection("127.0.0.1", port.number, timeout=5) for _ in range(CONNECTIONS)]
+        clients = exits.enter_context(ThreadPoolExecutor(CONNECTIONS))
+
+        def keep_busy(connection: http.client.HTTPConnection) -> None:
+            for _ in range(EACH):
+                connection.request("POST", "/sync", body, {"Content-Type": "application/json"})
+                if (answered := connection.getresponse()).status != 200:
+                    raise ValueError(f"the hook answered {answered.status}")
+                answered.read()
+
+        for number in range(ROUNDS):
+            progress(f"requests over {CONNECTIONS} connections: round {number + 1} of {ROUNDS}")
             before = hook.cpu_seconds()
-            seconds.append(keep_busy(connections, request, count) / count)
-            cpu.append((hook.cpu_seconds() - before) / count)
-    figures = [
-        Figure(f"requests a second over {CONNECTIONS} kept connections", f"{1 / median(seconds):,.0f}"),
-        at_most("CPU of the hook for each", 1000 * median(cpu), 0.40, "{:.2f} ms"),
-    ]
-    return Section("The hook as it is served", figures)
-
-
-def keep_busy(connections: Sequence[socket.socket], request: bytes, count: int) -> float:
-    """Send `count` requests over the connections, one at a time on each; return the seconds until all are answered.
-
-    Raises TimeoutError, and ValueError unless each answer is 200, in one piece.
-    """
-    started, left = time.perf_counter(), count
-    with selectors.DefaultSelector() as selector:
-        for connection in connections[:count]:
-            selector.register(connection, selectors.EVENT_READ, connection)
-            connection.sendall(request)
-            left -= 1
-        while selector.get_map():
-            ready = selector.select(TIMEOUT)
-            if not ready:
-                raise TimeoutError(f"no answer within {TIMEOUT:g} s")
-            for key, _ in ready:
-                # The worker writes the head and the body of an answer at once.
-                if not (answer := key.data.recv(65536)).startswith(OK) or not answer.endswith(b"}"):
-                    raise ValueError(f"the hook answered {answer.decode()}")
-                if left:
-                    key.data.sendall(request)
-                    left -= 1
-                else:
-                    selector.unregister(key.data)
-    return time.perf_counter() - started
+            list(clients.map(keep_busy, kept))
+            cpu.append((hook.cpu_seconds() - before) / (CONNECTIONS * EACH))
+    # The first answers import modules and fill caches.
+    figure = at_most(
+        f"CPU for a request over {CONNECTIONS} kept connections", 1000 * median(cpu[1:]), 0.40, "{:.2f} ms"
+    )
+    return Section("The hook as it is served", [figure])
