@@ -23,7 +23,6 @@ MOST_FLAKY = 5
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--screenshot", action="store_true", help="Write the picture of `play` in docs/.")
     parser.addoption("--thorough", action="store_true", help="Try more: make test-all.")
     parser.addoption("--clusters", type=int, default=100, help="With --thorough: how many random clusters are moved.")
     parser.addoption("--seed", type=int, default=0, help="The seed of the first of these clusters.")
@@ -147,9 +146,3 @@ def show(terminalreporter: pytest.TerminalReporter, kind: str) -> None:
         terminalreporter.section(kind.upper())
     for test, value in told:
         terminalreporter.write_line(f"{test}: {value}")
-
-
-@pytest.fixture
-def screenshot(request: pytest.FixtureRequest) -> bool:
-    """Return whether the pictures in the docs are to be written."""
-    return bool(request.config.getoption("--screenshot"))
