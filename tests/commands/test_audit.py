@@ -17,7 +17,6 @@ from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Origin
-from ingress_manager.commands.view.answering import CauseKind
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
@@ -25,7 +24,6 @@ from ingress_manager.core.policy import Policy
 from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, Ended, listing, run, settings_on_a_cluster
 from tests.core import made_up
 from tests.core.test_properties import desired_for
-from tests.e2e.test_audit import FINDINGS
 from tests.words import ours
 from tools import cases, dumps, golden
 from tools.golden import Case
@@ -55,10 +53,6 @@ def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found()
     assert found >= {*FindingKind, "Nothing"} - {*ALONE}
     assert [*KINDS] == [*FindingKind]
     assert {*FINDERS} == {*KINDS}
-
-
-def test_every_kind_is_tried_on_a_cluster_too_but_for_why_nothing_answers() -> None:
-    assert {finding.kind for finding in FINDINGS} == {*FindingKind} - {*map(FindingKind, CauseKind)}
 
 
 MAY_BE_DELETED = {

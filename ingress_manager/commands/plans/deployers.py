@@ -3,7 +3,7 @@
 Whoever moves such an object has to tell the tool first. Otherwise it writes the object back, deletes it, or fails. A
 tool is known by its labels and annotations, and by the names of field managers, where metadata.managedFields was read.
 
-Sources: Helm 4.3, Helm 3.22 and kubectl, as they were seen to act: tests/e2e/test_deployers.py. Helm writes its own
+Sources: Helm 4.3, Helm 3.22 and kubectl, as they were seen to act. Helm writes its own
 label app.kubernetes.io/managed-by on all that a chart holds. Helm 4 applies on the server, which refuses to change a
 field that somebody else has set. For Argo CD (resource tracking, sync options) and Flux (prune, fields of kubectl)
 their documentation alone.
