@@ -27,7 +27,7 @@ PLUGIN = "kubectl-ingress_manager"
 @click.version_option(package_name="ingress-manager", message="%(package)s %(version)s")
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """See what ingress-manager does, before it does it. Only --apply and --live change the cluster.
+    """See what ingress-manager does, before it does it. Only --apply changes the cluster.
 
     \b
     Examples:

@@ -38,10 +38,8 @@ def granted(rules: Iterable[dict[str, Any]]) -> set[tuple[str, str]]:
 
 
 def needed(commands: Iterable[str], *where: Where) -> set[tuple[str, str]]:
-    """Return what commands need there, with the options that write, but for `check --live`."""
-    rights: list[Right] = [
-        each for command in commands for each in RIGHTS[command] if each.where in where and each.option != "--live"
-    ]
+    """Return what commands need there, with the options that write."""
+    rights: list[Right] = [each for command in commands for each in RIGHTS[command] if each.where in where]
     return {(verb, each.resource) for each in rights for verb in each.verbs.split()}
 
 

@@ -210,7 +210,7 @@ def test_an_annotated_service_has_an_httproute_by_which_it_is_served(site: Site)
     assert "ingress-manager/" in site.until_answered(HOST, 200).text
     assert site.node.api.get(HTTPROUTES, "shop", "team-a") is not None
     assert site.node.api.get(INGRESSES, "shop", "team-a") is None
-    checked = site.run("ingress-manager check --live").stdout
+    checked = site.run("ingress-manager check").stdout
     assert "\nAll is well: " in checked, checked
     site.run("kubectl annotate service shop --namespace team-a ingress/http- ingress/host-")
     assert "404: There is no page here" in site.until_answered(HOST, 404).text

@@ -43,7 +43,7 @@ def test_a_service_is_served_as_soon_as_it_is_annotated_and_nothing_is_left_of_a
     site.run(f"kubectl annotate service shop --namespace team-a ingress/http=true ingress/host={HOST}")
     assert "ingress-manager/" in site.until_answered(HOST, 200).text
     assert "404: There is no page here" in site.visit("another.example.com").text
-    checked = site.run("ingress-manager check --live").stdout
+    checked = site.run("ingress-manager check").stdout
     assert "\nAll is well: " in checked, checked
 
     pods = [pod for pod in node.api.list(PODS) if pod["metadata"]["namespace"] != "kube-system"]

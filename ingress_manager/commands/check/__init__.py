@@ -7,6 +7,4 @@ differences  how an object differs from the one that this version installs, whic
 engine, hook, policies, admission, routes
              the parts: each is a function from what was seen to lines
 parts        all of them, in their order
-trial        the Service that `--live` tries
-live         how that is done on a cluster
 """

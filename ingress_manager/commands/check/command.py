@@ -2,8 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import resources
 from time import monotonic, sleep
@@ -14,8 +13,6 @@ from ingress_manager import __version__
 from ingress_manager.commands.check import admission
 from ingress_manager.commands.check.engine import account_of, asked_rights
 from ingress_manager.commands.check.lines import FORMATS, Line, State, exit_status, report, summary, table
-from ingress_manager.commands.check.live import live as tried_live
-from ingress_manager.commands.check.live import untried
 from ingress_manager.commands.check.parts import check as lines_of
 from ingress_manager.commands.check.routes import CRDS as GATEWAY_API
 from ingress_manager.commands.check.seen import Seen
@@ -46,32 +43,12 @@ PAUSE = 2.0
 @with_source(*CLUSTER, INSTALLATION)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.option("--wait", is_flag=True, help="Check again until nothing is wrong, at most for --timeout.")
-@timeout_option("2m", "How long to wait with --wait, and for each step of --live")
-@click.option("--live", is_flag=True, help="Also expose a Service in a new namespace, and delete it again.")
-@click.option(
-    "--request", metavar="HOST", default="", help="With --live: give the Service this host, and send a request to it."
-)
-@click.option(
-    "--address",
-    metavar="ADDRESS[:PORT]",
-    default="",
-    help="The address for --request. Without this option: the Ingress's.",
-)
+@timeout_option("2m", "How long to wait with --wait")
 @click.pass_context
-def check(  # noqa: PLR0913 - options, each by its name
-    context: click.Context,
-    source: Source,
-    output: str,
-    *,
-    wait: bool,
-    seconds: int,
-    live: bool,
-    request: str,
-    address: str,
-) -> None:
+def check(context: click.Context, source: Source, output: str, *, wait: bool, seconds: int) -> None:
     """Check the installation, part by part, and say how to fix what is wrong.
 
-    `check` only reads, except with --live. It lists what it may not read.
+    `check` only reads. It lists what it may not read.
 
     Exit status: 0 if nothing is wrong, even with warnings; 1 if something is wrong; 2 for wrong use, or if nothing is
     known to be wrong, and a part could not be read.
@@ -81,10 +58,7 @@ def check(  # noqa: PLR0913 - options, each by its name
       ingress-manager check
       ingress-manager check --wait --timeout 5m
       ingress-manager check -o json
-      ingress-manager check --live --request check.example.com
     """  # noqa: D301 - \b keeps click from joining lines
-    if (request or address) and not live:
-        raise click.UsageError("--request and --address have no effect without --live")
     until = monotonic() + seconds
     found, told = lines(source), ""
     while wait and (wrong := next((line for line in found if line.state is State.WRONG), None)) and monotonic() < until:
@@ -93,32 +67,13 @@ def check(  # noqa: PLR0913 - options, each by its name
             note(f"… waiting until nothing is wrong: {told}")
         sleep(PAUSE)
         found = lines(source)
-    attempts = trial(source, seconds, request, address) if live else iter(())
-    with closing(collected(found, attempts)) as every:
-        if output == "json":
-            click.echo(report(every, source.kubectl.options), nl=False)
-        else:
-            for text in table(every, paint, source.kubectl.options):
-                click.echo(text, nl=False)
-            click.echo(f"\n{summary(found)}")
-    context.exit(exit_status(found))
-
-
-def trial(source: Source, seconds: int, request: str, address: str) -> Iterator[Line]:
-    try:
-        policy = source.stated_policy()
-    except KubectlFailed as failed:
-        yield untried(f"the settings can't be read: {failed.message}")
+    if output == "json":
+        click.echo(report(found, source.kubectl.options), nl=False)
     else:
-        yield from tried_live(source.kubectl, policy, seconds, request, address)
-
-
-def collected(found: list[Line], more: Iterator[Line]) -> Generator[Line]:
-    """Yield the lines that were found, and more as soon as they are, which are then among those."""
-    yield from tuple(found)
-    for line in more:
-        found.append(line)
-        yield line
+        for text in table(found, paint, source.kubectl.options):
+            click.echo(text, nl=False)
+        click.echo(f"\n{summary(found)}")
+    context.exit(exit_status(found))
 
 
 def lines(source: Source) -> list[Line]:

@@ -88,8 +88,6 @@ _EVENTS = Right("list", "events", "what Metacontroller says of a Service")
 _NOT_TOLD = "the reason is unknown"
 
 _ADMISSION = "admissionregistration.k8s.io"
-_TRY = Right("create", "services", "a Service in a new namespace", where=Where.ALL, option="--live")
-"""The namespace of the trial is a new one, so that its rights are those to the whole cluster."""
 
 RIGHTS: dict[str, tuple[Right, ...]] = {
     "adopt": (
@@ -127,11 +125,6 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("get", "secrets", "the admission webhook's certificate", where=Where.HOOK),
         Right("create", "services", "to try the admission webhook", where=Where.DEFAULT),
         Right("get", "services/proxy", "the hook's metrics", where=Where.HOOK),
-        _TRY,
-        _TRY._replace(resource="namespaces"),
-        _TRY._replace(verbs="delete", resource="namespaces"),
-        *(_TRY._replace(verbs="list", resource=each) for each in (INGRESSES, HTTPROUTES)),
-        *(_TRY._replace(verbs="get patch", resource=each) for each in ("services", INGRESSES, HTTPROUTES)),
     ),
     "explain": (*_LOOK, *_AROUND, _EVENTS._replace(without=_NOT_TOLD)),
     "play": (),
