@@ -10,7 +10,7 @@ import msgspec
 
 from ingress_manager.core.errors import MOST_KEPT, Problem, Reason
 from ingress_manager.core.strict_yaml import load_text
-from ingress_manager.core.syntax import EVERY_HOST, check_absolute_path, check_host, check_name
+from ingress_manager.core.syntax import check_absolute_path, check_host, check_name
 from ingress_manager.core.text import did_you_mean, quoted
 
 PREFIX = "ingress/"
@@ -20,7 +20,6 @@ PROFILE = "ingress/profile"
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
 MOST_HOSTS = 100
 MOST_ROUTES = 100
-MOST_CERTIFICATES = 100
 LONGEST_LIST = 32 * 1024
 MOST_YAML_NODES = 1000
 """100 routes have 901: the list, and for each route a mapping with four keys and four values."""
@@ -33,16 +32,6 @@ class Route(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     path: str | None = None
     path_type: str | None = msgspec.field(name="pathType", default=None)
     port: str | None = None
-
-
-class Certificate(msgspec.Struct, frozen=True, gc=False):
-    """One certificate of ingress/certificates."""
-
-    hosts: tuple[str, ...] | None = None
-    """None: all hosts of the Service; (): every host that no other certificate names."""
-
-    secret: str | None = None
-    """The Secret that holds it; None: the ingress controller's own certificate."""
 
 
 ONE_ROUTE = (Route(),)
@@ -59,8 +48,6 @@ class Stated(msgspec.Struct, frozen=True, gc=False):
     ingress_class: str | None = None
     tls: bool | None = None
     tls_secret: str | None = None
-    certificates: tuple[Certificate, ...] | None = None
-    default_backend: bool | None = None
     tls_redirect: bool | None = None
     profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
@@ -118,78 +105,40 @@ def parse_port(value: str) -> str:
 
 def parse_routes(value: str) -> tuple[Route, ...]:
     """Return the routes of a YAML list of {host, path, pathType, port}."""
-    routes = parse_list(value, "route", ROUTE_FIELDS, MOST_ROUTES)
+    if len(value) > LONGEST_LIST:
+        raise Problem(f"has {len(value)} characters; {LONGEST_LIST} is the most")
+    routes = load_text(value, MOST_YAML_NODES)
+    if not isinstance(routes, list) or not routes:
+        raise Problem(f"must be a YAML list of {{{', '.join(ROUTE_FIELDS)}}}")
+    if len(routes) > MOST_ROUTES:
+        raise Problem(f"lists {len(routes)} routes; {MOST_ROUTES} is the most")
+    for number, fields in enumerate(routes, start=1):
+        check_fields(f"route {number}", fields)
     return tuple([msgspec.convert(fields, Route) for fields in routes])
 
 
-def parse_certificates(value: str) -> tuple[Certificate, ...]:
-    """Return the certificates of a YAML list of {hosts, secret}."""
-    certificates = parse_list(value, "certificate", CERTIFICATE_FIELDS, MOST_CERTIFICATES)
-    return tuple([msgspec.convert(fields, Certificate) for fields in certificates])
-
-
-def parse_list(value: str, thing: str, known: Mapping[str, Callable[[Any], Any]], most: int) -> list[dict[str, Any]]:
-    """Return the members of a YAML list of mappings, each of which has some of the `known` fields, checked."""
-    if len(value) > LONGEST_LIST:
-        raise Problem(f"has {len(value)} characters; {LONGEST_LIST} is the most")
-    members = load_text(value, MOST_YAML_NODES)
-    if not isinstance(members, list) or not members:
-        raise Problem(f"must be a YAML list of {{{', '.join(known)}}}")
-    if len(members) > most:
-        raise Problem(f"lists {len(members)} {thing}s; {most} is the most")
-    for number, fields in enumerate(members, start=1):
-        check_fields(f"{thing} {number}", fields, known)
-    return members
-
-
-def check_fields(member: str, fields: Any, known: Mapping[str, Callable[[Any], Any]]) -> None:
-    """Raise Problem when a member of a list is no mapping, or has a field that is not as it should be."""
+def check_fields(route: str, fields: Any) -> None:
+    """Raise Problem when a route is no mapping, or has a field that is not as it should be."""
     if not isinstance(fields, dict):
-        raise Problem(f"{member} must be a mapping of {', '.join(known)}")
+        raise Problem(f"{route} must be a mapping of {', '.join(ROUTE_FIELDS)}")
     for field, value in fields.items():
-        if field not in known:
-            instead = did_you_mean(field, known) or f"; it may have {', '.join(known)}"
-            raise Problem(f"{member} has a field {quoted(str(field))}{instead}")
-        try:
-            known[field](value)
-        except Problem as problem:
-            raise problem.about(f"{member}: {field}{f' {quoted(value)}' if isinstance(value, str) else ''}") from None
-
-
-def text(check: Callable[[str], str]) -> Callable[[Any], str]:
-    """Return a check of a field that holds text."""
-
-    def checked(value: Any) -> str:
+        if field not in ROUTE_FIELDS:
+            instead = did_you_mean(field, ROUTE_FIELDS) or f"; it may have {', '.join(ROUTE_FIELDS)}"
+            raise Problem(f"{route} has a field {quoted(str(field))}{instead}")
         if not isinstance(value, str):
-            raise Problem("must be text, not a list or a mapping")
-        return check(value)
-
-    return checked
-
-
-def check_hosts(value: Any) -> Any:
-    """Return the hosts of a certificate."""
-    if not isinstance(value, list):
-        raise Problem("must be a list of hosts; without it, the certificate is for all hosts of the Service")
-    for host in value:
-        if not isinstance(host, str):
-            raise Problem("must be a list of hosts, each of which is text")
-        if host == EVERY_HOST:
-            raise Problem('must not list "*"; an empty list is for every host that no other certificate names')
+            raise Problem(f"{route}: {field} must be text, not a list or a mapping")
         try:
-            check_host(host)
+            ROUTE_FIELDS[field](value)
         except Problem as problem:
-            raise problem.about(f"lists {quoted(host)}, which") from None
-    return value
+            raise problem.about(f"{route}: {field} {quoted(value)}") from None
 
 
-ROUTE_FIELDS: dict[str, Callable[[Any], Any]] = {
-    "host": text(check_host),
-    "path": text(check_absolute_path),
-    "pathType": text(parse_path_type),
-    "port": text(parse_port),
+ROUTE_FIELDS: dict[str, Callable[[str], str]] = {
+    "host": check_host,
+    "path": check_absolute_path,
+    "pathType": parse_path_type,
+    "port": parse_port,
 }
-CERTIFICATE_FIELDS: dict[str, Callable[[Any], Any]] = {"hosts": check_hosts, "secret": text(check_name)}
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
@@ -290,29 +239,12 @@ TABLE = (
         default="settings `defaults.tls.secret`",
     ),
     Annotation(
-        key="ingress/certificates",
-        field="certificates",
-        parse=parse_certificates,
-        meaning="Several certificates; turns TLS on.",
-        value="a YAML list of `{hosts, secret}`; without `hosts`: all its hosts; `hosts: []`: every other host",
-        default="one, of `ingress/tls-secret`",
-        shows_value=False,
-    ),
-    Annotation(
         key="ingress/tls-redirect",
         field="tls_redirect",
         parse=parse_boolean,
         meaning="Whether http is redirected to https; HTTPRoutes only.",
         value='`"true"` or `"false"`',
         default="settings `defaults.tls.redirect`",
-    ),
-    Annotation(
-        key="ingress/default-backend",
-        field="default_backend",
-        parse=parse_boolean,
-        meaning="Whether it answers what no rule of its class matches.",
-        value='`"true"` or `"false"`; `"true"` where `limits.hosts` allow `"*"`',
-        default="off",
     ),
     Annotation(
         key="ingress/routes",
@@ -326,6 +258,8 @@ TABLE = (
 )
 ROWS = {annotation.key: annotation for annotation in TABLE}
 KEYS = tuple(ROWS)
+GONE = {"ingress/certificates": "ingress/tls-secret", "ingress/default-backend": 'ingress/host: "*"'}
+"""What to say instead of an annotation that isn't there any more."""
 
 
 def read(annotations: Mapping[str, str]) -> Stated | None:
@@ -365,8 +299,5 @@ def parse(annotations: Mapping[str, str]) -> Stated:
 
 def unknown_annotation(key: str) -> Problem:
     """Return the problem with a key that begins with ingress/ and isn't in the table."""
-    return Problem(
-        f"{key} is not an annotation of ingress-manager{did_you_mean(key, KEYS, PREFIX)}",
-        Reason.UNKNOWN_ANNOTATION,
-        key,
-    )
+    instead = f"; say {GONE[key]} instead" if key in GONE else did_you_mean(key, KEYS, PREFIX)
+    return Problem(f"{key} is not an annotation of ingress-manager{instead}", Reason.UNKNOWN_ANNOTATION, key)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import ONE_ROUTE, PROFILE, Certificate, Stated
+from ingress_manager.core.annotations import ONE_ROUTE, PROFILE, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import (
     ADDED,
@@ -29,9 +29,8 @@ from ingress_manager.core.policy import NamespacePolicy
 from ingress_manager.core.ports import choose_ports
 from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.routing import Routing, choose_routing
-from ingress_manager.core.rules import Rule, allowed_hosts, choose_default_port, choose_rules
-from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.text import listed, quoted
+from ingress_manager.core.rules import Rule, allowed_hosts, choose_rules
+from ingress_manager.core.text import listed
 
 MOST_LEFT = 500
 """Annotations meant for a controller that what we make may lack: whether each protects is looked up."""
@@ -57,11 +56,11 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     rules: tuple[Rule, ...]
     """One for each host, in the order in which the hosts were first stated."""
 
-    tls: Sequence[Certificate]
-    """The certificates; none: no TLS."""
+    tls: bool
+    """Whether its hosts are served with TLS."""
 
-    default_port: int | None
-    """The port of the Service that answers what no rule matches; None: it doesn't."""
+    secret: str | None
+    """The Secret with the certificate for them; None: the ingress controller's own certificate."""
 
     routing: Routing | None
     """None: no HTTPRoute is made."""
@@ -112,8 +111,6 @@ def expose(
         of_service = [*copied, *(key for key in left[:MOST_LEFT] if is_read_from_services(key))]
         check_reader(basis, effective, of_service, added)
     rules = choose_rules(basis)
-    default_port = choose_default_port(basis)
-    certificates = choose_certificates(basis)
     if problems.kept:
         if left and (others := problems.without_those_about(left)):
             # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
@@ -128,8 +125,8 @@ def expose(
         annotations=annotations,
         ingress_class=ingress_class,
         rules=rules,
-        tls=certificates,
-        default_port=default_port,
+        tls=basis.tls,
+        secret=stated.tls_secret or policy.default_secret(name),
         routing=routing,
     )
 
@@ -137,29 +134,24 @@ def expose(
 def has_tls(stated: Stated, policy: NamespacePolicy) -> bool:
     """Return whether the hosts are served with TLS.
 
-    ingress/tls turns it on or off. Where it says nothing, a certificate that is named turns it on; else the settings
-    decide.
+    ingress/tls turns it on or off. Where it says nothing, a Secret that is named turns it on; else the settings decide.
     """
     if stated.tls is not None:
         return stated.tls
-    return stated.tls_secret is not None or stated.certificates is not None or policy.tls
+    return stated.tls_secret is not None or policy.tls
 
 
 def check_contradictions(stated: Stated, problems: Problems) -> None:
     """Add a problem for each annotation that would be ignored."""
     if stated.tls is False and stated.tls_secret is not None:
-        problems.add(refusals.tls_contradiction(f"ingress/tls-secret: {quoted(stated.tls_secret)}"))
-    if stated.tls is False and stated.certificates is not None:
-        problems.add(refusals.tls_contradiction("ingress/certificates, which turn TLS on"))
-    if stated.tls_secret is not None and stated.certificates is not None:
-        problems.add(refusals.two_certificates(stated.tls_secret))
+        problems.add(refusals.tls_contradiction(stated.tls_secret))
     if stated.routes is ONE_ROUTE:
         return
     for annotation, shared, field in (
         ("ingress/host", stated.hosts, "host"),
         ("ingress/path", stated.path, "path"),
         ("ingress/path-type", stated.path_type, "path_type"),
-        ("ingress/port", None if stated.default_backend else stated.port, "port"),
+        ("ingress/port", stated.port, "port"),
     ):
         if shared and all(getattr(route, field) is not None for route in stated.routes):
             problems.add(refusals.no_effect(annotation))
@@ -204,23 +196,6 @@ def choose_class(basis: Basis) -> str | None:
         else:
             problems.add(refusals.class_not_allowed(*origin, effective, policy.namespace, policy.classes or ()))
     return chosen
-
-
-def choose_certificates(basis: Basis) -> Sequence[Certificate]:
-    """Return the certificates; without TLS, none. Each host of one must be allowed: an issuer makes what is asked for.
-
-    Each entrance has a Secret of its own, because an issuer's Secret has one owner.
-    """
-    stated = basis.stated
-    if not basis.tls:
-        return ()
-    if stated.certificates is None:
-        return (Certificate(None, stated.tls_secret or basis.policy.default_secret(basis.name)),)
-    for certificate in stated.certificates:
-        if certificate.hosts is not None:
-            origin = "ingress/certificates: hosts" + ("" if certificate.hosts else ": [] is every host:")
-            allowed_hosts(basis, certificate.hosts or (EVERY_HOST,), origin, "ingress/certificates")
-    return stated.certificates
 
 
 def records_of(profile: str | None, copied_labels: Mapping[str, str]) -> dict[str, str]:

@@ -88,8 +88,7 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Literal["class", "certificates"], ...],
         Meta(
             description="Where HTTPRoutes alone are made: with `class`, `ingress/class` is no mistake and has no "
-            "effect; with `certificates`, `ingress/tls-secret` and `ingress/certificates` are none, and "
-            "only turn TLS on."
+            "effect; with `certificates`, `ingress/tls-secret` is none, and only turns TLS on."
         ),
     ] = ()
 

@@ -16,21 +16,12 @@ def external_name() -> Problem:
     )
 
 
-def tls_contradiction(certificate: str) -> Problem:
-    """TLS is turned off, and a certificate for it is named."""
+def tls_contradiction(secret: str) -> Problem:
+    """TLS is turned off, and the Secret with a certificate for it is named."""
     return Problem(
-        f'ingress/tls: "false" contradicts {certificate}; remove one of them',
+        f'ingress/tls: "false" contradicts ingress/tls-secret: {quoted(secret)}; remove one of them',
         Reason.CONTRADICTION,
         "ingress/tls",
-    )
-
-
-def two_certificates(secret: str) -> Problem:
-    """Two annotations name the certificate."""
-    return Problem(
-        f"ingress/tls-secret: {quoted(secret)} contradicts ingress/certificates, which take its place; remove one",
-        Reason.CONTRADICTION,
-        "ingress/tls-secret",
     )
 
 
@@ -190,14 +181,14 @@ def class_of_httproutes(ingress_class: str, namespace: str, gateway: str) -> Pro
     )
 
 
-def secret_of_httproutes(stated: str, gateway: str, *, tls: bool) -> Problem:
+def secret_of_httproutes(secret: str, gateway: str, *, tls: bool) -> Problem:
     """Only HTTPRoutes are made here, and they name no certificate. `tls` says whether the Gateway serves TLS at all."""
     instead = 'state ingress/tls: "true" in its place' if tls else "remove it"
     return Problem(
-        f"{stated} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}; {instead}, or "
-        "the administrator lets the Gateway decide (gateway.decides)",
+        f"ingress/tls-secret: {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of "
+        f"{gateway}; {instead}, or the administrator lets the Gateway decide (gateway.decides)",
         Reason.NOT_IN_HTTPROUTE,
-        stated.partition(": ")[0],
+        "ingress/tls-secret",
     )
 
 

@@ -10,9 +10,7 @@ from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.filters import SCHEME_REDIRECT, Filters, Timeouts
 from ingress_manager.core.policy import Gateway
-from ingress_manager.core.rules import path_of, states_no_rule
-from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.text import quoted
+from ingress_manager.core.rules import path_of
 from ingress_manager.core.translation import asking_http, asking_redirect, asks_redirect, lost, unsaid
 
 
@@ -119,18 +117,13 @@ def of_ingresses_alone(stated: Stated, namespace: str, gateway: Gateway) -> Iter
         return
     serves_tls = gateway.https is not None
     if stated.tls_secret is not None:
-        annotation = f"ingress/tls-secret: {quoted(stated.tls_secret)}"
-        yield refusals.secret_of_httproutes(annotation, str(gateway), tls=serves_tls)
-    if stated.certificates is not None:
-        yield refusals.secret_of_httproutes("ingress/certificates", str(gateway), tls=serves_tls)
+        yield refusals.secret_of_httproutes(stated.tls_secret, str(gateway), tls=serves_tls)
 
 
 def choose_main_host(basis: Basis) -> str:
     """Return the host by which HTTPRoutes are named; no rule need have it."""
     if basis.stated.hosts:
         return basis.stated.hosts[0]
-    if basis.stated.default_backend and states_no_rule(basis.stated):
-        return EVERY_HOST
     return basis.policy.default_host(basis.service.metadata.name)
 
 

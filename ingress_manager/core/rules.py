@@ -11,7 +11,7 @@ from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import ServicePort
 from ingress_manager.core.ports import by_target, choose_ports, choose_shared_port, tcp_ports
-from ingress_manager.core.syntax import EVERY_HOST, check_host, check_path_of_type
+from ingress_manager.core.syntax import check_host, check_path_of_type
 from ingress_manager.core.text import quoted
 
 MOST_PATHS = 1000
@@ -33,15 +33,10 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
     paths: Sequence[Path]
 
 
-def states_no_rule(stated: Stated) -> bool:
-    """Return whether nothing is stated that only a rule can say."""
-    return stated.routes is ONE_ROUTE and not (stated.hosts or stated.path or stated.path_type)
-
-
 def choose_rules(basis: Basis) -> tuple[Rule, ...]:
     """Return the rules of all routes."""
     stated, problems = basis.stated, basis.problems
-    if stated.has_wrong("ingress/routes") or (stated.default_backend and states_no_rule(stated)):
+    if stated.has_wrong("ingress/routes"):
         return ()
     if stated.routes is ONE_ROUTE:
         # Nearly every Service has one path. For it, what follows would find the same, in more time.
@@ -83,15 +78,6 @@ def choose_one_path(basis: Basis) -> tuple[Rule, ...]:
         return ()
     paths = [Path(written(path, path_type), path_type, port)]
     return tuple([Rule(host, paths) for host in hosts])
-
-
-def choose_default_port(basis: Basis) -> int | None:
-    """Return the port that answers what no rule matches; None: nothing does."""
-    if not basis.stated.default_backend:
-        return None
-    origin = "ingress/default-backend answers every host:"
-    allowed_hosts(basis, (EVERY_HOST,), origin, "ingress/default-backend")
-    return choose_shared_port(basis.service, basis.stated, basis.problems)
 
 
 def path_of(stated: Stated, route: Route) -> tuple[str, str]:

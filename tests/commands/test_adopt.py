@@ -284,6 +284,18 @@ def test_wrong_use_is_told_with_exit_status_2(reason: str, arguments: list[str],
     assert message in ended.err
 
 
+def test_a_default_backend_beside_another_one_is_left_alone(path: Path) -> None:
+    name = "only-a-default-backend"
+    own = objects(ADOPTIONS[name])
+    metadata = {**own["items"][-1]["metadata"], "namespace": "team-b"}
+    own["items"].append({**own["items"][-1], "metadata": metadata})
+    ended = run("adopt", f"team-a/{name}", "-f", "-", "--settings", path, stdin=json.dumps(own))
+    assert (ended.status, ended.out) == (1, "")
+    assert (
+        "spec.defaultBackend: another Ingress answers every host, too, and a rule that says it could take" in ended.err
+    )
+
+
 def test_what_other_namespaces_answer_keeps_an_ingress_from_being_replaced(path: Path, cluster: Cluster) -> None:
     name = "several-services-of-other-names"
     own, everywhere = objects(ADOPTIONS[name]), "ingresses.networking.k8s.io"

@@ -285,8 +285,6 @@ def test_a_service_that_asks_for_nothing_and_one_that_is_refused_are_told_so(tmp
     assert "nothing new, and what stands stays: ingress-manager is paused by its settings [paused]\n" in out
     assert "missing: its Ingress team-a/shop isn't there, because of the pause\n" in out
     assert "$ kubectl" not in out
-    backend = service({"ingress/http": "true", "ingress/default-backend": "true"})
-    assert "Ingress team-a/shop: what no rule matches\n" in told(tmp_path, "service/shop", backend)
 
 
 def test_a_service_of_the_cluster_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:

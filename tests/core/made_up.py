@@ -88,13 +88,6 @@ ROUTES = written(
         max_size=4,
     )
 )
-CERTIFICATES = written(
-    st.lists(
-        st.fixed_dictionaries({}, optional={"hosts": st.lists(HOSTS, max_size=3), "secret": NAMES}),
-        min_size=1,
-        max_size=3,
-    )
-)
 CONTROLLER_KEYS = st.sampled_from(
     [
         *KNOWN,
@@ -134,9 +127,7 @@ WORDS = {
     "ingress/class": mostly(NAMES | CLASSES),
     "ingress/tls": mostly(st.sampled_from(["true", "false"])),
     "ingress/tls-secret": mostly(NAMES),
-    "ingress/certificates": mostly(CERTIFICATES),
     "ingress/tls-redirect": mostly(st.sampled_from(["true", "false"])),
-    "ingress/default-backend": mostly(st.sampled_from(["true", "false"])),
     "ingress/profile": mostly(PROFILE_NAMES),
     "ingress/routes": mostly(ROUTES),
 }
@@ -163,7 +154,6 @@ VALID_ANNOTATIONS = st.fixed_dictionaries(
         "ingress/class": NAMES,
         "ingress/tls": st.just("true"),
         "ingress/tls-secret": NAMES,
-        "ingress/default-backend": st.just("true"),
     },
 )
 LITTLE_STATED = st.tuples(
@@ -172,8 +162,7 @@ LITTLE_STATED = st.tuples(
         st.just({}),
         st.fixed_dictionaries({"ingress/host": HOSTS | EVERY_HOST}),
         st.fixed_dictionaries({"ingress/profile": PROFILE_NAMES}),
-        st.fixed_dictionaries({"ingress/certificates": CERTIFICATES}),
-        st.just({"ingress/default-backend": "true"}),
+        st.fixed_dictionaries({"ingress/tls-secret": NAMES}),
         st.fixed_dictionaries(
             {"ingress/path-type": st.just("ImplementationSpecific"), "ingress/path": PATTERNS_OF_PATHS}
         ),

@@ -81,9 +81,8 @@ def test_what_is_made_is_taken_by_the_api_server_and_leads_to_its_own_service_al
         assert len({place[:3] for place in places}) == len(places)
         assert {(service_name, port in tcp) for *_, service_name, port in places} <= {(name, True)}
         assert bool(places) != each["metadata"]["name"].endswith(".redirect")
-        certificates = f"{entrance_of(each, parent)}ingress/certificates"
-        if "tls" in each["spec"] and certificates not in parent["metadata"]["annotations"]:
-            of_rules = [rule.get("host", "*") for rule in each["spec"].get("rules", [])] or ["*"]
+        if "tls" in each["spec"]:
+            of_rules = [rule.get("host", "*") for rule in each["spec"]["rules"]]
             of_tls = [host for tls in each["spec"]["tls"] for host in tls.get("hosts", ["*"])]
             assert sorted(of_tls) == sorted(of_rules)
 
@@ -143,7 +142,7 @@ def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_t
     both = everywhere(policy, "ingress", "httproute")
     made = desired_for(parent, both)
     of_ingress, of_routes = (
-        sorted(place for each in made if each["kind"] == kind for place in places_of(each))
+        {place for each in made if each["kind"] == kind for place in places_of(each)}
         for kind in ("Ingress", "HTTPRoute")
     )
     assert of_ingress == of_routes
@@ -202,7 +201,7 @@ def matches_of(spec: Object) -> list[str]:
 def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
     """Yield where each path of an Ingress or an HTTPRoute leads: host, path, path type, Service, port.
 
-    The host "*" is every host, and its path / that of a default backend, too.
+    The host "*" is every host.
     """
     found = typed(made)
     if isinstance(found, Ingress):
@@ -210,10 +209,6 @@ def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
             for path in rule.http.paths:
                 service = path.backend.service
                 yield rule.host or "*", path.path, path.path_type, service.name, service.port.number
-        paths = [path for rule in found.spec.rules if rule.host is None for path in rule.http.paths]
-        if found.spec.default_backend and ("/", "Prefix") not in [(path.path, path.path_type) for path in paths]:
-            service = found.spec.default_backend.service
-            yield "*", "/", "Prefix", service.name, service.port.number
     else:
         for host, route_rule in product(found.spec.hostnames or ["*"], found.spec.rules):
             for match, backend in product(route_rule.matches, route_rule.backend_refs):

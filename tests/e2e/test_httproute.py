@@ -119,17 +119,11 @@ def test_an_httproute_cannot_lose_its_owner(routes: Routes) -> None:
         routes.api.patch(HTTPROUTES, "shop", {"metadata": {"ownerReferences": None}}, routes.namespace)
 
 
-CERTIFICATES = "[{secret: one}, {hosts: [a.example.com], secret: two}, {hosts: []}]"
-EVERYTHING = {
-    "ingress/host": "*, a.example.com",
-    "ingress/default-backend": "true",
-    "ingress/certificates": CERTIFICATES,
-}
+EVERYTHING = {"ingress/host": "*, a.example.com", "ingress/tls-secret": "one"}
 QUIET: dict[str, tuple[dict[str, str], int, int]] = {
     "quiet": ({"ingress/routes": TWO_PATHS, "ingress/tls": "true", "ingress/tls-redirect": "true"}, 1, 4),
     "quiet-rewritten": ({"ingress/profile": "rewritten"}, 0, 1),
     "quiet-everything": ({**EVERYTHING, "b.ingress/http": "true", "b.ingress/host": "b.example.com"}, 2, 3),
-    "quiet-default": ({"ingress/host": "", "ingress/default-backend": "true"}, 1, 1),
     "quiet-class": ({"ingress/profile": "by-annotation"}, 1, 1),
 }
 """The annotations of Services, and how many Ingresses and HTTPRoutes each is given."""

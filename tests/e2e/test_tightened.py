@@ -59,15 +59,6 @@ ROWS = {
     "labels": Row(labels={"tier": "web"}),
     "labels-value": Row(labels={"team": "b"}, refused='label team: "b" may not be chosen'),
     "every-host": Row({"ingress/host": "*"}, refused='ingress/host: "*" may not be claimed'),
-    "default-backend": Row(
-        {"ingress/default-backend": "true", "ingress/host": ""},
-        refused='ingress/default-backend answers every host: "*" may not be claimed',
-    ),
-    "certificates": Row(
-        {"ingress/certificates": "[{hosts: [certificates.example.com]}]"},
-        refused='ingress/certificates: hosts "certificates.example.com" may not be claimed',
-        kept=frozenset({"HTTPRoute"}),
-    ),
     "entrance": Row(
         {"other.ingress/http": "true", "other.ingress/host": "entrance.example.com"},
         refused='other.ingress/host: "entrance.example.com" may not be claimed',

@@ -59,9 +59,7 @@ WORDS = {
     "ingress/class": Values(("internal",), ("others", "more-others"), ("Not_A_Class",)),
     "ingress/tls": Values(("true", "false"), (), ("maybe", "yes")),
     "ingress/tls-secret": Values(("certificate",), (), ("Not A Secret",)),
-    "ingress/certificates": Values(("- secret: a\n",), ("- hosts: [example.org]\n",), ("- hosts: everyone\n",)),
     "ingress/tls-redirect": Values((), ("true", "false"), ("maybe",)),
-    "ingress/default-backend": Values(("false",), ("true",), ("maybe",)),
     "ingress/routes": Values(
         ("- {}\n- host: c.team-a.example.com\n",),
         ("- {}\n- host: example.org\n", "- {}\n- path: /a\n  port: none\n"),
@@ -134,14 +132,8 @@ def wrong_of(entrance: str, state: State) -> Iterator[str]:
         yield "ingress/http"
     if stated["ingress/port"] not in RIGHT_PORTS[state.get("ports")]:
         yield "ingress/port"
-    secret, certificates = (
-        stated[key] is not None and stated[key] not in WORDS[key].unreadable
-        for key in ("ingress/tls-secret", "ingress/certificates")
-    )
-    if stated["ingress/tls"] == "false" and (secret or certificates):
+    if stated["ingress/tls"] == "false" and stated["ingress/tls-secret"] == "certificate":
         yield "ingress/tls"
-    if secret and certificates:
-        yield "ingress/tls-secret"
 
 
 def made(state: State, **metadata: Any) -> Object:

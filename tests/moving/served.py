@@ -6,7 +6,7 @@ ImplementationSpecific is a prefix. Default backends come last. A Service or a p
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import product
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 from ingress_manager.core.copying import OLD_CLASS, is_for_controllers
@@ -150,12 +150,15 @@ def certificates(
     for each in ingresses:
         namespace, annotations = each["metadata"]["namespace"], each["metadata"].get("annotations", {})
         issuer = next((annotations[key] for key in RENEWERS if key in annotations), None)
-        leads = any(claim.answer for claim in claims_of(each, services))
-        for entry in each["spec"].get("tls", []):
+        claims = list(claims_of(each, services))
+        entries = each["spec"].get("tls", [])
+        for host in {claim.host for claim in claims} if any(claim.answer for claim in claims) else ():
+            # An entry for the host itself goes before a wildcard, and that before one without hosts.
+            around = (host, f"*.{host.partition('.')[2]}", None)
+            fitting = (entry for one in around for entry in entries if one in entry.get("hosts", [None]))
+            for entry in islice(fitting, 1):
+                yield ("TLS of", controller_of(each), host), f"{namespace}/{entry.get('secretName', '')}"
+        for entry in entries:
             secret = entry.get("secretName", "")
-            if leads:
-                # An entry without hosts is for all hosts of the Ingress.
-                for host in entry.get("hosts") or {*hosts_of(each), ""}:
-                    yield ("TLS of", controller_of(each), host), f"{namespace}/{secret}"
             if issuer and secret and owners.setdefault((namespace, secret), each) is each:
                 yield from ((("renewed by", issuer, namespace, secret), host) for host in entry.get("hosts", []))

@@ -15,14 +15,20 @@ from ingress_manager.commands.adopt.routes import why_not_routed
 from ingress_manager.commands.adopt.splitting import (
     DEFAULT_BACKEND,
     Part,
+    Split,
     beside,
     instead,
     is_known,
     part,
     split,
     still,
+    two_secrets,
+    why_not_rooted,
+    with_rules,
+    without_root,
 )
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind
+from ingress_manager.commands.annotating.changes import TLS
 from ingress_manager.commands.plans.deployers import about_ingress, about_service, before, not_yet
 from ingress_manager.commands.plans.plan import PATIENCE, Plan, Step, script
 from ingress_manager.commands.plans.steps import (
@@ -47,7 +53,7 @@ from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy, in_namespace
-from ingress_manager.core.text import quoted
+from ingress_manager.core.text import listed, quoted
 
 
 @dataclass(slots=True)
@@ -129,21 +135,32 @@ def adoption_of(item: Item, service: Item | None, entrance: str, around: Around)
     if service and service.name not in names:
         service = None
     home = service.name if service else ""
-    parts: list[Part] = []
-    changes: list[str] = []
+    ways = Split()
     # A default backend of another Service can be given up.
-    given_up = home and services_of(msgspec.structs.replace(spec, default_backend=None)) in ([home], [])
-    if {*names} - {home} and not (given_up and DEFAULT_BACKEND in around.accepted):
-        ways = split(item, spec, home, around)
+    rest = services_of(msgspec.structs.replace(spec, default_backend=None))
+    given_up = bool(home) and [*names] != [home] and rest in ([home], [])
+    if not (given_up and DEFAULT_BACKEND in around.accepted):
+        stated, spec = spec, with_rules(spec, around.rooted(item, spec))
+        ways = split(item, spec, home, around) if {*names} != {home} else ways
+        ways.reasons += why_not_rooted(item, stated, around)
+        if stated != spec:
+            ways.changes += [DEFAULT_BACKEND, *(["spec.rules"] if stated.rules != spec.rules else [])]
+            added = sorted(without_root(stated, around.rooted(item, stated)))
+            shown = f"the path / of {listed([each or 'every host' for each in added])}"
+            said = f"becomes {shown}" if added else "goes: a rule answers every host"
+            ways.notes.append(f"{DEFAULT_BACKEND} {said}")
+            if "" in added and stated.rules and DEFAULT_BACKEND not in around.accepted:
+                may = "" if given_up else f"; --accept-changes {DEFAULT_BACKEND} allows it"
+                ways.reasons.append(
+                    f"{DEFAULT_BACKEND}: would become {shown}; beside rules, some controllers answer by it their hosts "
+                    f"alone, or nothing{may}"
+                )
         if ways.reasons:
             may = f"{DEFAULT_BACKEND}: --accept-changes {DEFAULT_BACKEND} does without it"
             reasons = [*ways.reasons, *([may] if given_up else [])]
-            raise _NotAdopted(
-                *(about(item, sentence) for sentence in reasons), changes=[*ways.changes, DEFAULT_BACKEND]
-            )
-        parts, changes = ways.parts, ways.changes
-    adoption = stayed(item, service, entrance, spec, parts, around) if service else replaced(item, parts, changes)
-    for each in parts:
+            raise _NotAdopted(*(about(item, sentence) for sentence in reasons), changes=ways.changes)
+    adoption = stayed(item, service, entrance, spec, ways, around) if service else replaced(item, ways)
+    for each in ways.parts:
         around.made(each.service, each.asked.annotations, each.ingress)
     return adoption
 
@@ -179,13 +196,15 @@ def backends_of(item: Item, spec: IngressSpec) -> list[str]:
 
 
 def stayed(  # noqa: PLR0913, PLR0917 - each has a say in it
-    item: Item, service: Item, entrance: str, spec: IngressSpec, parts: Sequence[Part], around: Around
+    item: Item, service: Item, entrance: str, spec: IngressSpec, ways: Split, around: Around
 ) -> Adoption:
-    """Return how an Ingress becomes that of the Service of its name, and others get the `parts`. Raises _NotAdopted."""
-    typed = as_service(service)
+    """Return how an Ingress becomes that of the Service of its name, and others get the parts. Raises _NotAdopted."""
+    typed, parts = as_service(service), ways.parts
     if isinstance(typed, list):
         raise _NotAdopted(*typed)
-    own = part(spec, service.name, around.rooted(item, spec)) if parts else spec
+    own = part(spec, service.name) if parts else spec
+    if needed := list(two_secrets(service.name, own)):
+        raise _NotAdopted(*(about(item, sentence) for sentence in needed))
     asked = annotated_for(item, own, typed, around.policy.without_pause(), entrance)
     refuse_what_cannot_be_said(item, asked, around.accepted)
     if taken := list(why_not_routed(service, asked.objects, around.httproutes)):
@@ -193,30 +212,32 @@ def stayed(  # noqa: PLR0913, PLR0917 - each has a say in it
     if wrong := list(unseen(service, asked.annotations)):
         raise _NotAdopted(*wrong, changes=[change.field for change in asked.changes])
     refuse_before_its_source(item, [(service, asked.annotations), *annotated_by(parts)])
-    after = asked.ingress["spec"] if asked.ingress and (parts or asked.changes) else item.object["spec"]
+    changes = [*ways.changes, *(change.field for change in asked.changes)]
+    after = asked.ingress["spec"] if asked.ingress and (parts or changes) else item.object["spec"]
     adoption = Adoption(
         item,
         steps=list(staying(item, service, parts, asked, after, paused=around.policy.paused_in(item.namespace))),
         becomes=[item.full_name, *(each.full_name for each in parts)],
         spec=after,
-        notes=list(notes(item, {service.full_name: service}, [asked], parts)),
-        changes=[change.field for change in asked.changes],
+        notes=list(notes(item, {service.full_name: service}, [asked], ways)),
+        changes=changes,
     )
     around.annotated(service, asked.annotations)
     around.in_the_way.discard(item.full_name)
     return adoption
 
 
-def replaced(item: Item, parts: Sequence[Part], changes: Sequence[str]) -> Adoption:
+def replaced(item: Item, ways: Split) -> Adoption:
     """Return how an Ingress goes, once others have taken its place. Raises _NotAdopted."""
+    parts = ways.parts
     refuse_before_its_source(item, annotated_by(parts))
     steps = instead(parts, item) if is_known(item, *(each.service for each in parts)) else beside(parts, item)
     return Adoption(
         item,
         steps=list(steps),
         becomes=[each.full_name for each in parts],
-        notes=list(notes(item, {}, [], parts)),
-        changes=changes,
+        notes=list(notes(item, {}, [], ways)),
+        changes=ways.changes,
     )
 
 
@@ -290,10 +311,14 @@ def merge_patch(before: Object, after: Object) -> Object:
     return patch
 
 
-def notes(item: Item, own: Mapping[str, Item], asked: Sequence[Annotated], parts: Sequence[Part]) -> Iterator[str]:
+def notes(item: Item, own: Mapping[str, Item], asked: Sequence[Annotated], ways: Split) -> Iterator[str]:
     """Yield what is worth knowing. `own` and `asked` are about the Service of the Ingress's name, if it stays."""
+    parts = ways.parts
     label = item.labels.get(MANAGED_BY_LABEL, MANAGED_BY)
-    about_it: list[str] = []
+    about_it = [*ways.notes]
+    for each in (*asked, *(each.asked for each in parts)):
+        alike = (change for change in each.changes if change.field == TLS and change.is_served_alike)
+        about_it += (f"{change.field}: {change.sentence}" for change in alike)
     if asked and label != MANAGED_BY:
         about_it.append(f"its label {MANAGED_BY_LABEL}: {quoted(label)} becomes {quoted(MANAGED_BY)}")
     if left := [key for each in asked for key in left_behind(item.annotations, each)]:

@@ -83,7 +83,7 @@ class Around:
     def rooted(self, item: Item, spec: IngressSpec) -> set[str]:
         """Return which of its hosts have a path / that another Ingress than this one may answer."""
         own = Claimant(item.full_name, class_of(item, spec), item.born)
-        hosts = {host for host, _ in spec.paths()}
+        hosts = {rule.host for rule in spec.rules or ()}
         return {host for host in hosts if any(own.meets(each) for each in self.claims.get((host, "/", False), ()))}
 
     def made(self, service: Item, annotations: Mapping[str, str | None], ingress: Object) -> None:

@@ -4,16 +4,12 @@ from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from ingress_manager.commands.annotating.annotated import Annotated, labels_left, left_behind
-from ingress_manager.commands.annotating.changes import GOOGLE_CLASSES
+from ingress_manager.commands.annotating.changes import GOOGLE_CLASSES, ISSUERS
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.effects import protects
 from ingress_manager.core.kubernetes import IngressSpec
-
-ISSUERS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
-"""How the keys begin by which cert-manager makes a Certificate for an Ingress, which goes with that. Source: its
-documentation, "Annotated Ingress resource"."""
 
 LABELS = "metadata.labels"
 

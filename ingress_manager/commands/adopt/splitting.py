@@ -16,7 +16,14 @@ from ingress_manager.commands.annotating.annotated import Annotated, annotated_f
 from ingress_manager.commands.plans.plan import Pause, Seen, Step
 from ingress_manager.commands.plans.steps import annotating, deleting, is_served, is_unchanged, stands, unseen
 from ingress_manager.commands.reading.manifests import Item, at
-from ingress_manager.commands.view.ingresses import class_of, covers, default_port_of, places_of, services_of
+from ingress_manager.commands.view.ingresses import (
+    certificates_of,
+    class_of,
+    covers,
+    places_of,
+    secret_called,
+    services_of,
+)
 from ingress_manager.commands.view.typed import as_service
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
 from ingress_manager.core.kubernetes import IngressPath, IngressPaths, IngressRule, IngressSpec, Object, Service
@@ -49,6 +56,7 @@ class Split:
     parts: list[Part] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def split(item: Item, spec: IngressSpec, home: str, around: Around) -> Split:
@@ -59,11 +67,9 @@ def split(item: Item, spec: IngressSpec, home: str, around: Around) -> Split:
         found.reasons.append(
             f"the settings pause {item.namespace}, so that no other Ingress is made: end the pause first"
         )
-    found.reasons += why_not_rooted(item, spec, around)
-    rooted = around.rooted(item, spec)
     for name in services_of(spec):
         if name != home:
-            _add_part(found, name, item, part(spec, name, rooted), around)
+            _add_part(found, name, item, part(spec, name), around)
     return found
 
 
@@ -81,6 +87,7 @@ def _add_part(found: Split, name: str, item: Item, spec: IngressSpec, around: Ar
         found.reasons.append(f"Service {name} can't have an Ingress of its own: {told}")
         return
     found.reasons += (wrong.sentence for wrong in unseen(service, asked.annotations))
+    found.reasons += two_secrets(name, spec)
     new = f"{item.namespace}/{asked.name}"
     if new in around.in_the_way:
         found.reasons.append(f"Service {name} asks for it as Ingress {new}, which is in the way: adopt that one first")
@@ -112,23 +119,51 @@ def why_not_beside(item: Item, made: IngressSpec, new: str, around: Around) -> I
                 )
 
 
+def two_secrets(name: str, spec: IngressSpec) -> Iterator[str]:
+    """Yield why the Ingress of one Service can't say what `spec` says of certificates."""
+    certificates = [secret_called(each.secret_name) for each in certificates_of(spec)]
+    if len(certificates) > 1:
+        yield (
+            f"spec.tls: the hosts of Service {name} need {' and '.join(certificates)}, and an Ingress that is made for "
+            "it has one certificate: put one for all these hosts into one Secret first"
+        )
+
+
+def with_rules(spec: IngressSpec, rooted: Container[str]) -> IngressSpec:
+    """Return a spec whose default backend, a Service, is said by rules: what answers every host, and what no path has.
+
+    Some controllers look for the default backend within the Ingress that has the host. So each host gets the path /,
+    but for those that are `rooted` elsewhere.
+    """
+    if spec.default_backend is None or not spec.default_backend.service:
+        return spec
+    root, added = IngressPath("Prefix", spec.default_backend, "/"), without_root(spec, rooted)
+    rules = []
+    for rule in spec.rules or ():
+        paths = rule.http.paths if rule.http else []
+        rules.append(IngressRule(rule.host, IngressPaths([*paths, root])) if rule.host in added else rule)
+        added.discard(rule.host)
+    rules += [IngressRule(host, IngressPaths([root])) for host in added]
+    return msgspec.structs.replace(spec, default_backend=None, rules=rules)
+
+
 def why_not_rooted(item: Item, spec: IngressSpec, around: Around) -> Iterator[str]:
-    """Yield where the default backend can't be given the path / of a host, because a wider host may answer that."""
+    """Yield where the default backend can't be said by rules, because something else may answer what they would."""
     backend = spec.default_backend.service if spec.default_backend else None
-    if not backend:
-        return
-    elsewhere = {
-        (host, path.path)
-        for host, path in spec.paths()
-        if path.backend.service and path.backend.service.name != backend.name
-    }
-    hosts = sorted(without_root(spec, backend.name, around.rooted(item, spec)))
-    wider = elsewhere | {(host, path) for host, path, _ in around.beside(item, spec)} if hosts else set()
-    for host in hosts:
-        for other, path in sorted(each for each in wider if each[0] in {"", f"*.{host.partition('.')[2]}"} - {host}):
+    added = sorted(without_root(spec, around.rooted(item, spec)))
+    elsewhere = {(host, path.path) for host, path in spec.paths() if path.backend.service != backend}
+    beside = {(host, path) for host, path, _ in around.beside(item, spec)} if added else set()
+    for host in added:
+        wider = {"", f"*.{host.partition('.')[2]}"} - {host}
+        for other, path in sorted(each for each in elsewhere | beside if host and each[0] in wider):
             yield (
                 f"{DEFAULT_BACKEND}: some controllers answer the other paths of {host} by it, and some by "
                 f"{other or '*'}{path}; give {host} a path / first"
+            )
+        if not host and ("", "/") in beside:
+            yield (
+                f"{DEFAULT_BACKEND}: another Ingress answers every host, too, and a rule that says it could take "
+                "requests from that: take it out of one of the two first"
             )
 
 
@@ -200,45 +235,30 @@ def without(name: str, service: str) -> str:
     return f"-{name}-".replace(".", "-").replace(f"-{service}-", "-", 1).strip("-")
 
 
-def part(spec: IngressSpec, service: str, rooted: Container[str] = ()) -> IngressSpec:
-    """Return a spec with only what leads to one Service.
-
-    The default backend also answers what no path of a host has: some controllers look for it within the Ingress that
-    has the host. So it gets the path / of these hosts, but for those that are `rooted` elsewhere.
-    """
+def part(spec: IngressSpec, service: str) -> IngressSpec:
+    """Return a spec with only the rules that lead to one Service, and the certificates for their hosts."""
     rules = []
-    default = default_port_of(service, spec) is not None
-    added = without_root(spec, service, rooted)
     for rule in spec.rules or ():
-        paths = [
-            path
-            for path in (rule.http.paths if rule.http else ())
-            if path.backend.service and path.backend.service.name == service
-        ]
-        if spec.default_backend and rule.host in added:
-            paths.append(IngressPath("Prefix", spec.default_backend, "/"))
+        leading = rule.http.paths if rule.http else ()
+        paths = [path for path in leading if path.backend.service and path.backend.service.name == service]
         if paths:
             rules.append(IngressRule(rule.host, IngressPaths(paths)))
     hosts, every = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
     # A certificate for a host of no rule is used by what answers every host, if anything does.
-    rest = "" in hosts or default or not ("" in every or (spec.default_backend and spec.default_backend.service))
+    rest = "" in hosts or "" not in every
     tls = [
         msgspec.structs.replace(entry, hosts=own or None)
         for entry in spec.tls or ()
         if (own := [host for host in entry.hosts or () if covers(host, hosts) or (rest and not covers(host, every))])
         or not entry.hosts
     ]
-    return msgspec.structs.replace(
-        spec, default_backend=spec.default_backend if default else None, rules=rules or None, tls=tls or None
-    )
+    return msgspec.structs.replace(spec, rules=rules or None, tls=tls or None)
 
 
-def without_root(spec: IngressSpec, service: str, rooted: Container[str]) -> set[str]:
-    """Return the hosts whose other paths the default backend answers, if it is that of a Service, beside another one.
-
-    The host "" always has the default backend.
-    """
-    if default_port_of(service, spec) is None:
+def without_root(spec: IngressSpec, rooted: Container[str]) -> set[str]:
+    """Return the hosts of which the default backend, if there is one, answers /; "" for every other host."""
+    if spec.default_backend is None or not spec.default_backend.service:
         return set()
-    others = {host for host, path in spec.paths() if (path.backend.service and path.backend.service.name) != service}
-    return {host for host in others if host and host not in rooted and (host, "/", False) not in places_of(spec)}
+    places = set(places_of(msgspec.structs.replace(spec, default_backend=None)))
+    hosts = {"", *(rule.host for rule in spec.rules or ())}
+    return {host for host in hosts if not (host and host in rooted) and (host, "/", False) not in places}

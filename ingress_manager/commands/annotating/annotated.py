@@ -10,7 +10,7 @@ from ingress_manager.commands.annotating.annotations import SAID, Asked, annotat
 from ingress_manager.commands.annotating.changes import Change, changes
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.entrances import annotations_of
-from ingress_manager.commands.view.ingresses import certificates_of, default_port_of, routes_to, tls_of
+from ingress_manager.commands.view.ingresses import certificates_of, routes_to
 from ingress_manager.core.annotations import KEYS, PREFIX, PROFILE, read
 from ingress_manager.core.copying import OLD_CLASS, check_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
@@ -64,23 +64,22 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
         route if route.path_type in here.path_types else msgspec.structs.replace(route, path_type=None)
         for route in routes_to(service.metadata.name, spec)
     ]
-    hosts = [route.host for route in routes if route.host]
     ingress_class = spec.ingress_class_name or item.annotations.get(OLD_CLASS)
-    default_port = default_port_of(service.metadata.name, spec)
     name = ingress_of(entrance, service.metadata.name)
-    ask = Asked(name, routes, ingress_class, *tls_of(hosts, spec), default_port)
+    certificates = certificates_of(spec)
+    ask = Asked(
+        name, routes, ingress_class, bool(certificates), next((each.secret_name for each in certificates), None)
+    )
     kept = {key: present[key] for key in KEYS if key in present and key not in SAID}
     # What is copied from the Service, each of its entrances is given.
     also = {} if {*read_entrances(annotations)} - {entrance} or entrance else dict(allowed(item.annotations, here))
     change = changes_to(annotations, also)
     found = [annotated_with(item, spec, service, policy, change, entrance)] if read(present) else []
     found = [each for each in found if not each.refused]
-    for certificates in ((), certificates_of(hosts, spec)) if spec.tls else ((),):
-        asking = annotations_for(service, ask, here, certificates)
-        new = {f"{begin}{key}": value for key, value in (kept | asking).items()}
-        off = {f"{begin}{key}": None for key in present if f"{begin}{key}" not in new}
-        change = {**changes_to(annotations, new), **off, **changes_to(annotations, also)}
-        found.append(annotated_with(item, spec, service, policy, change, entrance))
+    new = {f"{begin}{key}": value for key, value in (kept | annotations_for(service, ask, here)).items()}
+    off = {f"{begin}{key}": None for key in present if f"{begin}{key}" not in new}
+    change = {**changes_to(annotations, new), **off, **changes_to(annotations, also)}
+    found.append(annotated_with(item, spec, service, policy, change, entrance))
     return min(found, key=lambda each: (each.refused is not None, len(each.changes)))
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from ingress_manager.commands.annotating.annotations import number_of
 from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.ingresses import certificate_of, covers, secret_called
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL, OLD_CLASS
 from ingress_manager.core.kubernetes import (
@@ -21,6 +22,12 @@ from ingress_manager.core.kubernetes import (
     ServiceBackend,
 )
 from ingress_manager.core.text import quoted
+
+ISSUERS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
+"""How the keys begin by which cert-manager makes a Certificate for an Ingress, which goes with that. Source: its
+documentation, "Annotated Ingress resource"."""
+
+TLS = "spec.tls"
 
 GOOGLE_CLASSES = ("gce", "gce-internal")
 """The values of the annotation kubernetes.io/ingress.class for Google's controller. Source: GKE, "Ingress for external
@@ -47,7 +54,11 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
     `item` is the one that is observed. Those of its annotations and labels that `desired` lacks stay as they are.
     """
     spec = msgspec.convert(desired["spec"], IngressSpec)
-    yield from _default_backend(service, observed.default_backend, spec.default_backend)
+    if observed.default_backend:
+        sentence = (
+            f"{_backend(observed.default_backend)} would get no more requests for hosts and paths that no rule names"
+        )
+        yield Change("spec.defaultBackend", sentence)
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
         needed = (
@@ -59,7 +70,8 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
         before, after = observed.ingress_class_name, spec.ingress_class_name
         yield _change("spec.ingressClassName", _text(before), _text(after), remark if old == after else "")
     if (observed.tls or ()) != (spec.tls or ()):
-        yield _change("spec.tls", _tls(observed.tls), _tls(spec.tls))
+        change = _change(TLS, _tls(observed.tls), _tls(spec.tls))
+        yield _served_alike(change, "certificate") if is_same_certificate(item, observed, spec) else change
     yield from _rules(service, observed, spec)
     for key, value in desired["metadata"].get("annotations", {}).items():
         if not key.startswith(PREFIX) and item.annotations.get(key) != value:
@@ -69,16 +81,20 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
             yield _change(f"metadata.labels.{key}", _text(item.labels.get(key)), quoted(value))
 
 
-def _default_backend(service: Service, observed: Backend | None, desired: Backend | None) -> Iterator[Change]:
-    field = "spec.defaultBackend"
-    before, after = (backend.service if backend else None for backend in (observed, desired))
-    if observed and not (before and after and before.name == after.name):
-        sentence = f"{_backend(observed)} would get no more requests for hosts and paths that no rule names"
-        yield Change(field, sentence)
-    elif observed:
-        yield from _port(service, f"{field}.service.port", before, after)
-    elif desired:
-        yield _change(field, "nothing", _backend(desired))
+def is_same_certificate(item: Item, observed: IngressSpec, desired: IngressSpec) -> bool:
+    """Return whether all hosts of the rules keep their certificates, and no other host loses one.
+
+    cert-manager makes one for the very hosts of an entry: where it does, these have to be the same.
+    """
+    hosts = {rule.host for rule in observed.rules or ()}
+    by_host = [{host: certificate_of(host, spec) for host in hosts} for spec in (observed, desired)]
+    stated = {host for entry in observed.tls or () for host in entry.hosts or ("",)}
+    if any(key.startswith(ISSUERS) for key in item.annotations):
+        rest = stated != {host for entry in desired.tls or () for host in entry.hosts or ("",)}
+    else:
+        rest = any(host not in hosts and ("" in hosts or not covers(host, hosts)) for host in stated - {""})
+    secrets = [{entry.secret_name for entry in spec.tls or ()} for spec in (observed, desired)]
+    return by_host[0] == by_host[1] and secrets[0] == secrets[1] and not rest
 
 
 def _rules(service: Service, observed: IngressSpec, desired: IngressSpec) -> Iterator[Change]:
@@ -125,12 +141,10 @@ def _text(value: str | None) -> str:
 
 
 def _tls(entries: Sequence[IngressTls] | None) -> str:
-    shown = [f"{', '.join(entry.hosts or ['every host'])} with {_secret(entry.secret_name)}" for entry in entries or ()]
+    shown = [
+        f"{', '.join(entry.hosts or ['every host'])} with {secret_called(entry.secret_name)}" for entry in entries or ()
+    ]
     return "; ".join(shown) or "no TLS"
-
-
-def _secret(name: str | None) -> str:
-    return f"Secret {name}" if name else "the controller's certificate"
 
 
 def _shape(rule: IngressRule) -> tuple[str, Any]:

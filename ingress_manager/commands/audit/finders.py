@@ -35,7 +35,6 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import NOTHING_STATED, Policy, in_namespace
 from ingress_manager.core.read_from_services import is_read_from_services
-from ingress_manager.core.rules import states_no_rule
 from ingress_manager.core.text import listed
 
 PLACEHOLDER_HOST = Policy().defaults.host
@@ -345,8 +344,6 @@ def has_placeholder(service: ServiceView, entrance: str, policy: Policy) -> bool
     """Return whether an entrance of a Service states no host, and gets the default host that is built in."""
     stated = service.entrances.get(entrance)
     if stated is None or stated.hosts is not None or all(route.host is not None for route in stated.routes):
-        return False
-    if stated.default_backend and states_no_rule(stated):
         return False
     # What a namespace or a profile says was meant, whatever it is.
     namespace = service.item.namespace

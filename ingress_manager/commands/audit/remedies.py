@@ -30,12 +30,6 @@ TAKEN_OFF = {
 }
 """Reasons for which the annotation can go; for others it needs another value."""
 
-TAKEN_OFF_HERE = {
-    (Reason.NOT_IN_HTTPROUTE, "ingress/class"),
-    (Reason.HOST_NOT_ALLOWED, "ingress/default-backend"),
-}
-"""Reasons for which one annotation can go."""
-
 
 def annotate(item: Item, changes: Iterable[str]) -> Command:
     """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off."""
@@ -98,14 +92,14 @@ def _correction(annotations: Mapping[str, str], key: str, reason: Reason) -> dic
         near, value = nearest(key, KEYS, PREFIX), annotations[key]
         meant = near and near not in annotations and value.isprintable()
         return {key: f"{key}-"} | ({near: f"{near}={value}"} if meant else {})
-    if reason is Reason.NOT_IN_HTTPROUTE and key in {"ingress/tls-secret", "ingress/certificates"}:
+    if reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-secret":
         return {key: f"{key}-", "ingress/tls": "ingress/tls=true"}
     if key == PROFILE:
         # Without it the Service would be served by another entrance, perhaps one for everybody.
         return {key: f"{key}=VALUE"}
     if reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-redirect":
         return {key: f"{key}=false"}
-    if reason in TAKEN_OFF or (reason, key) in TAKEN_OFF_HERE:
+    if reason in TAKEN_OFF or (reason, key) == (Reason.NOT_IN_HTTPROUTE, "ingress/class"):
         return {key: f"{key}-"}
     return {key: f"{key}=VALUE"}
 
@@ -113,6 +107,6 @@ def _correction(annotations: Mapping[str, str], key: str, reason: Reason) -> dic
 def other_host(item: Item, entrance: str) -> Command:
     """Return the command that gives an entrance of a Service another host."""
     begin = begin_of(entrance)
-    if {f"{begin}ingress/routes", f"{begin}ingress/default-backend"} & item.annotations.keys():
+    if f"{begin}ingress/routes" in item.annotations:
         return steps.kubectl("edit", item)
     return annotate(item, [f"{begin}ingress/host=HOST"])

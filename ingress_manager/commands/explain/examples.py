@@ -16,12 +16,6 @@ ANNOTATIONS: dict[str, dict[str, str]] = {
     "ingress/class": {"ingress/http": "true", "ingress/class": "internal"},
     "ingress/tls": {"ingress/http": "true", "ingress/tls": "true"},
     "ingress/tls-secret": {"ingress/http": "true", "ingress/tls-secret": "shop-tls"},
-    "ingress/certificates": {
-        "ingress/http": "true",
-        "ingress/host": "shop.example.com, www.example.com",
-        "ingress/certificates": "- secret: shop-tls\n- hosts: [www.example.com]\n  secret: www-tls\n",
-    },
-    "ingress/default-backend": {"ingress/http": "true", "ingress/default-backend": "true"},
     "ingress/routes": {
         "ingress/http": "true",
         "ingress/routes": "- path: /\n- host: admin.example.com\n  path: /admin\n  pathType: Exact\n",

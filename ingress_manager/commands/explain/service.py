@@ -81,8 +81,6 @@ def _claims(desired: Object) -> Iterator[str]:
         paths = [each.get("path", "/") for each in (rule.get("http") or {}).get("paths", ())]
         paths += [each["path"]["value"] for each in rule.get("matches", ())]
         yield from (f"{host}{path}" for host in hosts for path in paths)
-    if spec.get("defaultBackend"):
-        yield "what no rule matches"
 
 
 def _standing(service: ServiceView, view: View) -> Iterator[str]:

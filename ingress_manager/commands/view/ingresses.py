@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator
 
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.core.annotations import Certificate, Route
+from ingress_manager.core.annotations import Route
 from ingress_manager.core.copying import OLD_CLASS
-from ingress_manager.core.kubernetes import Backend, IngressSpec
+from ingress_manager.core.kubernetes import Backend, IngressSpec, IngressTls
 from ingress_manager.core.rules import location
 from ingress_manager.core.syntax import EVERY_HOST
 
@@ -47,24 +47,30 @@ def routes_to(service: str, spec: IngressSpec) -> list[Route]:
     ]
 
 
-def default_port_of(service: str, spec: IngressSpec) -> str | None:
-    """Return the port of a Service that answers what no rule matches, None if the Service doesn't."""
-    backend = spec.default_backend and spec.default_backend.service
-    return str(backend.port) if backend and backend.name == service else None
+def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
+    """Return the entry by which a host of the rules has its certificate, without hosts; None: it has no TLS.
+
+    One that names it goes before a wildcard, and that before one without hosts.
+    """
+    entries = spec.tls or ()
+    named = [entry for entry in entries if host in (entry.hosts or ())]
+    around = [entry for entry in entries if host and any(covers(each, (host,)) for each in entry.hosts or ())]
+    found = next(iter([*named, *around, *(entry for entry in entries if not entry.hosts)]), None)
+    return found and IngressTls(secret_name=found.secret_name)
 
 
-def tls_of(hosts: Collection[str], spec: IngressSpec) -> tuple[bool, str | None]:
-    """Return whether one of the hosts has TLS, and the first Secret that is stated for one of them."""
-    entries = [entry for entry in spec.tls or () if not entry.hosts or any(covers(host, hosts) for host in entry.hosts)]
-    return bool(entries), next((entry.secret_name for entry in entries if entry.secret_name), None)
+def certificates_of(spec: IngressSpec) -> list[IngressTls]:
+    """Return the entries by which the hosts of the rules have their certificates, without hosts, each once."""
+    found: list[IngressTls] = []
+    for rule in spec.rules or ():
+        entry = certificate_of(rule.host, spec)
+        found += [entry] if entry and entry not in found else []
+    return found
 
 
-def certificates_of(hosts: Collection[str], spec: IngressSpec) -> list[Certificate]:
-    """Return the certificates, as the annotation ingress/certificates has them; `hosts` are those of the rules."""
-    return [
-        Certificate(None if [*dict.fromkeys(hosts)] == entry.hosts else tuple(entry.hosts or ()), entry.secret_name)
-        for entry in spec.tls or ()
-    ]
+def secret_called(name: str | None) -> str:
+    """Return what a person calls the source of a certificate."""
+    return f"Secret {name}" if name else "the controller's certificate"
 
 
 def covers(host: str, hosts: Collection[str]) -> bool:

@@ -69,25 +69,11 @@ def make_some(exposure: Exposure, routing: Routing, hosts: list[str], paths: Seq
 def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
     """Yield hosts that have the same paths, as many as one HTTPRoute may have, and the paths."""
     groups: dict[tuple[bool, frozenset[Path]], list[Rule]] = {}
-    for rule in with_default(exposure):
+    for rule in exposure.rules:
         groups.setdefault((rule.host == EVERY_HOST, frozenset(rule.paths)), []).append(rule)
     for rules in groups.values():
         for some in in_parts(rules, MOST_HOSTNAMES):
             yield [rule.host for rule in some], rules[0].paths
-
-
-def with_default(exposure: Exposure) -> Iterator[Rule]:
-    """Yield the rules, with the path / of every host where the Service is the default backend."""
-    default = None if exposure.default_port is None else Path("/", "Prefix", exposure.default_port)
-    for rule in exposure.rules:
-        if default and rule.host == EVERY_HOST:
-            taken = any((path.path, path.path_type) == ("/", "Prefix") for path in rule.paths)
-            yield rule if taken else Rule(EVERY_HOST, [*rule.paths, default])
-            default = None
-        else:
-            yield rule
-    if default:
-        yield Rule(EVERY_HOST, [default])
 
 
 def name_of(exposure: Exposure, routing: Routing, hosts: Sequence[str]) -> str:

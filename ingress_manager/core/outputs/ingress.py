@@ -1,9 +1,8 @@
 """The Ingress: an exposure written as a Kubernetes object. Nothing is decided here."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from ingress_manager.core.annotations import Certificate
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
@@ -21,12 +20,9 @@ def make_ingress(exposure: Exposure) -> list[Object]:
     spec: dict[str, Any] = {}
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class
-    if exposure.default_port is not None:
-        spec["defaultBackend"] = make_backend(exposure.service, exposure.default_port)
     if exposure.tls:
-        spec["tls"] = [entry for certificate in exposure.tls for entry in make_tls(certificate, exposure.rules)]
-    if exposure.rules:
-        spec["rules"] = [make_rule(exposure.service, rule) for rule in exposure.rules]
+        spec["tls"] = list(make_tls(exposure))
+    spec["rules"] = [make_rule(exposure.service, rule) for rule in exposure.rules]
     return [{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}]
 
 
@@ -46,12 +42,11 @@ def make_backend(service: str, port: int) -> Object:
     return {"service": {"name": service, "port": {"number": port}}}
 
 
-def make_tls(certificate: Certificate, rules: Sequence[Rule]) -> Iterator[Object]:
-    """Yield what says where a certificate holds: one entry for its hosts, and one without hosts for every other."""
-    hosts = [rule.host for rule in rules] if certificate.hosts is None else certificate.hosts
-    named = [host for host in hosts if host != EVERY_HOST]
-    secret = {} if certificate.secret is None else {"secretName": certificate.secret}
+def make_tls(exposure: Exposure) -> Iterator[Object]:
+    """Yield the entry of the rules' hosts, and one without hosts if there is a rule of every host."""
+    named = [rule.host for rule in exposure.rules if rule.host != EVERY_HOST]
+    secret = {} if exposure.secret is None else {"secretName": exposure.secret}
     if named:
         yield {"hosts": named, **secret}
-    if len(named) < len(hosts) or not hosts:
+    if len(named) < len(exposure.rules):
         yield secret
