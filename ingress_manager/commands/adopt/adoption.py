@@ -20,12 +20,12 @@ from ingress_manager.commands.adopt.splitting import (
     instead,
     is_known,
     part,
+    roots,
     split,
     still,
     two_secrets,
     why_not_rooted,
     with_rules,
-    without_root,
 )
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind
 from ingress_manager.commands.annotating.changes import TLS
@@ -53,7 +53,7 @@ from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy, in_namespace
-from ingress_manager.core.text import listed, quoted
+from ingress_manager.core.text import quoted
 
 
 @dataclass(slots=True)
@@ -142,23 +142,12 @@ def adoption_of(item: Item, service: Item | None, entrance: str, around: Around)
     if not (given_up and DEFAULT_BACKEND in around.accepted):
         stated, spec = spec, with_rules(spec, around.rooted(item, spec))
         ways = split(item, spec, home, around) if {*names} != {home} else ways
-        ways.reasons += why_not_rooted(item, stated, around)
+        ways.reasons += why_not_rooted(item, stated, home, around, "does without" if given_up else "allows")
         if stated != spec:
             ways.changes += [DEFAULT_BACKEND, *(["spec.rules"] if stated.rules != spec.rules else [])]
-            added = sorted(without_root(stated, around.rooted(item, stated)))
-            shown = f"the path / of {listed([each or 'every host' for each in added])}"
-            said = f"becomes {shown}" if added else "goes: a rule answers every host"
-            ways.notes.append(f"{DEFAULT_BACKEND} {said}")
-            if "" in added and stated.rules and DEFAULT_BACKEND not in around.accepted:
-                may = "" if given_up else f"; --accept-changes {DEFAULT_BACKEND} allows it"
-                ways.reasons.append(
-                    f"{DEFAULT_BACKEND}: would become {shown}; beside rules, some controllers answer by it their hosts "
-                    f"alone, or nothing{may}"
-                )
+            ways.notes.append(f"{DEFAULT_BACKEND} becomes {roots(stated, around.rooted(item, stated))}")
         if ways.reasons:
-            may = f"{DEFAULT_BACKEND}: --accept-changes {DEFAULT_BACKEND} does without it"
-            reasons = [*ways.reasons, *([may] if given_up else [])]
-            raise _NotAdopted(*(about(item, sentence) for sentence in reasons), changes=ways.changes)
+            raise _NotAdopted(*(about(item, sentence) for sentence in ways.reasons), changes=ways.changes)
     adoption = stayed(item, service, entrance, spec, ways, around) if service else replaced(item, ways)
     for each in ways.parts:
         around.made(each.service, each.asked.annotations, each.ingress)

@@ -27,6 +27,7 @@ from ingress_manager.commands.view.ingresses import (
 from ingress_manager.commands.view.typed import as_service
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
 from ingress_manager.core.kubernetes import IngressPath, IngressPaths, IngressRule, IngressSpec, Object, Service
+from ingress_manager.core.text import listed
 
 DEFAULT_BACKEND, CLASS = "spec.defaultBackend", "spec.ingressClassName"
 
@@ -147,12 +148,41 @@ def with_rules(spec: IngressSpec, rooted: Container[str]) -> IngressSpec:
     return msgspec.structs.replace(spec, default_backend=None, rules=rules)
 
 
-def why_not_rooted(item: Item, spec: IngressSpec, around: Around) -> Iterator[str]:
-    """Yield where the default backend can't be said by rules, because something else may answer what they would."""
+def roots(spec: IngressSpec, rooted: Container[str]) -> str:
+    """Return what a person calls the paths that say the default backend."""
+    added = sorted(without_root(spec, rooted))
+    return (
+        f"the path / of {listed([host or 'every host' for host in added])}"
+        if added
+        else "nothing: its rules answer every host"
+    )
+
+
+def why_not_rooted(item: Item, spec: IngressSpec, home: str, around: Around, accepting: str) -> Iterator[str]:
+    """Yield why the default backend can't be said by rules, where something else may answer what they would.
+
+    A default backend alone, in the Ingress of its Service, which is `home`, is the same to all controllers.
+    `accepting` says what is done with it where its change is accepted.
+    """
     backend = spec.default_backend.service if spec.default_backend else None
-    added = sorted(without_root(spec, around.rooted(item, spec)))
+    rooted = around.rooted(item, spec)
+    added = sorted(without_root(spec, rooted))
+    if backend is None or not added:
+        return
     elsewhere = {(host, path.path) for host, path in spec.paths() if path.backend.service != backend}
-    beside = {(host, path) for host, path, _ in around.beside(item, spec)} if added else set()
+    places = list(around.beside(item, spec))
+    beside = {(host, path) for host, path, _ in places}
+    others = {host for host, *_ in places if host and (host, "/", False) not in places}
+    unsure = sorted({rule.host for rule in spec.rules or ()} | others) if not added[0] else []
+    if (unsure or backend.name != home) and DEFAULT_BACKEND not in around.accepted:
+        differ = (
+            f"beside the rules of {listed([host or '*' for host in unsure])}, controllers differ in what it answers"
+        )
+        yield (
+            f"{DEFAULT_BACKEND}: would become {roots(spec, rooted)}; "
+            f"{differ if unsure else 'a new Ingress would answer that at once'}; "
+            f"--accept-changes {DEFAULT_BACKEND} {accepting} it"
+        )
     for host in added:
         wider = {"", f"*.{host.partition('.')[2]}"} - {host}
         for other, path in sorted(each for each in elsewhere | beside if host and each[0] in wider):
