@@ -27,17 +27,16 @@ from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.nodes import Nodes
 from tests.e2e.objects import CONFIG_MAPS
 from tests.e2e.objects import namespace as make_namespace
-from tests.e2e.old_controller import ADDRESS, SERVICE_UPSTREAM, old_controller
+from tests.e2e.old_controller import SERVICE_UPSTREAM, old_controller
 from tests.e2e.shell import environment_of
 from tests.e2e.traffic import IN_A_ROW, Place, asking
 
 PAGE = REPOSITORY / "docs/switching.md"
 PATIENCE = 30
 
-PLAIN, NAMED, SECURE = "shop.switching.example.com", "blog.switching.example.com", "pay.switching.example.com"
+PLAIN, SECURE = "shop.switching.example.com", "pay.switching.example.com"
 SHOPS = {
     ("team-a", "shop"): {"ingress/host": PLAIN, "nginx.ingress.kubernetes.io/proxy-read-timeout": "60"},
-    ("team-b", "blog"): {"ingress/host": NAMED, "ingress/class": "nginx"},
     ("team-b", "pay"): {"ingress/host": SECURE, "ingress/tls": "true"},
 }
 """The annotations of each Service, beside ingress/http."""
@@ -90,7 +89,7 @@ class Visitor:
     def ask(self) -> list[str]:
         """Return what isn't answered with 200."""
         time.sleep(0.005)
-        answers = {host: self.address.status(host, tls=host == SECURE) for host in (PLAIN, NAMED, SECURE)}
+        answers = {host: self.address.status(host, tls=host == SECURE) for host in (PLAIN, SECURE)}
         return [f"{host}: {status}, {time.perf_counter():.3f}" for host, status in answers.items() if status != 200]
 
 
@@ -152,12 +151,6 @@ class Operator:
         (self._folder / path).parent.mkdir(exist_ok=True)
         (self._folder / path).write_text(text)
 
-    def leave_out(self, path: str, name: str) -> None:
-        """Delete an object from a file."""
-        saved = yaml.safe_load((self._folder / path).read_text())
-        saved["items"] = [each for each in saved["items"] if each["metadata"]["name"] != name]
-        (self._folder / path).write_text(yaml.safe_dump(saved))
-
     def edit(self, stated: dict[str, Any]) -> None:
         """Change the settings to the next block, which states this."""
         language, text = self.blocks.pop(0)
@@ -191,17 +184,12 @@ class Operator:
         lines = lines[lines.index("http: old new, https: old new, host") + 1 :]
         return {host: answers for answers, _, host in (line.rpartition(" ") for line in lines)}
 
-    def ingresses(self) -> dict[tuple[str, str], Object]:
-        """Return the Ingresses of the Services, by namespace and name."""
-        found = {shop: self.cluster.api.get(INGRESSES, shop[1], shop[0]) for shop in SHOPS}
-        return {shop: ingress for shop, ingress in found.items() if ingress is not None}
-
     def until_classes(self, ingress_class: str) -> None:
         """Return once the Ingresses of all Services have the class."""
 
         def check() -> bool:
-            found = {shop: ingress["spec"]["ingressClassName"] for shop, ingress in self.ingresses().items()}
-            return found == dict.fromkeys(SHOPS, ingress_class)
+            found = [self.cluster.api.get(INGRESSES, name, namespace) for namespace, name in SHOPS]
+            return all(ingress and ingress["spec"]["ingressClassName"] == ingress_class for ingress in found)
 
         wait_for(check, PATIENCE, what=f"Ingresses of the class {ingress_class}")
 
@@ -220,7 +208,7 @@ class Operator:
 
     def until_served(self, address: Address, served: bool = True) -> None:
         """Return once every controller at the address serves all hosts, or none of them does."""
-        wanted = dict.fromkeys((PLAIN, NAMED, SECURE), 200 if served else 404)
+        wanted = dict.fromkeys((PLAIN, SECURE), 200 if served else 404)
 
         def check() -> bool:
             return all(
@@ -234,7 +222,7 @@ class Operator:
 
 @pytest.fixture
 def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
-    """Yield somebody with a cluster in which an old controller serves three Services and a new one none.
+    """Yield somebody with a cluster in which an old controller serves two Services and a new one none.
 
     Afterwards, the cluster is as it was.
     """
@@ -272,47 +260,20 @@ def shops(cluster: DevCluster) -> Iterator[None]:
         api.delete(NAMESPACES, namespace)
 
 
-def before(operator: Operator, visitor: Visitor, late: Visitor) -> None:
-    operator.sh("kubectl get ingresses --all-namespaces")
-    counted = operator.sh("kubectl get services,ingresses")
-    assert "2 nginx.ingress.kubernetes.io/proxy-read-timeout:" in counted, "the Service's and its Ingress's"
-    named = operator.sh("kubectl get services --all-namespaces --output custom-columns").splitlines()
-    assert [line.split() for line in named if line.startswith("team-")] == [
-        ["team-a", "shop", "<none>", "<none>"],
-        ["team-b", "blog", "nginx", "<none>"],
-        ["team-b", "pay", "<none>", "<none>"],
-        ["team-b", "staff", "<none>", "<none>"],
-    ]
-    operator.sh("ingress-manager audit")
-    operator.sh("mkdir -p switching")
-    operator.sh("kubectl annotate service blog --namespace team-b ingress/class-")
-    operator.sh("kubectl apply -k gateway/")
-    operator.sh("export OLD=")
-    # ingress-nginx redirects a host with TLS, and serves one without by https, too.
-    assert operator.compare("compare") == {
-        PLAIN: "200 404 200 404",
-        NAMED: "200 404 200 404",
-        SECURE: "308 404 200 404",
-        STAFF: "403 404 403 404",
-    }
-    way_0(operator, visitor, late)
-    operator.learn_to_take_effect()
-    operator.edit(
-        {
-            "defaults": {"gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}},
-            "namespaces": {"team-a": {"defaults": {"outputs": ["ingress", "httproute"]}}},
-        }
-    )
-    operator.take_effect()
-    operator.until_routes({"shop"})
-    operator.settings({"namespaces": {}})
-
-
 NGINX = REPOSITORY / "gateway/ingress-nginx"
 
 
-def way_0(operator: Operator, visitor: Visitor, late: Visitor) -> None:
-    """Follow it forth and, but for its last step, back, with a Traefik that has the component's configuration."""
+def before(operator: Operator) -> None:
+    counted = operator.sh("kubectl get services,ingresses")
+    assert "2 nginx.ingress.kubernetes.io/proxy-read-timeout:" in counted, "the Service's and its Ingress's"
+    operator.sh("ingress-manager audit")
+    operator.sh("kubectl get ingresses --all-namespaces")
+    operator.sh("kubectl apply -k gateway/")
+    operator.sh("export OLD=")
+
+
+def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
+    """Let the gateway serve the class nginx, forth and back; a Traefik has the component's configuration."""
     served, http, https = operator.cluster.gateway, operator.new.http, operator.new.https
     assert served
 
@@ -329,7 +290,6 @@ def way_0(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.bash(f"export NEW='{new.curl_options}'")
     assert operator.compare("compare") == {
         PLAIN: "200 200 200 200",
-        NAMED: "200 200 200 200",
         SECURE: "308 308 200 200",
         STAFF: "403 403 403 403",
     }
@@ -343,10 +303,20 @@ def way_0(operator: Operator, visitor: Visitor, late: Visitor) -> None:
 
 
 BOTH = {"class": "nginx", "outputs": ["ingress", "httproute"]}
-EVERY_SHOP = {"shop", "blog", "pay"}
+EVERY_SHOP = {"shop", "pay"}
 
 
-def way_1(operator: Operator, visitor: Visitor, late: Visitor) -> None:
+def httproutes(operator: Operator, visitor: Visitor, late: Visitor) -> None:
+    operator.edit(
+        {
+            "defaults": {"gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}},
+            "namespaces": {"team-a": {"defaults": {"outputs": ["ingress", "httproute"]}}},
+        }
+    )
+    operator.learn_to_take_effect()
+    operator.take_effect()
+    operator.until_routes({"shop"})
+    operator.settings({"namespaces": {}})
     operator.sh("kubectl apply -k metacontroller/httproute/")
     operator.edit({"defaults": {**BOTH, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}}})
     operator.take_effect()
@@ -355,7 +325,6 @@ def way_1(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     # An HTTPRoute is served on one listener: without TLS on http, with TLS on https.
     assert operator.compare("kubectl get httproutes") == {
         PLAIN: "200 200 200 404",
-        NAMED: "200 200 200 404",
         SECURE: "308 404 200 200",
         STAFF: "403 404 403 404",
     }
@@ -376,60 +345,11 @@ def way_1(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.until_classes("ingress-manager")
     assert operator.sh("kubectl get ingresses").count(" ingress-manager ") == len(SHOPS)
     operator.until_served(operator.old, served=False)
-    operator.edit({"defaults": {"outputs": ["ingress"]}})
+    operator.settings({"defaults": {"outputs": ["ingress"]}})
     operator.take_effect()
     operator.until_routes(set())
-
-
-def way_2(operator: Operator, visitor: Visitor, late: Visitor) -> None:
-    operator.leave_out("switching/ingresses.yaml", "staff")
-    operator.file("switching/kustomization.yaml")
-    operator.sh("kubectl apply -k switching/")
-    operator.until_served(operator.new)
-    # An Ingress is served by http and by https; the gateway redirects nobody unless it is told to.
-    assert operator.compare("compare") == {
-        PLAIN: "200 200 200 200",
-        NAMED: "200 200 200 200",
-        SECURE: "308 200 200 200",
-        STAFF: "403 404 403 404",
-    }
-    move(operator.new, visitor, late)
-    operator.edit({"defaults": {"class": "ingress-manager"}})
-    operator.take_effect()
-    operator.until_classes("ingress-manager")
-    operator.until_served(operator.old, served=False)
-    operator.sh("kubectl get ingresses")
-    time.sleep(0.5)  # for requests that only the Ingresses can serve
-    assert not [copy for copy in operator.cluster.api.list(INGRESSES) if "-switching" in copy["metadata"]["name"]]
-
-
-def way_3(operator: Operator) -> None:
-    operator.settings({"defaults": {"class": "nginx"}})
-    operator.edit({"namespaces": {"team-b": {"defaults": {"class": "ingress-manager"}}}})
-    operator.take_effect()
-    wait_for(lambda: operator.old.status(PLAIN) == 200 and operator.new.status(NAMED) == 200, PATIENCE)
-    assert operator.old.status(NAMED) == 404, "what comes to the old address is lost at once"
-    operator.sh("kubectl annotate service shop --namespace team-a ingress/class=ingress-manager")
-    wait_for(lambda: operator.new.status(PLAIN) == 200 and operator.old.status(PLAIN) == 404, PATIENCE)
-    operator.settings({"namespaces": {}})
-    operator.edit({"defaults": {"class": "ingress-manager"}})
-    operator.sh("kubectl annotate service shop --namespace team-a ingress/class-")
-
-
-def after(operator: Operator) -> None:
-    listed = operator.sh("kubectl get ingresses --all-namespaces --output custom-columns").splitlines()
-    named = sorted(line.split()[:2] for line in listed if line.startswith("team-"))
-    assert named == sorted(map(list, SHOPS | PROTECTED))
-    operator.sh("kubectl get validatingwebhookconfigurations")
     target = {"external-dns.alpha.kubernetes.io/target": "gateway.example.com"}
     operator.edit({"defaults": {"annotations": target}})
-    operator.take_effect()
-
-    def is_told() -> bool:
-        return all(target.items() <= each["metadata"]["annotations"].items() for each in operator.ingresses().values())
-
-    wait_for(is_told, PATIENCE, what="the annotation that external-dns reads")
-    operator.until_classes("ingress-manager")
 
 
 def move(address: Address, visitor: Visitor, late: Visitor) -> None:
@@ -467,19 +387,9 @@ def nobody_comes_in(operator: Operator) -> Iterator[None]:
     assert len(answers) > 30
 
 
-def test_the_page_on_switching_is_followed_and_no_visitor_of_the_ways_without_loss_notices_nor_a_stranger_comes_in(
-    operator: Operator,
-) -> None:
-    assert operator.ingresses()["team-a", "shop"]["status"] == {"loadBalancer": {"ingress": [{"ip": ADDRESS}]}}
-    with nobody_comes_in(operator):
-        with nobody_notices(operator) as visitors:
-            before(operator, *visitors)
-            way_1(operator, *visitors)
-        operator.settings({"defaults": {"class": "nginx"}})
-        operator.take_effect()
-        operator.until_classes("nginx")
-        with nobody_notices(operator) as visitors:
-            way_2(operator, *visitors)
-        way_3(operator)
-        after(operator)
+def test_the_page_on_switching_is_followed_and_no_visitor_notices_nor_a_stranger_comes_in(operator: Operator) -> None:
+    with nobody_comes_in(operator), nobody_notices(operator) as visitors:
+        before(operator)
+        class_nginx(operator, *visitors)
+        httproutes(operator, *visitors)
     assert operator.blocks == []
