@@ -12,7 +12,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from ingress_manager.commands.audit.kinds import KINDS, Severity
 from ingress_manager.commands.check.command import paint
 from ingress_manager.commands.check.lines import SIGNS
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
-from ingress_manager.commands.explain import entries as explain
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reading.rights import BY_NAME, RIGHTS, THE_SETTINGS
 from ingress_manager.commands.status.states import STATES
@@ -44,7 +43,7 @@ from ingress_manager.core.policy import (
     Profile,
 )
 from ingress_manager.core.settings import FILE_VARIABLE
-from tools import chart, picture
+from tools import chart, golden, picture
 from tools.markdown import played, table
 
 DOCS = REPOSITORY / "docs"
@@ -163,9 +162,20 @@ def refusal(reason: Reason) -> str:
     """Return the section of one reason."""
     row = REASONS[reason]
     parts = [f"## `{reason}`\n", f"{row.meaning}\n", f"**Fix:** {row.remedy}\n"]
-    if example := explain.refusal(reason):
-        parts.append(f"```\n{example.sentence}\n```\n")
+    if said := sentences().get(reason):
+        parts.append(f"```\n{said}\n```\n")
     return "\n".join(parts)
+
+
+@cache
+def sentences() -> dict[str, str]:
+    """Return the shortest sentence that the cases have for a reason, by the reason."""
+    found: dict[str, str] = {}
+    for case in golden.cases_in(golden.CASES):
+        for said in re.sub(r"^refused \d+ ", "", str(case.becomes)).split(" · "):
+            if ended := re.fullmatch(r"(.*) \[([a-z-]+)\]\s*", said):
+                found[ended[2]] = min(found.get(ended[2], said), said, key=lambda each: (len(each), each)).strip()
+    return found
 
 
 def compatibility() -> str:
@@ -331,7 +341,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "versions_metacontroller": partial(tried, "metacontroller", "Metacontroller"),
     "kinds": kinds,
     "states": states,
-    # Those of `explain` and `status` are in those of `audit`; the pages of the others leave them to --help.
+    # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
     **{f"rights_{name}": partial(rights, name) for name in ("audit", "render")},
     "outages": outages,
     "happenings": happenings,

@@ -13,6 +13,6 @@ user's. What several commands share, each of which knows only those above it:
 It is pure, too, but for printing/console.py, reading/files.py, kubectl.py, settings.py and what asks them (options.py,
 names.py), view/cluster.py and plans/carrying_out.py; also play/loopback.py, which serves the page.
 
-No command knows another, but for two: `explain` tells of the kinds of audit's findings, and of what it finds of one
-Service, and `play` shows on its page what `render` makes and what `explain` says.
+No command knows another, but for two: `status` tells what `audit` finds of one Service, and `play` shows on its page
+what `render` makes.
 """

@@ -9,7 +9,6 @@ import click
 from ingress_manager.commands.adopt.command import adopt
 from ingress_manager.commands.audit.command import audit
 from ingress_manager.commands.check.command import check
-from ingress_manager.commands.explain.command import explain
 from ingress_manager.commands.play.command import play
 from ingress_manager.commands.printing.console import use_colour
 from ingress_manager.commands.reading.rights import told
@@ -35,7 +34,7 @@ def commands(context: click.Context) -> None:
       ingress-manager status --all-namespaces     list the URLs, and whether they are served
       ingress-manager audit --all-namespaces      find the problems of a cluster
       ingress-manager check                       check the installation
-      ingress-manager explain host-not-allowed    explain a reason, and how to fix it
+      ingress-manager status team-a/shop          tell all about one Service
       ingress-manager adopt team-a/shop           make a hand-written Ingress ingress-manager's
       ingress-manager release team-a/shop         go back
       ingress-manager uninstall-plan --keep       plan to remove ingress-manager, and keep every Ingress
@@ -49,7 +48,7 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (adopt, audit, check, explain, play, release, render, settings, status, uninstall_plan):
+for command in (adopt, audit, check, play, release, render, settings, status, uninstall_plan):
     command.epilog = told(command.name or "")
     commands.add_command(command)
 

@@ -190,7 +190,7 @@ REASONS = {
         "Correct ingress/profile, take it off, or the administrator writes the profile (profiles).",
     ),
 }
-"""What each reason means, and what to do about it, for the docs and for `ingress-manager explain`."""
+"""What each reason means, and what to do about it, for the docs and the commands."""
 
 
 def without_frames(error: E) -> E:

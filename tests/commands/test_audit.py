@@ -398,7 +398,7 @@ def test_kinds_are_left_out_and_do_not_count() -> None:
         assert (ended.status, json.loads(ended.out)["kinds"]) == expected, options
     ended = audited(BAD, options=("--fail-on", "refusd"))
     assert ended.status == 2
-    assert '"refusd" is not a kind of findings; did you mean refused?' in " ".join(ended.err.split())
+    assert '"refusd" is no kind of findings; did you mean refused?' in " ".join(ended.err.split())
 
 
 @pytest.mark.parametrize(

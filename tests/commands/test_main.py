@@ -17,7 +17,6 @@ import yaml
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_kubectl
 from ingress_manager.commands import main
-from ingress_manager.commands.explain.command import complete
 from ingress_manager.commands.printing import console
 from tests.commands.commands import run
 
@@ -60,11 +59,6 @@ def test_every_example_of_a_help_is_one_that_its_command_takes(tmp_path: Path, m
         with click.Context(main.commands) as group:
             # Raises click.UsageError for a word or an option that it doesn't know.
             main.commands.commands[name].make_context(name, words, group).close()
-
-
-def test_the_shell_completes_keys() -> None:
-    found = complete(click.Context(main.commands), click.Option(["-x"]), "ingress/pa")
-    assert [item.value for item in found] == ["ingress/path", "ingress/path-type"]
 
 
 @pytest.mark.parametrize(

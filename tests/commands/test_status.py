@@ -243,6 +243,65 @@ def test_options_that_mean_nothing_together_are_wrong_use(options: tuple[str, ..
     assert (ended.status, message in ended.err) == (2, True)
 
 
+# One Service.
+
+
+def told(tmp_path: Path, *objects: Object, settings: str = "") -> str:
+    """Return what is told of the Service shop, of a dump that lacks what is around."""
+    (tmp_path / "dump.yaml").write_text("---\n".join(map(as_yaml, objects)))
+    (tmp_path / "settings.yaml").write_text(settings)
+    return run("status", "team-a/shop", "-f", tmp_path / "dump.yaml", "--settings", tmp_path / "settings.yaml").out
+
+
+def test_one_service_is_told_with_what_it_asks_for_what_stands_what_happened_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text("")
+    [case] = (each for each in golden.cases_in(cases.AUDITS) if each.name == "missing-for-a-reason")
+    (tmp_path / "dump.yaml").write_text(dumps.text(case), encoding="utf-8")
+    ended = run("status", "team-a/quota", "-f", tmp_path / "dump.yaml", "--settings", tmp_path / "settings.yaml")
+    assert ended.out.startswith(
+        "Service team-a/quota\n\n"
+        '  asks for\n    ingress/http: "true"\n    ingress/host: "quota.example.com"\n\n'
+        "  stands\n    team-a/quota Ingress quota http://quota.example.com/ waiting for "
+    )
+    assert "\n\n  happened\n    2026-01-01T04:00:00Z SyncError: Sync error: can't reconcile children " in ended.out
+    assert "\n    2026-01-01T03:30:00Z SyncError: Sync error: an older one\n" in ended.out
+    assert "\n\n  to do\n    missing: its Ingress team-a/quota isn't there" in ended.out
+    assert "\n      $ kubectl describe --namespace=team-a -- resourcequota none\n" in ended.out
+
+
+def test_a_service_that_asks_for_nothing_that_is_refused_or_paused_or_has_anothers_ingress_is_told_so(
+    tmp_path: Path,
+) -> None:
+    anothers = as_created(INGRESS, SHOP)
+    anothers["metadata"] |= {"name": "other", "annotations": {}, "ownerReferences": [], "labels": {}}
+    out = told(tmp_path, service({}), anothers, settings="defaults: {profile: a}\nprofiles: {a: {}}\n")
+    assert 'asks for\n    nothing: it has no annotation ingress/http: "true"\n' in out
+    assert "    Ingress team-a/other: not made for it, but leads to it\n" in out
+    assert "  to do\n    nothing was found\n" in out
+    out = told(tmp_path, BAD, anothers, settings="defaults: {profile: a}\nprofiles: {a: {}}\n")
+    assert "    the profile a, by the settings\n" in out
+    assert '  stands\n    team-a/shop refused: ingress/http: "yes" must be "true" or "false" [invalid-value]\n' in out
+    assert "\n      $ kubectl annotate " in out
+    out = told(tmp_path, SHOP, anothers, settings="paused: true")
+    assert "missing: its Ingress team-a/shop isn't there, because of the pause\n" in out
+
+
+def test_a_service_of_the_cluster_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:
+    denied = event(SHOP, 'Sync error: admission webhook "a.example.com" denied the request: no', count=11)
+    cluster.says(WITHOUT_INGRESS | {"events": listing(denied)})
+    ended = run("status", "team-a/shop", *NO_SETTINGS, "--context", "here")
+    assert ended.status == 0
+    happened = '2026-01-01T04:00:00Z SyncError (11 times): Sync error: admission webhook "a.example.com" denied the'
+    assert f"  happened\n    {happened} request: no\n" in ended.out
+    assert "isn't there: the admission webhook a.example.com denies it; " in ended.out
+    assert "      $ kubectl get --context=here -- validatingwebhookconfigurations," in ended.out
+    assert "--field-selector=involvedObject.kind=Service,involvedObject.name=shop" in "\n".join(cluster.calls)
+    cluster.says({key: value for key, value in WITHOUT_INGRESS.items() if key != "events"})
+    out = run("status", "team-a/shop", *NO_SETTINGS).out
+    assert "isn't there; it isn't known why: Events may not be read\n" in out
+    assert out.endswith("  not looked at\n    Events could not be looked at: Error from server: no\n")
+
+
 # Waiting and watching.
 
 

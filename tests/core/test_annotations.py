@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import Object, service
-from ingress_manager.commands.explain import examples
 from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Stated, read
 from ingress_manager.core.decide import Desired, decide
 from ingress_manager.core.kubernetes import Observed, Service
@@ -37,14 +36,13 @@ EVERYWHERE: dict[str, Mapping[str, object]] = {
     "WORDS in tests/core/made_up.py": made_up.WORDS,
     "VALUES in tests/histories/steps.py": steps.VALUES,
     "WORDS in tests/hooks/test_admission_deny.py": test_admission_deny.WORDS,
-    "ANNOTATIONS in ingress_manager/commands/explain/examples.py": examples.ANNOTATIONS,
     "tests/cases": {
         key: value
         for case in golden.cases_in(golden.CASES)
         for key, value in (case.service["metadata"].get("annotations") or {}).items()
     },
 }
-"""Where each annotation has to be tried, or explained."""
+"""Where each annotation has to be tried."""
 
 POLICY = Policy(
     Defaults(

@@ -45,13 +45,12 @@ ARGUMENTS = {
     "adopt": [f"{TEAM}/theirs"],
     "audit": ["-n", TEAM],
     "check": [],
-    "explain": ["service/shop", "-n", TEAM],
     "release": [f"{TEAM}/shop"],
     "render": ["-n", TEAM],
-    "status": ["-n", TEAM],
+    "status": ["shop", "-n", TEAM],
     "uninstall-plan": ["--keep"],
 }
-LOOKING = ("audit", "check", "explain", "render", "status")
+LOOKING = ("audit", "check", "render", "status")
 OF_A_CLUSTER = ("check",)
 """Commands that are not for a team in its namespace."""
 

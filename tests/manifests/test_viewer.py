@@ -10,7 +10,7 @@ from devcluster.build import REPOSITORY
 from devcluster.manifests import find, rendered
 from ingress_manager.commands.reading.rights import RIGHTS, Right, Where
 
-LOOKING = ("audit", "check", "explain", "render", "status")
+LOOKING = ("audit", "check", "render", "status")
 LEFT_OUT = {("list", "secrets"), ("get", "secrets"), ("get", "services/proxy")}
 """Who may do this has it from elsewhere."""
 

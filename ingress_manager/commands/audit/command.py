@@ -29,7 +29,7 @@ from ingress_manager.commands.view.events import EVENT
 from ingress_manager.commands.view.look import Known
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.text import did_you_mean, quoted
+from ingress_manager.core.text import did_you_mean, listed, quoted
 
 paint = painter(
     {
@@ -58,9 +58,7 @@ def kinds_in(_context: click.Context, _option: click.Parameter, value: str | Non
     for word in words:
         if word not in set(FindingKind):
             near = did_you_mean(word, FindingKind)
-            raise click.BadParameter(
-                f"{quoted(word)} is not a kind of findings{near}; `ingress-manager explain` lists them"
-            )
+            raise click.BadParameter(f"{quoted(word)} is no kind of findings{near}; there is {listed([*FindingKind])}")
     return frozenset(map(FindingKind, words)) or None
 
 
@@ -79,8 +77,7 @@ def kinds_in(_context: click.Context, _option: click.Parameter, value: str | Non
     metavar="KIND",
     multiple=True,
     type=click.Choice(list(dict.fromkeys(each.value for each in (*FindingKind, *Effect)))),
-    help="Only findings of this kind. `ingress-manager explain` lists the kinds. Can be repeated. With --settings: "
-    f"{', '.join(Effect)}.",
+    help=f"Only findings of this kind. Can be repeated. With --settings: {', '.join(Effect)}.",
 )
 @click.option("--ignore", metavar="KIND[,...]", callback=kinds_in, help="Leave out findings of these kinds.")
 @click.option(

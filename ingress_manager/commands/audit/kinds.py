@@ -1,4 +1,4 @@
-"""The kinds of findings that `audit` reports: one table, from which `explain` and the docs are made."""
+"""The kinds of findings that `audit` reports: one table, from which the docs are made."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -71,7 +71,7 @@ KINDS = {
     FindingKind.REFUSED: Row(
         Severity.ERROR,
         "The hook refuses the Service: nothing new is made, and what stands stays.",
-        "Correct the annotation; `ingress-manager explain` tells more of each reason.",
+        "Correct the annotation; docs/refusals.md tells more of each reason.",
         (SERVICE,),
     ),
     FindingKind.NAME_TAKEN: Row(

@@ -12,11 +12,12 @@ from typing import Any
 import click
 import msgspec
 
-from ingress_manager.commands.explain.entries import entries
 from ingress_manager.commands.play.answer import play as result_of
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.options import settings_option
 from ingress_manager.commands.reading.settings import settings_of_file
+from ingress_manager.core.annotations import TABLE
+from ingress_manager.core.errors import REASONS
 
 PORT = 8090
 PAGE = Path(__file__).with_name("page")
@@ -83,9 +84,25 @@ def page(settings: str) -> dict[str, tuple[str, bytes]]:
     """Return the files of the page: the type and the content of each, by its path. `settings` stand in it at first."""
     files = {f"/{file.name}": file.read_bytes() for file in PAGE.iterdir()}
     examples = json.loads(files.pop("/examples.json"))
-    start: dict[str, Any] = {"settings": settings, "examples": examples, "help": entries()}
+    start: dict[str, Any] = {"settings": settings, "examples": examples, "help": known()}
     named = {path: (CONTENT_TYPES[Path(path).suffix], content) for path, content in files.items()}
     return {**named, "/": named["/page.html"], "/start.json": ("application/json", msgspec.json.encode(start))}
+
+
+def known() -> list[dict[str, Any]]:
+    """Return what can be written on a Service, and why one is refused, each with what there is to know of it."""
+    annotations = (
+        ("annotation of a Service", row.key, row.meaning, [("value", row.value), ("without it", row.default)])
+        for row in TABLE
+    )
+    reasons = (
+        ("reason of a refusal", reason.value, row.meaning, [("what to do", row.remedy)])
+        for reason, row in REASONS.items()
+    )
+    return [
+        {"sort": sort, "key": key, "meaning": meaning, "facts": [(name, fact.replace("`", "")) for name, fact in facts]}
+        for sort, key, meaning, facts in (*annotations, *reasons)
+    ]
 
 
 def result(body: bytes) -> bytes:

@@ -126,7 +126,6 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("create", "services", "to try the admission webhook", where=Where.DEFAULT),
         Right("get", "services/proxy", "the hook's metrics", where=Where.HOOK),
     ),
-    "explain": (*_LOOK, *_AROUND, _EVENTS._replace(without=_NOT_TOLD)),
     "play": (),
     "release": (*_MOVE, _EVENTS, *_APPLY),
     "render": (

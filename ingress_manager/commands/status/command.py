@@ -2,23 +2,27 @@
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic, sleep
 
 import click
 
+from ingress_manager.commands.audit.audit import audit_of
+from ingress_manager.commands.audit.why import with_reasons
 from ingress_manager.commands.printing.console import note, painter, show
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import named
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, timeout_option, with_source
 from ingress_manager.commands.status.printing import FORMATS, line_of, printed
+from ingress_manager.commands.status.service import told
 from ingress_manager.commands.status.states import Judge, Row, State, gateways_to_be_used, has_reached, is_over
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings
-from ingress_manager.commands.view.events import EVENT
-from ingress_manager.commands.view.look import Known, Unknown, View, look
+from ingress_manager.commands.view.events import EVENT, Report
+from ingress_manager.commands.view.look import Known, ServiceView, Unknown, View, look
+from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
 
@@ -67,8 +71,9 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
 
     `status` lists what it may not read, and then no state says more than is known.
 
-    With SERVICE, it lists only the URLs of these Services. With --wait, it ends when all of them are served, or
-    accepted by a controller; a refusal ends it at once.
+    With one SERVICE, it tells all about it: what it asks for, what stands, its Events, and what to do. With several, or
+    another output, it lists only the URLs of these. With --wait, it ends when all of them are served, or accepted by a
+    controller; a refusal ends it at once.
 
     Exit status: 0, whatever the states are; with --wait, 1 if the state wasn't reached in time or a Service is
     refused; 1 if a part of a file can't be read; 2 for wrong use, or if something could not be read.
@@ -78,6 +83,7 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
       ingress-manager status
       ingress-manager status --all-namespaces --watch
       ingress-manager status -n team-a -l app=shop -o json
+      ingress-manager status team-a/shop
       ingress-manager status team-a/shop --wait=serving --timeout=2m
     """  # noqa: D301 - \b keeps click from joining lines
     if source.files and (watch or wanted or selector):
@@ -90,8 +96,11 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     if watch:
         go_on_looking(looker, output)
     seen = wait_for(looker, State(wanted), seconds) if wanted else looker.look()
-    for text in printed(seen.rows, seen.unseen, seen.now, output, paint):
-        click.echo(text, nl=False)
+    if len(names) == 1 and output == "table" and not wanted and selector is None:
+        click.echo(looker.told(seen), nl=False)
+    else:
+        for text in printed(seen.rows, seen.unseen, seen.now, output, paint):
+            click.echo(text, nl=False)
     unreadable = show(seen.manifests.unreadable)
     if wanted and (late := [row for row in seen.rows if not has_reached(row, State(wanted))]):
         for row in late:
@@ -110,6 +119,12 @@ class Seen:
     manifests: Manifests
     could_not_look: bool
     """Whether a state may be another one for what could not be looked at."""
+
+    services: list[ServiceView]
+    view: View
+    policy: Policy | Unknown
+    around: Surroundings
+    said: Mapping[str, Report] | str
 
 
 class Looker:
@@ -140,11 +155,25 @@ class Looker:
         said = read_reports(source, manifests)
         if isinstance(said, str) and not source.files:
             unseen[EVENT] = f"Events could not be looked at: {said}"
-        labels = set(self._labels(manifests, view))
-        rows = list(Judge(view, policy, around, said).rows([view.services[label] for label in labels]))
+        services = [view.services[label] for label in set(self._labels(manifests, view))]
+        rows = list(Judge(view, policy, around, said).rows(services))
         unseen |= {kind: sentence for kinds, sentence in around.unseen() for kind in kinds}
         could_not = any(row.judged.is_unseen for row in rows) or bool(view.unseen())
-        return Seen(rows, unseen, around.now, manifests, could_not)
+        return Seen(rows, unseen, around.now, manifests, could_not, services, view, policy, around, said)
+
+    def told(self, seen: Seen) -> str:
+        """Return all that is known of the one Service that was looked at."""
+        [service] = seen.services
+        source, events = self._source, seen.manifests.items
+        if isinstance(seen.said, str) and not source.files:
+            events = []
+        elif not source.files:
+            about = f"--field-selector=involvedObject.kind=Service,involvedObject.name={service.item.name}"
+            events = source.kubectl.get("events", about, f"--namespace={service.item.namespace}").items
+        said = seen.said if source.files or not isinstance(seen.said, str) else "Events may not be read"
+        findings = with_reasons(audit_of(seen.view, seen.policy, seen.around).findings, said)
+        unseen = [*dict.fromkeys(seen.unseen.values())]
+        return told(service, seen.rows, seen.view, findings, events, unseen, source.kubectl.options)
 
     def _settings(self, manifests: Manifests, known: Known) -> Policy | Unknown:
         if self._policy is None:

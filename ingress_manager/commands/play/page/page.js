@@ -237,14 +237,8 @@ function offerHelp() {
 
 function entryShown(entry) {
   const facts = entry.facts.flatMap(([name, fact]) => [element("dt", {}, name), element("dd", {}, fact)]);
-  const inside = [
-    ...(facts.length ? [element("dl", {}, ...facts)] : []),
-    ...(entry.example ? [element("pre", {}, entry.example.trim())] : []),
-  ];
   const summary = element("summary", {}, element("code", {}, entry.key), " ", entry.meaning);
-  return inside.length
-    ? element("details", {}, summary, element("div", { class: "entry" }, ...inside))
-    : element("p", { class: "entry" }, ...summary.childNodes);
+  return element("details", {}, summary, element("div", { class: "entry" }, element("dl", {}, ...facts)));
 }
 
 example.addEventListener("change", choose);

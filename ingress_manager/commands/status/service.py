@@ -1,4 +1,4 @@
-"""What becomes of one Service: what it asks for, what stands, what happened, and what to do. The pure part."""
+"""`status SERVICE`: what one Service asks for, what stands, what happened, and what to do. The pure part."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
@@ -10,11 +10,12 @@ from ingress_manager.commands.audit.why import service_of
 from ingress_manager.commands.printing.words import shown
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.status.printing import line_of
+from ingress_manager.commands.status.states import Row
 from ingress_manager.commands.view.entrances import keys_of
 from ingress_manager.commands.view.events import EVENTS, about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView, View
 from ingress_manager.core.errors import REASONS
-from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import one_line, quoted
 
@@ -24,6 +25,7 @@ MOST_EVENTS = 5
 
 def told(  # noqa: PLR0913, PLR0917 - each is told
     service: ServiceView,
+    rows: Iterable[Row],
     view: View,
     findings: Iterable[Finding],
     events: Iterable[Item],
@@ -34,8 +36,7 @@ def told(  # noqa: PLR0913, PLR0917 - each is told
     ours = [finding for finding in findings if _is_about(finding, service)]
     parts = (
         ("asks for", list(_asked_for(service, view))),
-        ("is to be given", list(_desired(service))),
-        ("stands", list(_standing(service, view))),
+        ("stands", list(_standing(service, rows, view))),
         ("happened", list(_happened(service, events))),
         ("to do", [line for finding in ours for line in _to_do(finding, options)] or ["nothing was found"]),
         ("not looked at", unseen),
@@ -67,31 +68,16 @@ def _asked_for(service: ServiceView, view: View) -> Iterator[str]:
                 yield f"the profile {of_profile.profile}, by the settings"
 
 
-def _desired(service: ServiceView) -> Iterator[str]:
-    if service.refused:
-        yield f"nothing new, and what stands stays: {service.refused.line()}"
-    for key, each in service.desired.items():
-        yield f"{' '.join(key)}: {', '.join(_claims(each))}"
-
-
-def _claims(desired: Object) -> Iterator[str]:
-    spec = desired["spec"]
-    for rule in spec.get("rules", ()):
-        hosts = spec.get("hostnames") or [rule.get("host") or "every host"]
-        paths = [each.get("path", "/") for each in (rule.get("http") or {}).get("paths", ())]
-        paths += [each["path"]["value"] for each in rule.get("matches", ())]
-        yield from (f"{host}{path}" for host in hosts for path in paths)
-
-
-def _standing(service: ServiceView, view: View) -> Iterator[str]:
+def _standing(service: ServiceView, rows: Iterable[Row], view: View) -> Iterator[str]:
     there = 0
+    for row in rows:
+        there += 1
+        yield line_of(row)
     for each in view.objects.values():
         leads = each.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(each)
-        if each.key in service.observed or each.key in service.desired or leads:
+        if leads and each.key not in service.observed:
             there += 1
-            made = "made for it" if each.key in service.observed else "not made for it"
-            but = ", but leads to it" if leads and each.key not in service.observed else ""
-            yield f"{each} (uid {each.item.metadata.get('uid') or 'unknown'}): {made}{but}"
+            yield f"{each}: not made for it, but leads to it"
     if not there and not view.unseen():
         yield "nothing"
 

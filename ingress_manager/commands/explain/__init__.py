@@ -1,1 +1,0 @@
-"""`ingress-manager explain`: what a word means."""
