@@ -1,7 +1,7 @@
 """The cases: `make cases` writes what becomes of each, and shows the changes. Read the diff before you commit it.
 
 tools/golden.py says what a case is; it is a Service in tests/cases and tests/attacks, and what is on a cluster in the
-tables of commands below tests/commands. Below tests/chart, what the values of each case change is written. Some cases
+tables of commands below tests/commands. In tests/chart.yaml, what the values of each case change is written. Some cases
 are the examples of `ingress-manager play`, and are written into the package.
 """
 
@@ -120,8 +120,7 @@ def main() -> None:
     if reason := golang.lacking("helm"):
         print(reason)  # noqa: T201
     else:
-        for values in helm.cases():
-            (values / "changes.diff").write_text(helm.changes(values), encoding="utf-8")
+        sys.stdout.writelines(golden.update(helm.CASES, helm.changes))
     examples.FILE.write_text(examples.text(), encoding="utf-8")
 
 

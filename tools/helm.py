@@ -12,8 +12,9 @@ import yaml
 from devcluster.build import REPOSITORY, folder
 from devcluster.errors import CommandFailed
 from tools.chart import CHART
+from tools.golden import Case, read
 
-CASES = REPOSITORY / "tests/chart"
+CASES = REPOSITORY / "tests/chart.yaml"
 RELEASE = "ingress-manager"
 """The name of the release, and of its namespace."""
 
@@ -49,20 +50,14 @@ def by_default() -> list[dict[str, Any]]:
     return rendered({})
 
 
-def cases() -> list[Path]:
-    """Return the cases, sorted."""
-    return sorted(path for path in CASES.iterdir() if path.is_dir())
+def cases() -> dict[str, Case]:
+    """Return the cases by their names."""
+    return {case.name: case for case in read(CASES)}
 
 
-def values_of(case: Path) -> dict[str, Any]:
-    """Return the values of a case."""
-    values: dict[str, Any] = yaml.safe_load((case / "values.yaml").read_text(encoding="utf-8"))
-    return values
-
-
-def changes(case: Path) -> str:
-    """Return how the objects with the values of a case differ from those without any values, one after the other."""
-    before, after = by_name(by_default()), by_name(rendered(values_of(case)))
+def changes(case: Case) -> str:
+    """Return how the objects with the values of a case differ from those without any, one after the other."""
+    before, after = by_name(by_default()), by_name(rendered(case.stated["values"]))
     return "".join(line for name in sorted(before | after) for line in difference(name, before, after))
 
 

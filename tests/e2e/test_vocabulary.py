@@ -1,4 +1,4 @@
-"""The vocabulary end to end: the Ingress follows every change of an annotation, of a port, and of the settings."""
+"""The vocabulary end to end: opting out, a pause with new settings, and the largest Ingress."""
 
 import json
 import re
@@ -10,32 +10,7 @@ import yaml
 from devcluster.api import SERVICES, Object
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
-from hooks.settings_file import load
-from tests.core.test_properties import desired_for
 from tests.e2e.conftest import fresh_stage
-
-TIMEOUT, ROOT = "nginx.ingress.kubernetes.io/proxy-read-timeout", "nginx.ingress.kubernetes.io/app-root"
-TWO_PATHS = "[{path: /a}, {path: /a, pathType: Exact, port: metrics}, {host: b.example.com}]"
-CHANGES: list[dict[str, str | None]] = [
-    {"ingress/host": "a.example.com"},
-    {"ingress/host": "b.example.com, *.c.example.com"},
-    {"ingress/host": None, "ingress/path": "/api"},
-    {"ingress/path-type": "Exact"},
-    {"ingress/path": None},
-    {"ingress/path-type": None, "ingress/port": "metrics"},
-    {"ingress/port": "80"},
-    {"ingress/port": None, "ingress/class": "traefik"},
-    {"ingress/class": None, "ingress/tls": "true"},
-    {"ingress/tls-secret": "one"},
-    {"ingress/tls-secret": "two"},
-    {"ingress/tls-secret": None},
-    {"ingress/tls": None, "ingress/routes": TWO_PATHS},
-    {"ingress/routes": "[{path: /a, pathType: Exact, port: http}, {path: /b}]"},
-    {"ingress/routes": None, TIMEOUT: "120"},
-    {TIMEOUT: "90", ROOT: "/x"},
-    {TIMEOUT: None, ROOT: None},
-]
-"""What is set, one after the other; None: removed. Metacontroller has to change, add and take away each field."""
 
 TWO_PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
 
@@ -54,20 +29,6 @@ def annotate(stage: Stage, changes: dict[str, str | None]) -> Object:
 
 def set_ports(stage: Stage, *ports: dict[str, Any]) -> None:
     stage.api.patch(SERVICES, "shop", {"spec": {"ports": list(ports)}}, stage.namespace)
-
-
-def stated(ingress: Object) -> tuple[Any, dict[str, str]]:
-    """Return the spec, and the annotations that aren't Metacontroller's."""
-    found = ingress["metadata"].get("annotations", {})
-    return ingress["spec"], {key: value for key, value in found.items() if "metacontroller" not in key}
-
-
-def test_the_ingress_follows_every_change_of_an_annotation(cluster: DevCluster, stage: Stage) -> None:
-    published(stage)
-    policy = load(cluster.settings_file).policy
-    for changes in CHANGES:
-        [desired] = desired_for(annotate(stage, changes), policy)
-        stage.until_ingress("shop", f"{desired}", lambda found, desired=desired: stated(found) == stated(desired))  # type: ignore[misc]
 
 
 @pytest.mark.gate

@@ -12,17 +12,18 @@ from ingress_manager.core.settings import FILE_VARIABLE
 from tests.hooks.test_server import free_port, serving
 from tests.manifests.objects import Object, one, selects
 from tools import golang
-from tools.helm import CASES, of_helm_test, rendered, values_of
+from tools.helm import cases, of_helm_test, rendered
 
 pytestmark = [
     pytest.mark.thorough,
     pytest.mark.skipif(golang.lacking("helm") is not None, reason=golang.lacking("helm") or ""),
 ]
 
+NAMED = cases()["name"].stated["values"]
 CHANGED_LABELS = {"commonLabels": {"app.kubernetes.io/instance": "mine", "app.kubernetes.io/component": "hook"}}
 
 
-@pytest.mark.parametrize("values", [{}, values_of(CASES / "name"), CHANGED_LABELS], ids=["none", "name", "labels"])
+@pytest.mark.parametrize("values", [{}, NAMED, CHANGED_LABELS], ids=["none", "name", "labels"])
 def test_nothing_of_the_hook_selects_the_tests_pod_and_only_the_tests_policy_lets_it_in(values: dict[str, Any]) -> None:
     objects = rendered(values, "mine")
     mine, others = ([item for item in objects if of_helm_test(item) is its] for its in (True, False))
