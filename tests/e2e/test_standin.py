@@ -1,7 +1,6 @@
 """The stand-in is held to the real Metacontroller: it plays the story, and what stands is what the other makes."""
 
 import contextlib
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from devcluster import gateway
@@ -10,7 +9,7 @@ from devcluster.programs import find_metacontroller
 from devcluster.story import steps_for
 from tests.e2e import test_promises
 from tests.e2e.conftest import fresh_stage, require
-from tests.histories.rounds import Rounds, Seen, made_up_plan
+from tests.histories.rounds import Plan, play
 
 HISTORIES, STEPS = 15, 16
 
@@ -27,16 +26,12 @@ def test_the_stand_in_plays_the_story_and_writes_nothing_when_nothing_changes() 
             )
 
 
-def test_without_faults_each_step_has_its_effect_with_metacontroller_and_with_the_stand_in(
-    record_property: Callable[[str, object], None],
-) -> None:
+def test_without_faults_each_step_has_its_effect_with_metacontroller_and_with_the_stand_in() -> None:
     """After each step nothing is left to be done. In which order an engine writes is promised by nobody."""
     require("standin")
-    plan = made_up_plan("short-6804", HISTORIES, STEPS, faults=False)
+    plan = Plan("short-6804", HISTORIES, STEPS, faults=False)
     engines = ("metacontroller", "standin") if find_metacontroller() else ("standin",)
     with contextlib.ExitStack() as exits, ThreadPoolExecutor() as pool:
-        played = [Rounds(exits.enter_context(DevCluster(engine)), Seen()) for engine in engines]
-        for wrong in pool.map(lambda each: each.play(plan), played):
+        clusters = [exits.enter_context(DevCluster(engine)) for engine in engines]
+        for wrong in pool.map(lambda cluster: play(cluster, plan), clusters):
             assert not wrong, "\n\n".join(wrong.values())
-    assert all(each.seen.denied for each in played)
-    record_property("figures", f"{HISTORIES} histories of {STEPS} steps, by {len(played)} engines")

@@ -19,7 +19,7 @@ from hooks.sync import Answer, answer
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy
 from tests.e2e.audit import READS
-from tests.histories.steps import NAME, Place, is_strangers
+from tests.histories.steps import Place, is_strangers
 
 
 def made_for(service: Object, standing: Iterable[Object]) -> list[Object]:
@@ -28,7 +28,7 @@ def made_for(service: Object, standing: Iterable[Object]) -> list[Object]:
         each
         for each in standing
         if (controller_of(each) or {}).get("uid") == service["metadata"]["uid"]
-        and (each["metadata"].get("annotations") or {}).get(DECORATOR) == NAME
+        and (each["metadata"].get("annotations") or {}).get(DECORATOR) == "ingress-manager"
     ]
 
 
@@ -53,14 +53,14 @@ class Wishes:
         self.noted.append(("update", obj["metadata"]["name"]))
         return obj
 
-    def delete(self, _: Resource, name: str, _namespace: str, *, uid: str) -> bool:  # noqa: ARG002 - as Api has it
+    def delete(self, _: Resource, name: str, *_args: str, **_only: str) -> bool:
         self.noted.append(("delete", name))
         return True
 
 
 def still_to_do(services: Iterable[Object], ingresses: Sequence[Object], policy: Policy) -> list[str]:
     """Return what is still to be done in a namespace, an action and a name each."""
-    uids, taken = {each["metadata"]["uid"] for each in services}, {each["metadata"]["name"] for each in ingresses}
+    uids, taken = {each["metadata"]["uid"] for each in services}, by_its_name(ingresses)
     lines = [
         f"collect {each['metadata']['name']}"
         for each in ingresses
@@ -71,7 +71,7 @@ def still_to_do(services: Iterable[Object], ingresses: Sequence[Object], policy:
         if answered.status == 200:
             wishes, key = Wishes(), group_key(INGRESSES)
             before = {key: by_name(made_for(service, ingresses))}
-            after = {key: by_name([with_annotation(each, DECORATOR, NAME) for each in desired])}
+            after = {key: by_name([with_annotation(each, DECORATOR, "ingress-manager") for each in desired])}
             children.manage(wishes, {INGRESSES: "InPlace"}, service, before, after)  # type: ignore[arg-type]
             # A name that another object has stays taken.
             lines += [f"{verb} {name}" for verb, name in wishes.noted if verb != "create" or name not in taken]
@@ -83,61 +83,52 @@ def still_to_do(services: Iterable[Object], ingresses: Sequence[Object], policy:
 class Writes:
     """Reads on in the audit log, and judges what is new of the engine's writes."""
 
-    def __init__(self, cluster: DevCluster) -> None:
-        self._cluster = cluster
-        self._read = 0
+    def __init__(self, cluster: DevCluster, places: Sequence[Place], policy: Policy) -> None:
+        self._cluster, self._policy = cluster, policy
+        self._places = {place.namespace: place for place in places}
+        self._read = cluster.control_plane.audit_log.stat().st_size
 
-    def check(self, places: Sequence[Place]) -> dict[int, str]:
-        """Return what is wrong with the writes since the last time, by the number of the place; -1 is for none.
-
-        Ingresses are judged where they are in one of the places.
-        """
+    def check(self) -> str:
+        """Return what is wrong with the writes since the last time; "" for nothing."""
         with self._cluster.control_plane.audit_log.open("rb") as log:
             log.seek(self._read)
             lines = [line for line in log if line.endswith(b"\n")]  # one without an end is still being written
         self._read += sum(map(len, lines))
-        user, wrong = engines.USER, {}
-        numbers = {place.namespace: number for number, place in enumerate(places)}
         for line in lines:
-            if user.encode() not in line:
-                continue
             event = json.loads(line)
-            if event["user"]["username"] != user or event["verb"] in READS:
+            if event["user"]["username"] != engines.USER or event["verb"] in READS:
                 continue
             about = event.get("objectRef", {})
             if about.get("resource", "") not in {"ingresses", "events", "leases"}:
-                wrong[-1] = f"the engine has tried to write: {line.decode()}"
-            elif about["resource"] == "ingresses" and event["responseStatus"]["code"] < 400:
-                number = numbers.get(about["namespace"])
-                if number is not None and (why := misdeed(event, places[number])):
-                    wrong[number] = f"the engine has done a {event['verb']} to Ingress {about['name']}: {why}"
-        return wrong
+                return f"the engine has tried to write: {line.decode()}"
+            carried_out = about["resource"] == "ingresses" and event["responseStatus"]["code"] < 400
+            if carried_out and (why := self._misdeed(event, self._places[about["namespace"]])):
+                return f"the engine has done a {event['verb']} to Ingress {about}: {why}"
+        return ""
+
+    def _misdeed(self, event: Mapping[str, Any], place: Place) -> str | None:
+        """Return why the engine should not have written to an Ingress; None when it is right."""
+        body, name = {"metadata": {}, **event.get("requestObject", {})}, event["objectRef"].get("name", "")
+        if event["verb"] != "delete":
+            return "it is a stranger's" if is_strangers(body) else None
+        uid = body.get("preconditions", {}).get("uid")
+        if uid is None or uid in place.strangers:
+            return f"it may be a stranger's, as its uid is {uid}"
+        return None if self._may_be_deleted(place, name) else "nothing asked for that"
+
+    def _may_be_deleted(self, place: Place, name: str) -> bool:
+        """Return whether something may have asked for the end of an Ingress since all had settled.
+
+        Nothing has if nobody has edited it, and its Service has asked for it all the time. A mistake asks for nothing.
+        """
+        states = place.recent[name.partition(".")[0]]
+        if name in place.edited or None in states:
+            return True
+        services = [each for each in states if each]
+        made = [as_created(each, service) for service in services for each in asked(service, (), self._policy)[1]]
+        return any(name not in by_its_name(asked(service, made, self._policy)[1]) for service in services)
 
 
-def misdeed(event: Mapping[str, Any], place: Place) -> str | None:
-    """Return why the engine should not have written to an Ingress; None when it is right."""
-    body, name = {"metadata": {}, **event.get("requestObject", {})}, event["objectRef"].get("name", "")
-    if event["verb"] != "delete":
-        return "it is a stranger's" if is_strangers(body) else None
-    uid = body.get("preconditions", {}).get("uid")
-    if uid is None or uid in place.strangers:
-        return f"it may be a stranger's, as its uid is {uid}"
-    return None if may_be_deleted(place, name) else "nothing asked for that"
-
-
-def may_be_deleted(place: Place, name: str) -> bool:
-    """Return whether something may have asked for the end of an Ingress since all had settled.
-
-    Nothing has if the settings are the same, and nobody has edited it, and its Service has asked for it all the time.
-    A mistake asks for nothing.
-    """
-    states, policy = place.recent[name.partition(".")[0]], place.policy
-    if policy is None or name in place.edited or None in states:
-        return True
-    services = [each for each in states if each]
-    made = [as_created(each, service) for service in services for each in asked(service, (), policy)[1]]
-
-    def stays(service: Object) -> bool:
-        return name in {each["metadata"]["name"] for each in asked(service, made, policy)[1]}
-
-    return not all(map(stays, services))
+def by_its_name(objects: Iterable[Object]) -> set[str]:
+    """Return the names of objects."""
+    return {each["metadata"]["name"] for each in objects}
