@@ -30,6 +30,7 @@ VALUES: dict[str, list[str | None]] = {
     "ingress/tls-secret": [None, "certificate", "Not A Secret"],
     "ingress/routes": [None, "- {}\n- host: admin.{namespace}.example.com\n", "- path: [\n"],
     "ingress/profile": [None, "fast", "none-such"],
+    "ingress/tls-redirect": [None, None, None, "true"],
     "ingress/hots": [None, None, None, "x"],
     TIMEOUT: [None, "30", "-1"],
 }
