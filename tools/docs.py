@@ -51,7 +51,6 @@ SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
 OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 VERSIONS = DOCS.parent / "tests/versions/results.yaml"
-HAPPENINGS = DOCS.parent / "tests/node/happenings.yaml"
 ALERTS = DOCS.parent / "monitoring/alerts.yaml"
 CHECK_TEXT, CHECK_PICTURE = EXAMPLES / "check.txt", DOCS / "check.svg"
 EXPECTED = DOCS.parent / "ingress_manager/commands/check/expected.json"
@@ -285,14 +284,6 @@ def common(row: dict[str, str], columns: tuple[str, ...]) -> str:
     return said
 
 
-def happenings() -> str:
-    """Return the table of what happens on a node while Services change, with the figures that one run has written."""
-    head = ("what happens", "the slowest change took", "Events")
-    rows = yaml.safe_load(HAPPENINGS.read_text(encoding="utf-8"))
-    shown = ((what, f"{seen['worst'] / 1000:.1f} s", f"{seen['events']:,}") for what, seen in rows.items())
-    return f"{table(head, shown)}\n\nRequests lost: {sum(seen['lost'] for seen in rows.values()):,}."
-
-
 def alerts() -> str:
     """Return the table of the alerts."""
     rules = [rule for group in yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"] for rule in group["rules"]]
@@ -344,7 +335,6 @@ PARTS: dict[str, Callable[[], str]] = {
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
     **{f"rights_{name}": partial(rights, name) for name in ("audit", "render")},
     "outages": outages,
-    "happenings": happenings,
     "alerts": alerts,
     "chart_values": chart.values_table,
 }

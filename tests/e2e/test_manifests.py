@@ -125,7 +125,7 @@ def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
     assert len(everything) == len(rendered("manifests")) + len(rendered("metacontroller/controller"))
 
 
-# What docs/upgrade.md, docs/sizing.md and metacontroller/README.md tell people to run.
+# What docs/upgrade.md, docs/operating.md and metacontroller/README.md tell people to run.
 
 
 def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: ControlPlane, tmp_path: Path) -> None:

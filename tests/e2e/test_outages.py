@@ -164,7 +164,7 @@ class Site:
             process.start()
         plane.apiserver.wait_ready(plane.api.ready)
         if plane.apiserver in processes:
-            # For its garbage collector: docs/outages.md says why.
+            # For its garbage collector: docs/operating.md says why.
             plane.controller_manager.kill()
             plane.controller_manager.start()
         # Metacontroller ends when it can't renew its lease for 10 s, and then the kubelet starts it.

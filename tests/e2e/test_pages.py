@@ -36,7 +36,7 @@ def test_every_command_that_is_shown_without_its_output_works(shell: pages.Shell
     shell.run(f"cd {REPOSITORY / 'docs/commands/examples'} && kubectl apply --filename troubles.yaml")
     shell.run("kubectl wait --for=create ingress/wiki --namespace team-a")
     try:
-        for name in ("outages.md", "refusals.md", "tenants.md"):
+        for name in ("operating.md", "refusals.md", "tenants.md"):
             commands = commands_of(f"docs/{name}")
             assert commands
             for command in commands:

@@ -117,13 +117,11 @@ def test_flux_applies_the_same_objects_and_the_decoratorcontroller_last(build: B
     assert by_name([*ours, *build(own)]).keys() == by_name(build(argo)).keys()
 
 
-# docs/sizing.md.
-
-SIZING = "docs/sizing.md"
+# docs/operating.md.
 
 
 def test_the_kustomizations_for_larger_clusters_change_what_they_say(build: Build) -> None:
-    larger, prior = map(build, kustomizations(SIZING))
+    larger, prior = map(build, kustomizations("docs/operating.md"))
     assert memory_limit(one(larger, "Deployment")) == "1Gi" != memory_limit(find("metacontroller", "Deployment"))
     classes = {
         item["metadata"]["name"]: item["spec"]["template"]["spec"].get("priorityClassName")

@@ -1,7 +1,6 @@
 """What happens to an installation while Services change and visitors come: HAPPENINGS.
 
-test_churn.py plays all of it. `python -m tests.node.happenings` does so too, and writes the figures to happenings.yaml,
-from which `make docs` makes the table in docs/outages.md.
+test_churn.py plays all of it. `python -m tests.node.happenings` does so too, and writes the figures to happenings.yaml.
 """
 
 import contextlib
