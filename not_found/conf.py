@@ -5,12 +5,9 @@ from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, bu
 from hooks.gunicorn_conf import PORT, addresses, allow_open_files, worker_connections
 from not_found.app import PROBES_PORT
 
-# Two ports: the gateway sends visitors to the first one alone. By whatever host and path, nobody reaches the probes and
-# the metrics through it. Each has room for `worker_connections`, so visitors can't keep the probes from being answered.
+# The gateway sends visitors to the first alone. Each has room for `worker_connections`: visitors hold up no probe.
 bind = [*addresses(PORT), *addresses(PROBES_PORT)]
-
-# The longest request line that gunicorn can be told to take: a visitor with a long path gets the page, too.
-limit_request_line = 8190
+limit_request_line = 8190  # the longest that gunicorn takes: a visitor with a long path gets the page, too
 
 
 def on_starting(_server: object) -> None:  # type: ignore[no-redef]

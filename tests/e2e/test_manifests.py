@@ -66,7 +66,7 @@ def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:
 
 def test_the_components_are_taken_without_a_warning(installed: ControlPlane, tmp_path: Path) -> None:
     base = os.path.relpath(REPOSITORY, tmp_path.resolve())
-    options = [f"gateway/{name}" for name in ("gateway-api", "ingress-nginx", "https-redirect", "node-port")]
+    options = [f"gateway/{name}" for name in ("gateway-api", "ingress-nginx", "https-redirect")]
     options += ["manifests/admission", "manifests/openshift"]
     kustomization = {
         "resources": [f"{base}/{folder}" for folder in FOLDERS],

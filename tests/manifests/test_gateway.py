@@ -127,10 +127,10 @@ def test_of_the_class_nginx_one_controller_writes_the_status_whatever_else_is_ad
 # README.md.
 
 
-@pytest.mark.parametrize("number", range(3), ids=["https-redirect", "https-listener", "namespaces"])
+@pytest.mark.parametrize("number", range(4), ids=["https-redirect", "node-ports", "https-listener", "namespaces"])
 def test_each_kustomization_of_the_readme_builds(number: int, build: Build) -> None:
     found = kustomizations("gateway/README.md")
-    assert len(found) == 3
+    assert len(found) == 4
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
@@ -155,13 +155,3 @@ def test_the_settings_in_the_readme_are_settings_that_name_what_is_installed(bui
     assert installed["metadata"]["namespace"] == gateway.namespace
     assert [listener["name"] for listener in installed["spec"]["listeners"]] == [gateway.http]
     assert gateway.https is None
-
-
-# How the development cluster runs it.
-
-
-def test_with_ports_of_the_host_two_replicas_never_meet_on_a_node(build: Build) -> None:
-    spec = one(with_components(build, "host-port"), "Deployment", NAME)["spec"]
-    assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
-    host_ports = {port["name"]: port.get("hostPort") for port in spec["template"]["spec"]["containers"][0]["ports"]}
-    assert host_ports == {"web": 80, "websecure": 443, "internal": None}

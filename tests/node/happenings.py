@@ -37,7 +37,7 @@ HOOK, METACONTROLLER, GATEWAY = "ingress-manager", "metacontroller", "ingress-ma
 CHURN, VISITED = "churn", "visited"
 VISITED_HOST = "visited.example.com"
 HTTP_PORT, HTTPS_PORT = 30080, 30443
-"""Those of gateway/node-port."""
+"""Those of node-port/."""
 
 VISITS = 60
 """Requests a second."""
@@ -252,7 +252,7 @@ class Site(Starting):
         self.kubectl("apply", f"--filename={REPOSITORY / 'devcluster/crds.yaml'}")
         self.kubectl("wait", "--for=condition=established", "--timeout=60s", "crds", "--all")
         self.kubectl("apply", f"--kustomize={REPOSITORY / 'metacontroller/install'}")
-        self._apply("gateway", "gateway", "gateway/node-port")
+        self._apply("gateway", "gateway", "tests/node/node-port")
         self.until_settled()
         self.kubectl("apply", f"--kustomize={REPOSITORY / 'metacontroller/controller'}")
 

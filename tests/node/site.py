@@ -26,7 +26,7 @@ SHOP = Path(__file__).with_name("shop.yaml")
 """A tenant's namespace and, in it, a Service with a Pod."""
 
 HTTP_PORT = 30080
-"""Where the gateway's component node-port listens."""
+"""Where the gateway listens, by node-port/."""
 
 NOT_COPIED = (".*", "*.egg-info", "__pycache__")
 """What a checkout doesn't hold, but for git's own."""
@@ -44,7 +44,7 @@ class Site:
         stated = settings.read_text(encoding="utf-8")
         settings.write_text(stated.replace("\n  class: nginx\n", f"\n  class: {CLASS}\n"), encoding="utf-8")
         self.kustomize("my-hook", ["../manifests"])
-        self.kustomize("my-gateway", ["../gateway"], ["../gateway/node-port"])
+        self.kustomize("my-gateway", ["../gateway"], ["../tests/node/node-port"])
         name, tag, _ = image.split(HOOK)
         values = {"image": {"repository": name, "tag": tag}, "settings": {"defaults": {"class": CLASS}}}
         (self.folder / "my-values.yaml").write_text(yaml.safe_dump(values))

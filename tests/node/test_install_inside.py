@@ -39,7 +39,7 @@ def site(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]
     stated = settings.read_text(encoding="utf-8").replace("\n  outputs: [ingress]\n", "\n  outputs: [httproute]\n")
     settings.write_text(stated.replace("\n  gateway: null\n", f"\n  gateway: {GATEWAY}\n"), encoding="utf-8")
     site.kustomize("my-admission", ["../manifests"], ["../manifests/admission"])
-    site.kustomize("my-routes", ["../gateway"], ["../gateway/node-port", "../gateway/gateway-api"])
+    site.kustomize("my-routes", ["../gateway"], ["../tests/node/node-port", "../gateway/gateway-api"])
     definitions = [*gateway_api.crds(print), *crds()]
     install_crds(node.api, definitions)
 

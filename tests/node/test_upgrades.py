@@ -61,7 +61,7 @@ class Place:
         (folder / "manifests" / "settings.yaml").write_text(yaml.safe_dump(settings))
         values = {"image": dict(zip(("repository", "tag"), image.rsplit(":", 1), strict=True)), "settings": settings}
         (folder / "my-values.yaml").write_text(yaml.safe_dump(values))
-        for name, more in (("manifests", {}), ("gateway", {"components": ["../gateway/node-port"]})):
+        for name, more in (("manifests", {}), ("gateway", {"components": ["../tests/node/node-port"]})):
             own = folder / f"my-{name}"
             own.mkdir()
             content = {"resources": [f"../{name}"], "images": [replacement(image)], **more}
