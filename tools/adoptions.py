@@ -24,7 +24,7 @@ from typing import Any
 
 from devcluster.sync_requests import Object
 from ingress_manager.commands.adopt.adoption import Adoption, adopt, lines
-from ingress_manager.commands.plans.plan import Pause, Seen, Step, Until, script
+from ingress_manager.commands.plans.plan import Pause, Seen, Step, Until, listed
 from ingress_manager.commands.printing.words import Command, shown
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
@@ -50,7 +50,7 @@ def cases() -> dict[str, Case]:
 
 def script_of(name: str) -> Path:
     """Return the file with the script of a case that is one of SCRIPTS."""
-    return FOLDER / f"{name}.sh"
+    return FOLDER / f"{name}.txt"
 
 
 def objects(case: Case) -> list[Object]:
@@ -102,7 +102,7 @@ def becomes(case: Case) -> Object:
         "like": like(adoption) if adoption.steps else "",
         "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
         "refused": [each.told if each.about == adoption.item.full_name else str(each) for each in adoption.messages],
-        "first": [*script(adoption.advice)],
+        "first": [*listed(adoption.advice)],
     }
     return {key: value for key, value in found.items() if value}
 

@@ -16,14 +16,14 @@ from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import effects, findings
 from ingress_manager.commands.audit.why import with_reasons
-from ingress_manager.commands.plans.plan import script
+from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.status.printing import printed
 from ingress_manager.commands.status.states import Judge
-from ingress_manager.commands.uninstall_plan.plan import lines as lines_of_uninstall
-from ingress_manager.commands.uninstall_plan.plan import uninstall_plan
+from ingress_manager.commands.uninstall.plan import lines as lines_of_uninstall
+from ingress_manager.commands.uninstall.plan import uninstall
 from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import surroundings_in
@@ -33,7 +33,7 @@ from tools.golden import Case
 
 TESTS = golden.TESTS
 RELEASES = TESTS / "commands/release"
-UNINSTALLS = TESTS / "commands/uninstall_plan"
+UNINSTALLS = TESTS / "commands/uninstall"
 AUDITS = TESTS / "commands/audit"
 STATUSES = TESTS / "commands/status"
 FIELDS = ["why", "settings", "new", "forms", "objects", "becomes"]
@@ -45,15 +45,15 @@ def released(case: Case) -> dict[str, str]:
     """Return how the Service of a case is released, or why it isn't, and the notes."""
     manifests = dumps.manifests(case)
     [plan] = release(manifests, manifests.of_kind(SERVICES))
-    steps = "".join(f"{line}\n" for line in script(plan.steps))
+    steps = "".join(f"{line}\n" for line in listed(plan.steps))
     told = "".join(f"{sentence}\n" for sentence in (*plan.messages, *plan.notes))
     return {name: text for name, text in {"steps": steps, "told": told}.items() if text}
 
 
 def uninstalled(case: Case) -> dict[str, str]:
-    """Return what `uninstall-plan` prints in a case: with --keep, and with --remove, if that differs."""
+    """Return what `uninstall` shows in a case: with --keep, and with --remove, if that differs."""
     keep, remove = (
-        "".join(f"{line}\n" for line in lines_of_uninstall(uninstall_plan(dumps.manifests(case), keep=keep)))
+        "".join(f"{line}\n" for line in lines_of_uninstall(uninstall(dumps.manifests(case), keep=keep)))
         for keep in (True, False)
     )
     return {"keep": keep, **({"remove": remove} if remove != keep else {})}

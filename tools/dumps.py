@@ -1,4 +1,4 @@
-"""Objects of a cluster in few words: what the cases of `audit`, `status`, `release` and `uninstall-plan` are made of.
+"""Objects of a cluster in few words: what the cases of `audit`, `status`, `release` and `uninstall` are made of.
 
 An object is one of these:
 

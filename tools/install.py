@@ -67,9 +67,6 @@ Metacontroller isn't ready, so it wasn't told of ingress-manager yet. To see why
 Then run the same command again."""
 
 
-MOST = 240
-"""Characters of a command that are shown."""
-
 SETTINGS = REPOSITORY / "manifests/settings.yaml"
 
 UNLIMITED_HOSTS = """\
@@ -322,36 +319,16 @@ def uninstall(context: str, ingresses: str, *, yes: bool) -> None:
     shell = Shell(context)
     stays = ["--keep-metacontroller"] if OURS not in shell.existing((OURS,)) else []
     program = str(Path(sys.executable).with_name("ingress-manager"))
-    plan = shell.read(program, "uninstall-plan", f"--{ingresses}", *stays, *shell.options)
+    command = [program, "uninstall", f"--{ingresses}", *stays, *shell.options]
+    plan = shell.read(*command)
     click.echo(f"Removing it from the cluster of the context {context or current_context(shell)}:")
     for line in plan.splitlines():
         if line.startswith("#"):
             click.echo(line.replace("#", " ", 1))
     ask("Do that?", yes=yes)
-    with tempfile.NamedTemporaryFile("w", prefix="uninstall-", suffix=".sh") as script:
-        script.write(plan)
-        script.flush()
-        # -v prints each command before it is run.
-        with subprocess.Popen(
-            ["sh", "-e", "-v", script.name],
-            env=shell.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as running:
-            for line in running.stdout or ():
-                click.echo(shortened(line.rstrip("\n")))
-    if running.returncode:
+    if subprocess.run([*command, "--apply"], env=shell.environment, check=False).returncode:
         raise CommandFailed("A command has failed, and those after it were not run. Run it again: it goes on there.")
     click.echo("\nIt is removed.")
-
-
-def shortened(line: str) -> str:
-    """Return a line of the script so that a person can read it. One that names a hundred objects has 15,000 characters.
-
-    What kubectl says stays as it is.
-    """
-    return f"{line[:MOST]} …" if line.startswith(("printf ", "kubectl ")) and len(line) > MOST else line
 
 
 def ask(question: str, *, yes: bool) -> None:

@@ -7,7 +7,7 @@ user's. What several commands share, each of which knows only those above it:
     printing     messages, objects as YAML or JSON, words of a shell, standard error
     reading      text of YAML or JSON → items: objects that know their file and line; kubectl; options; settings
     view         what of these belongs together, what makes an object ingress-manager's, what has drifted
-    plans        kubectl commands, one after the other, as a script or taken by `--apply`
+    plans        kubectl commands, one after the other, shown or carried out by `--apply`
     annotating   the annotations that ask for what an Ingress says
 
 It is pure, too, but for printing/console.py, reading/files.py, kubectl.py, settings.py and what asks them (options.py,

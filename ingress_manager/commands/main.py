@@ -16,7 +16,7 @@ from ingress_manager.commands.release.command import release
 from ingress_manager.commands.render.command import render
 from ingress_manager.commands.settings.command import settings
 from ingress_manager.commands.status.command import status
-from ingress_manager.commands.uninstall_plan.command import uninstall_plan
+from ingress_manager.commands.uninstall.command import uninstall
 
 PLUGIN = "kubectl-ingress_manager"
 """The name under which kubectl finds it: a plugin's file has _ for - in the plugin's name."""
@@ -37,7 +37,7 @@ def commands(context: click.Context) -> None:
       ingress-manager status team-a/shop          tell all about one Service
       ingress-manager adopt team-a/shop           make a hand-written Ingress ingress-manager's
       ingress-manager release team-a/shop         go back
-      ingress-manager uninstall-plan --keep       plan to remove ingress-manager, and keep every Ingress
+      ingress-manager uninstall --keep            remove ingress-manager, and keep every Ingress
       ingress-manager settings settings.yaml      check a settings file
       ingress-manager play                        see in a browser what a Service becomes, as you type
 
@@ -48,7 +48,7 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (adopt, audit, check, play, release, render, settings, status, uninstall_plan):
+for command in (adopt, audit, check, play, release, render, settings, status, uninstall):
     command.epilog = told(command.name or "")
     commands.add_command(command)
 

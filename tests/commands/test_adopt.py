@@ -220,7 +220,7 @@ def test_a_dump_is_planned_without_a_cluster(tmp_path: Path) -> None:
     ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json")
     assert (ended.status, ended.out, ended.err) == (0, SCRIPT.read_text(), DEFAULTS)
     without = run("adopt", "hosts", "-n", "team-a", "-f", tmp_path / "dump.json", "--without-event")
-    assert ("\nsleep 10\n" in without.out, " events" in without.out) == (True, False)
+    assert ("wait 10 seconds\n" in without.out, " events" in without.out) == (True, False)
 
 
 def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() -> None:

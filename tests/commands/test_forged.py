@@ -53,7 +53,7 @@ COMMANDS = (
     *(["render", "-o", form] for form in ("yaml", "json", "name")),
     *(["audit", "-o", form] for form in ("table", "json", "markdown")),
     *(["adopt", "team-a/shop"], ["release", "team-a/shop"], ["release", "team-a/shop", "--apply"]),
-    *(["uninstall-plan", "--keep"], ["uninstall-plan", "--remove"]),
+    *(["uninstall", "--keep"], ["uninstall", "--remove", "--apply"]),
 )
 
 
@@ -155,7 +155,7 @@ def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
-def test_an_option_that_no_script_can_hold_is_wrong_use(option: str) -> None:
-    ended = run("uninstall-plan", "--keep", option, "a\u200bb")
+def test_an_option_that_no_command_can_show_is_wrong_use(option: str) -> None:
+    ended = run("uninstall", "--keep", option, "a\u200bb")
     assert (ended.status, ended.out) == (2, "")
     assert f'{option}\': "a\\u200bb" holds characters that a person would not see in a command' in ended.err

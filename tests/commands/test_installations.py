@@ -9,7 +9,7 @@ import pytest
 
 from ingress_manager.commands.reading.installations import RESOURCE, Installation, installations, namespaces_of_hooks
 from ingress_manager.commands.reading.manifests import read
-from ingress_manager.commands.uninstall_plan.plan import HOOK as HOOK_OBJECTS
+from ingress_manager.commands.uninstall.plan import HOOK as HOOK_OBJECTS
 from ingress_manager.core.kubernetes import Object
 from tests.commands.commands import HTTPROUTES, INGRESSES, UNKNOWN_KIND, Cluster, installed, listing, put, run
 from tests.commands.commands import settings_on_a_cluster as named_by_default
@@ -113,7 +113,7 @@ def test_the_settings_are_those_of_the_installation(cluster: Cluster) -> None:
 OTHER = installed("old", "hook", "acme")
 
 
-@pytest.mark.parametrize("command", ["render", "audit", "uninstall-plan --keep"])
+@pytest.mark.parametrize("command", ["render", "audit", "uninstall --keep"])
 def test_of_several_one_has_to_be_picked(command: str, cluster: Cluster) -> None:
     cluster.answers = on_a_cluster(HOOK, OTHER)
     ended = run(*command.split())
@@ -198,7 +198,7 @@ def test_what_would_have_no_effect_is_refused(
 
 def test_the_plan_of_an_uninstallation_leaves_a_namespace_that_may_hold_more(cluster: Cluster) -> None:
     cluster.answers = on_a_cluster(HOOK)
-    ended = run("uninstall-plan", "--keep")
+    ended = run("uninstall", "--keep")
     assert (ended.status, ended.err) == (0, "")
     assert [line for line in ended.out.splitlines() if "tools" in line] == [
         "kubectl delete --namespace=tools --cascade=foreground --ignore-not-found -- deployment hook",
@@ -208,6 +208,6 @@ def test_the_plan_of_an_uninstallation_leaves_a_namespace_that_may_hold_more(clu
     ]
     assert "namespace ingress-manager" not in ended.out
     cluster.answers = on_a_cluster()
-    ended = run("uninstall-plan", "--keep", "--installation", "tools/hook")
+    ended = run("uninstall", "--keep", "--installation", "tools/hook")
     assert ended.err == "The plan goes by the name tools/hook: no DecoratorController leads to a hook.\n"
     assert "configmap" not in ended.out

@@ -1,7 +1,7 @@
-"""`ingress-manager release` and `uninstall-plan`: the ways out. tests/e2e takes the steps on a cluster.
+"""`ingress-manager release` and `uninstall`: the ways out. tests/e2e takes the steps on a cluster.
 
 The table in tests/commands/release has Services, and how each is released, or why it isn't; that in
-tests/commands/uninstall_plan has objects, and what is printed of them.
+tests/commands/uninstall has objects, and what is printed of them.
 """
 
 import json
@@ -16,7 +16,7 @@ from devcluster.build import REPOSITORY
 from devcluster.manifests import built, rendered
 from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.plans.steps import as_printed
-from ingress_manager.commands.uninstall_plan.plan import MOST_NAMES, POLICIES
+from ingress_manager.commands.uninstall.plan import MOST_NAMES, POLICIES
 from ingress_manager.core.text import one_line
 from tests.commands.commands import HTTPROUTES, UNKNOWN_KIND, Cluster, listing, run
 from tools import cases, golden
@@ -51,7 +51,7 @@ def test_what_is_printed_is_as_the_case_says(folder: Path, case: Case) -> None:
 def test_a_release_is_printed_with_the_name_of_its_service(option: tuple[str, ...]) -> None:
     ended = run("release", "team-a/shop", "-f", "-", *option, stdin=dump(SHOP, managed()))
     assert (ended.status, ended.out.splitlines()[0], ended.err) == (0, "# team-a/shop", "")
-    assert ("sleep 10" in ended.out.splitlines(), " events" in ended.out) == (bool(option), not option)
+    assert ("wait 10 seconds" in ended.out, " events" in ended.out) == (bool(option), not option)
 
 
 def test_a_service_whose_ingress_is_not_in_the_files_is_not_released() -> None:
@@ -76,7 +76,7 @@ def test_one_entrance_is_released_and_the_others_stay() -> None:
 def test_what_has_no_name_of_an_api_server_is_told_and_becomes_no_command() -> None:
     """As options of kubectl, some would delete all, or send the user's credentials to somebody else."""
     names: list[Any] = ["--all", "--server=http://a.example.com", "a; reboot", "a\nreboot", "Shop", "", 7, None]
-    ended = run("uninstall-plan", "--remove", "-f", "-", stdin=dump(*(managed(name=name) for name in names)))
+    ended = run("uninstall", "--remove", "-f", "-", stdin=dump(*(managed(name=name) for name in names)))
     assert ended.status == 1
     assert "ingress" not in {words[words.index("--") + 1] for words in commands(ended.out)}
     assert [line.partition(": metadata")[0] for line in ended.err.splitlines()] == [
@@ -89,7 +89,8 @@ def test_what_has_no_name_of_an_api_server_is_told_and_becomes_no_command() -> N
     [
         (["release", "shop", "-f", "-", "--apply"], "--apply works on the cluster, not on files"),
         (["release", "nobody", "-f", "-"], "there is no Service nobody"),
-        (["uninstall-plan", "-f", "-"], "say what becomes of the Ingresses: --keep or --remove"),
+        (["uninstall", "--keep", "-f", "-", "--apply"], "--apply works on the cluster, not on files"),
+        (["uninstall", "-f", "-"], "say what becomes of the Ingresses: --keep or --remove"),
     ],
 )
 def test_wrong_use_is_told_with_exit_status_2(arguments: list[str], message: str) -> None:
@@ -100,7 +101,7 @@ def test_wrong_use_is_told_with_exit_status_2(arguments: list[str], message: str
 
 def test_a_file_that_is_half_right_is_read_as_far_as_it_is_right(tmp_path: Path) -> None:
     (tmp_path / "half.yaml").write_text("a: [\n---\n" + dump(SHOP, managed()))
-    for command in (["release", "team-a/shop"], ["uninstall-plan", "--keep"]):
+    for command in (["release", "team-a/shop"], ["uninstall", "--keep"]):
         ended = run(*command, "-f", tmp_path / "half.yaml")
         assert (ended.status, ended.out.count("kubectl patch")) == (1, 1)
         assert ended.err.startswith(f"{tmp_path}/half.yaml:1: is not YAML")
@@ -133,7 +134,7 @@ def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
     assert (ended.status, ended.out, len(cluster.calls)) == (1, "", 3)
 
 
-@pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall-plan", "--keep")])
+@pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall", "--keep")])
 def test_what_cannot_be_seen_is_not_taken_for_nothing(command: tuple[str, ...], cluster: Cluster) -> None:
     cluster.answers = {"services,ingresses": listing(SHOP, managed())}
     cluster.error = "Error from server (Forbidden): httproutes is forbidden"
@@ -142,14 +143,14 @@ def test_what_cannot_be_seen_is_not_taken_for_nothing(command: tuple[str, ...], 
     assert "httproutes is forbidden" in ended.err
 
 
-# uninstall-plan
+# uninstall
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_command_line_names_no_more_than_kubectl_does_at_once(more: int) -> None:
     """Two hundred would take forty seconds."""
     many = [managed(name=f"shop-{number}") for number in range(MOST_NAMES + more)]
-    printed = run("uninstall-plan", "--remove", "-f", "-", stdin=dump(*many)).out
+    printed = run("uninstall", "--remove", "-f", "-", stdin=dump(*many)).out
     [line] = (line for line in printed.splitlines() if f"shop-{MOST_NAMES - 1}" in line and not line.startswith("#"))
     assert ("--filename=-" in line) == bool(more)
 
@@ -161,7 +162,7 @@ def test_one_command_releases_all_that_differ_in_name_and_namespace_alone() -> N
         many[number]["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "ingress-manager"}
     many[1]["metadata"]["namespace"] = "team-b"
     many[3]["metadata"]["ownerReferences"].insert(0, {"kind": "Service", "name": "another", "uid": "1"})
-    printed = run("uninstall-plan", "--keep", "-f", "-", stdin=dump(*many)).out
+    printed = run("uninstall", "--keep", "-f", "-", stdin=dump(*many)).out
     lines = [line for line in printed.splitlines() if "kubectl patch" in line]
     named = [sorted(set(re.findall(r"shop-\d", line))) for line in lines]
     assert named == [["shop-0", "shop-1"], ["shop-2"], ["shop-3"]]
@@ -186,14 +187,14 @@ def test_all_that_was_installed_is_removed() -> None:
 
 
 def test_metacontroller_stays_where_that_is_asked_for() -> None:
-    printed = run("uninstall-plan", "--keep", "--keep-metacontroller", "-f", "-", stdin="").out
+    printed = run("uninstall", "--keep", "--keep-metacontroller", "-f", "-", stdin="").out
     assert printed.endswith("\n# Metacontroller stays, as --keep-metacontroller asks for.\n")
     assert {"crd", "metacontroller"}.isdisjoint(word for words in commands(printed) for word in words)
 
 
 def test_the_whole_cluster_is_asked(cluster: Cluster) -> None:
     cluster.answers, cluster.error = MADE, UNKNOWN_KIND
-    ended = run("uninstall-plan", "--keep", "--context", "there")
+    ended = run("uninstall", "--keep", "--context", "there")
     assert ended.status == 0
     decorators, composites = (f"{kind}controllers.metacontroller.k8s.io" for kind in ("decorator", "composite"))
     assert [call.rpartition(" ")[2] for call in cluster.calls] == [

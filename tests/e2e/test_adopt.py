@@ -18,7 +18,6 @@ from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.core.observed import DECORATOR
-from ingress_manager.core.settings import FILE_VARIABLE
 from tests.e2e.objects import backend, by_hand
 from tests.e2e.people import RIGHTS, mover
 from tests.e2e.shell import Ended, environment_of, run, sh
@@ -195,27 +194,17 @@ def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevClu
     assert used == granted | {("metacontroller.k8s.io", "decoratorcontrollers", "list")}
 
 
-def follow(cluster: DevCluster, script: str, kubeconfig: Path | None = None) -> Ended:
-    """Return what a printed script does, with the settings of the hook."""
-    return sh(
-        cluster.control_plane,
-        script,
-        kubeconfig=kubeconfig,
-        check=False,
-        environment={FILE_VARIABLE: str(cluster.settings_file)},
-    )
-
-
 def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluster: DevCluster, stage: Stage) -> None:
     """Metacontroller sees Services and Ingresses by two watches. It would delete the Ingress of an older Service."""
     before = create_pair(stage, "shop", "shop")
     arguments = ("adopt", f"{stage.namespace}/shop", f"--settings={cluster.settings_file}")
     with cluster.engine.paused():
-        printed = run(cluster.control_plane, *arguments, "--timeout=1")
-        late = follow(cluster, printed.stdout)
+        late = run(cluster.control_plane, *arguments, "--apply", "--timeout=1")
         assert late.returncode != 0
         assert f"After 1 s: Metacontroller has not reported that Ingress {stage.namespace}/shop" in late.stderr
-        assert follow(cluster, late.stderr.splitlines()[-1]).returncode == 0, "it says how to go back"
+        assert sh(cluster.control_plane, late.stderr.splitlines()[-1], check=False).returncode == 0, (
+            "it says how to go back"
+        )
         adopting = subprocess.Popen(
             [str(cluster.control_plane.programs.kubectl), "ingress-manager", *arguments, "--apply"],
             env=environment_of(cluster.control_plane),
@@ -268,11 +257,9 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
         return [f"{place}: {answer}" for place, answer in answers if not served_by(stage, places[place], answer)]
 
     def adopted(name: str) -> None:
-        arguments = ("adopt", f"{stage.namespace}/{name}", "--settings", str(cluster.settings_file))
+        arguments = ("adopt", f"{stage.namespace}/{name}", "--settings", str(cluster.settings_file), "--apply")
         ended = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
         assert ended.returncode == 0, ended.stderr
-        followed = follow(cluster, ended.stdout, kubeconfig)
-        assert followed.returncode == 0, followed.stderr
 
     with Backend(stage.create_service("shop", {}, PORT)), Backend(stage.create_service("cart", {}, PORT)):
         stage.until("an answer of each", lambda: not ask())

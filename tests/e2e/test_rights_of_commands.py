@@ -48,7 +48,7 @@ ARGUMENTS = {
     "release": [f"{TEAM}/shop"],
     "render": ["-n", TEAM],
     "status": ["shop", "-n", TEAM],
-    "uninstall-plan": ["--keep"],
+    "uninstall": ["--keep"],
 }
 LOOKING = ("audit", "check", "render", "status")
 OF_A_CLUSTER = ("check",)

@@ -1,4 +1,4 @@
-"""`uninstall-plan` on a real cluster: ingress-manager goes, and its Ingresses stay, or go as well."""
+"""`uninstall` on a real cluster: ingress-manager goes, and its Ingresses stay, or go as well."""
 
 import json
 import shlex
@@ -52,7 +52,7 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
         "it is nobody's to release"
     )
 
-    commands = "\n".join(commands_of("docs/commands/uninstall-plan.md"))
+    commands = "\n".join(commands_of("docs/commands/uninstall.md"))
     with Watch(stage.api, "both") as watch:
         commands = commands if keep else commands.replace("--keep", "--remove")
         sh(

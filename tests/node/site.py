@@ -127,9 +127,8 @@ def apply(site: Site) -> None:
 
 
 def delete(site: Site) -> None:
-    """Remove as docs/commands/uninstall-plan.md says, with `--remove`."""
-    site.run("ingress-manager uninstall-plan --remove > uninstall.sh")
-    site.run("sh -e uninstall.sh")
+    """Remove as docs/commands/uninstall.md says, with `--remove`."""
+    site.run("ingress-manager uninstall --remove --apply")
 
 
 WAYS = {

@@ -30,7 +30,7 @@ from ingress_manager.commands.adopt.splitting import (
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind
 from ingress_manager.commands.annotating.changes import TLS
 from ingress_manager.commands.plans.deployers import about_ingress, about_service, before, not_yet
-from ingress_manager.commands.plans.plan import PATIENCE, Plan, Step, script
+from ingress_manager.commands.plans.plan import Plan, Step, listed
 from ingress_manager.commands.plans.steps import (
     Annotations,
     annotating,
@@ -329,15 +329,15 @@ def notes(item: Item, own: Mapping[str, Item], asked: Sequence[Annotated], ways:
     return (f"{item.full_name}: {sentence}" for sentence in about_it)
 
 
-def lines(adoption: Adoption, options: Sequence[str] = (), seconds: int = PATIENCE) -> Iterator[str]:
-    """Yield the script that adopts an Ingress, or, as comments, what can be done before it is tried again."""
+def lines(adoption: Adoption, options: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the steps that adopt an Ingress, or, as comments, what can be done before it is tried again."""
     if adoption.advice:
         yield comment(f"{adoption.item.full_name} can't be adopted as it is. First:")
-        yield from (comment(f"  {line}") for line in script(adoption.advice, options))
+        yield from (comment(f"  {line}") for line in listed(adoption.advice, options))
     if not adoption.becomes:
         return
     yield comment(adoption.item.full_name)
-    yield from script(adoption.steps, options, seconds)
+    yield from listed(adoption.steps, options)
     if not any(step.until for step in adoption.steps):
         yield comment("The next steps need the Ingress and the Services as the cluster has them:")
         yield f"ingress-manager adopt {word(adoption.item.full_name)} --apply"

@@ -47,7 +47,7 @@ def adopt(  # noqa: PLR0913 - each is an option
     without_event: bool,
     seconds: int,
 ) -> None:
-    """Print the commands that make hand-written Ingresses ingress-manager's, or run them.
+    """Show the steps that make hand-written Ingresses ingress-manager's, or carry them out.
 
     `adopt` finds the annotations with which Services ask for exactly the same. An Ingress stays if it has the name of
     its Service, and is served all the time. Any other is replaced: each Service gets an Ingress of its own, and then
@@ -90,10 +90,10 @@ def adopt(  # noqa: PLR0913 - each is an option
         if without_event:
             adoption.steps = without_events(adoption.steps)
         if apply and adoption.steps:
-            carry_out(source.kubectl, adoption, seconds)
+            carry_out(source.kubectl, adoption.item.full_name, adoption.steps, seconds)
             click.echo(f"{adoption.item.full_name} is ingress-manager's: {', '.join(adoption.becomes)}.")
         else:
-            for line in lines(adoption, source.kubectl.options, seconds):
+            for line in lines(adoption, source.kubectl.options):
                 click.echo(line)
     context.exit(1 if wrong else 0)
 
@@ -133,7 +133,7 @@ def elsewhere(source: Source, manifests: Manifests) -> list[Item]:
 
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
-    """Yield a line for each Ingress that says what becomes of it; all of them are comments of a script."""
+    """Yield a line for each Ingress that says what becomes of it; all of them are comments."""
     rows = [(adoption.item.full_name, adoption.summary) for adoption in adoptions]
     width = max((len(label) for label, _ in rows), default=0)
     yield from (comment(f"{label:{width}}  {summary}") for label, summary in rows)

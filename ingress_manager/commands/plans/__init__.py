@@ -1,4 +1,4 @@
-"""Plans: what the commands `adopt`, `release` and `uninstall-plan` do to a cluster, and in which order.
+"""Plans: what the commands `adopt`, `release` and `uninstall` do to a cluster, and in which order.
 
 A plan is a list of steps, and a step (`plan.Step`) says
 
@@ -8,7 +8,6 @@ A plan is a list of steps, and a step (`plan.Step`) says
 - what must be seen after it, and for how long it is waited for;
 - how to take it back.
 
-`plan.script` prints a plan for a person's shell, and `carrying_out.carry_out` runs it. Both wait for the same, for as
-long, and say the same when it doesn't come. `steps` makes the steps that several commands need, and `deployers` tells
-which tools must hear of a change.
+`carrying_out.carry_out` runs a plan, and `plan.listed` shows it to a person instead. `steps` makes the steps that
+several commands need, and `deployers` tells which tools must hear of a change.
 """

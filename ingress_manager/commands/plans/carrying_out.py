@@ -1,6 +1,6 @@
-"""Carries plans out, for `adopt --apply` and `release --apply`: runs their kubectl commands, one after the other."""
+"""Carries plans out, for `--apply`: runs their kubectl commands, one after the other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from time import monotonic, sleep
 
@@ -8,13 +8,13 @@ import click
 
 from ingress_manager.commands.plans.plan import PATIENCE, Pause, Plan, Seen, Step, going_back, late
 from ingress_manager.commands.printing.console import note, show, waiting
-from ingress_manager.commands.printing.words import Command, shown
+from ingress_manager.commands.printing.words import Command, comment, shown
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.options import timeout_option
 from ingress_manager.core.text import one_line
 
 BETWEEN_LOOKS = 0.5
-"""Seconds. A script looks once a second: `sleep` of a POSIX shell takes no part of one."""
+"""Seconds."""
 
 
 def plan_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -23,7 +23,7 @@ def plan_options(command: Callable[..., None]) -> Callable[..., None]:
         f"Wait {Pause().seconds} seconds instead of for Metacontroller's Event. Use it if the admission policy "
         "ingress-manager-name-taken is not installed."
     )
-    apply = "Run the commands instead of printing them."
+    apply = "Carry the steps out instead of showing them."
     command = timeout_option("2m", "How long to wait for each step")(command)
     command = click.option("--without-event", is_flag=True, help=without)(command)
     return click.option("--apply", is_flag=True, help=apply)(command)
@@ -37,15 +37,17 @@ def tell(plan: Plan) -> int:
     return wrong
 
 
-def carry_out(kubectl: Kubectl, plan: Plan, seconds: int = PATIENCE) -> None:
-    """Run the commands, and print each before. Raises KubectlFailed at the first that fails, or when Ctrl-C ends it.
+def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step], seconds: int = PATIENCE) -> None:
+    """Run the commands of a plan about something, and print each before.
+
+    Raises KubectlFailed at the first that fails, or when Ctrl-C ends it.
 
     The message says what was done before, and how to go on or back. Each thing that has to be seen is waited for for so
     many seconds.
     """
     done: list[Step] = []
     try:
-        for step in plan.steps:
+        for step in steps:
             new = [until for until in step.until if isinstance(until, Seen) and until.is_new]
             before = [line for until in new for line in _look(kubectl, until)]
             # It counts as done before it is: Ctrl-C can come while it runs, or is waited for.
@@ -64,14 +66,16 @@ def carry_out(kubectl: Kubectl, plan: Plan, seconds: int = PATIENCE) -> None:
                     with waiting(f"so far: {until.missing}"):
                         _wait(kubectl, until, before, seconds)
     except KubectlFailed as failed:
-        raise KubectlFailed(_told(plan, failed.message, done, kubectl.options)) from failed
+        raise KubectlFailed(_told(about, failed.message, done, kubectl.options)) from failed
     except KeyboardInterrupt as stopped:
         # Nobody knows whether a command that has begun was carried out. The way back is told for it, too: where nothing
         # was done, it changes nothing.
-        raise KubectlFailed(_told(plan, "interrupted", done, kubectl.options)) from stopped
+        raise KubectlFailed(_told(about, "interrupted", done, kubectl.options)) from stopped
 
 
 def _run(kubectl: Kubectl, step: Step) -> None:
+    for each in step.notes:
+        click.echo(comment(each))
     if step.command:
         click.echo(f"$ {shown(step.command, kubectl.options)}")
         kubectl.run(*step.command[1:], stdin=step.stdin)
@@ -96,7 +100,7 @@ def _last(kubectl: Kubectl, command: Command) -> str:
     return one_line(lines[-1]) if lines else "nothing"
 
 
-def _told(plan: Plan, message: str, done: Sequence[Step], options: Sequence[str]) -> str:
+def _told(about: str, message: str, done: Sequence[Step], options: Sequence[str]) -> str:
     so_far = [f"  {shown(step.command, options)}" for step in done if step.command]
     ending = ["Done so far:", *so_far, *going_back(done, options)] if so_far else ["Nothing of it was done."]
-    return "\n".join([f"{plan.item.full_name}: {message}", *ending])
+    return "\n".join([f"{about}: {message}", *ending])

@@ -1,4 +1,4 @@
-"""Plans and their steps, and how they are printed. The pure part.
+"""Plans and their steps, and how they are shown. The pure part.
 
 Some steps have to wait until Metacontroller has seen what they did. It knows Services and Ingresses by two watches,
 either of which can lag. While it sees an Ingress that is ours and a Service that asks for none, it deletes the Ingress.
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.printing.words import Command, comment, shown, with_options, word
+from ingress_manager.commands.printing.words import Command, comment, shown, word
 from ingress_manager.commands.reading.manifests import Item
 
 PATIENCE = 120
@@ -97,45 +97,19 @@ def going_back(done: Sequence[Step], options: Sequence[str]) -> list[str]:
     return ["Plan it again to go on. To go back:", *(f"  {shown(command, options)}" for command in undo)]
 
 
-LOOKING = """\
-stop() { printf '%s\\n' "$@" >&2; exit 1; }
-see() {
-  looks=$1 text=$2; shift 2
-  until seen=$("$@") && printf '%s\\n' "$seen" | grep -F -- "$text" | grep -qvxF -- "$before"; do
-    [ $((looks -= 1)) -gt 0 ] || { last=$(printf '%s\\n' "$seen" | tail -n 1); return 1; }
-    sleep 1
-  done
-}
-before="""
-"""Functions of a script: `see LOOKS TEXT COMMAND` returns once the command prints a line that holds the text, and that
-it has not printed before. There is a second between two looks."""
+def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
+    """Yield a plan as a person reads it: commands, and as comments what they are for and what has to be seen."""
+    for step in steps:
+        yield from map(comment, step.notes)
+        if step.command:
+            reading = f"printf '%s' {word(step.stdin)} | " if step.stdin else ""
+            yield f"{reading}{shown(step.command, options)}"
+        yield from (comment(f"  {_waited_for(until, options)}") for until in step.until)
 
 
-def script(steps: Sequence[Step], options: Sequence[str] = (), seconds: int = PATIENCE) -> Iterator[str]:
-    """Yield the lines of a script for a POSIX shell. It waits about so many seconds for each thing to be seen."""
-    several = sum(bool(step.command) + len(step.until) for step in steps) > 1
-    # A step after one that has failed, or that somebody has stopped, could make Metacontroller delete the Ingress.
-    # Lines that are pasted into a shell go on; those of a subshell do not.
-    yield from ["(set -e"] if several else []
-    if any(isinstance(until, Seen) for step in steps for until in step.until):
-        yield from LOOKING.split("\n")
-    for number, step in enumerate(steps, start=1):
-        yield from _lines(step, going_back(steps[:number], options), options, seconds)
-    yield from [")"] if several else []
-
-
-def _lines(step: Step, back: Sequence[str], options: Sequence[str], seconds: int) -> Iterator[str]:
-    yield from map(comment, step.notes)
-    new = [shown(each.command, options) for each in step.until if isinstance(each, Seen) and each.is_new]
-    yield from (f"before=$({command})" for command in new)
-    if step.command:
-        reading = f"printf '%s' {word(step.stdin)} | " if step.stdin else ""
-        yield f"{reading}{shown(step.command, options)}"
-    for until in step.until:
-        if isinstance(until, Pause):
-            yield f"sleep {until.seconds}"
-        else:
-            looks = "1" if until.at_once else str(seconds)
-            told = " ".join([word(late(until, seconds)), '"Last seen: $last"', *map(word, back)])
-            yield f"{shown(('see', looks, until.text, *with_options(until.command, options)))} || stop {told}"
-    yield from ["before="] if new else []
+def _waited_for(until: Until, options: Sequence[str]) -> str:
+    if isinstance(until, Pause):
+        return f"wait {until.seconds} seconds"
+    when = "go on only if" if until.at_once else "wait until"
+    line = "another line with" if until.is_new else "a line with"
+    return f"{when} this prints {line} `{until.text}`: {shown(until.command, options)}"

@@ -55,7 +55,7 @@ def as_printed(value: Any) -> str:
         return ""
     is_text = isinstance(value, str)
     text = value if is_text else json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    # Go escapes these. Of others that nobody would see, a script can't hold one: what has them is never seen.
+    # Go escapes these. Others that nobody would see can't be shown: what has them is never seen.
     hidden = {char for char in text if not char.isprintable()}
     for char in hidden if is_text else {*"<>&", *hidden}:
         text = text.replace(char, f"\\u{ord(char):04x}")
@@ -176,7 +176,7 @@ def is_taken(service: Item, item: Item) -> Seen:
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
-    """Yield a message for each value of an annotation, new or old (for the way back), that no script can hold."""
+    """Yield a message for each value of an annotation, new or old (for the way back), that no command can show."""
     before = {key: item.annotations.get(key) for key in annotations}
     for key, value in (*annotations.items(), *before.items()):
         if value is not None and not is_seen(value):

@@ -36,10 +36,10 @@ def word(text: str) -> str:
     No shell could carry NUL, nor half of a character. Others would need quotes that not every shell knows.
     """
     if not is_seen(text):
-        raise ValueError(f"{quoted(text)} can't be a word of a script")
+        raise ValueError(f"{quoted(text)} can't be a word of a command")
     return quote(text)
 
 
 def comment(text: str) -> str:
-    """Return a line of a script that does nothing, whatever the text is."""
+    """Return a line that does nothing in a shell, whatever the text is."""
     return one_line(f"# {text}")

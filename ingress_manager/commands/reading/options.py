@@ -171,7 +171,7 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
 
 
 def seen(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """Return the value of an option that gets into commands. Raises click.BadParameter when no script can hold it."""
+    """Return the value of an option that gets into commands. Raises click.BadParameter when no command can show it."""
     if value is not None and not is_seen(value):
         raise click.BadParameter(f"{quoted(value)} holds characters that a person would not see in a command")
     return value

@@ -134,7 +134,7 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
     ),
     "settings": (),
     "status": (*_LOOK, *_AROUND, _EVENTS._replace(without=_NOT_TOLD)),
-    "uninstall-plan": (
+    "uninstall": (
         Right("list", "services", "the Services with annotations", where=Where.ALL),
         Right("list", INGRESSES, "what ingress-manager made", where=Where.ALL),
         Right("list", HTTPROUTES, "what ingress-manager made", where=Where.ALL),

@@ -3,7 +3,7 @@
 import click
 
 from ingress_manager.commands.plans.carrying_out import carry_out, plan_options, tell
-from ingress_manager.commands.plans.plan import script, without_events
+from ingress_manager.commands.plans.plan import listed, without_events
 from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading.kinds import HTTPROUTE, RESOURCES, SERVICES
@@ -22,7 +22,7 @@ from ingress_manager.commands.view.events import OF_SERVICES
 def release(  # noqa: PLR0913 - each is an option
     context: click.Context, source: Source, names: tuple[str, ...], *, apply: bool, without_event: bool, seconds: int
 ) -> None:
-    """Print the commands that make the Ingresses of Services hand-written ones again, or run them.
+    """Show the steps that make the Ingresses of Services hand-written ones again, or carry them out.
 
     The Ingresses and HTTPRoutes stay as they are, and are served all the time. The ingress/… annotations are taken off
     the Service, and with the last entrance also the copied annotations. SERVICE means all its entrances, and
@@ -65,11 +65,11 @@ def release(  # noqa: PLR0913 - each is an option
         if without_event:
             plan.steps = without_events(plan.steps)
         if apply and plan.steps:
-            carry_out(source.kubectl, plan, seconds)
+            carry_out(source.kubectl, plan.item.full_name, plan.steps, seconds)
             kept = ", ".join(map(str, plan.kept))
             click.echo(f"{plan.label} is released{f'; {kept} stays as it is' if kept else ''}.")
         elif plan.steps:
             click.echo(comment(plan.label))
-            for line in script(plan.steps, source.kubectl.options, seconds):
+            for line in listed(plan.steps, source.kubectl.options):
                 click.echo(line)
     context.exit(1 if wrong else 0)

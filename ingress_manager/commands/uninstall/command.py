@@ -1,39 +1,47 @@
-"""`ingress-manager uninstall-plan`: the shell."""
+"""`ingress-manager uninstall`: the shell."""
 
 import click
 
+from ingress_manager.commands.plans.carrying_out import carry_out
 from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.reading.installations import RESOURCE, pick
 from ingress_manager.commands.reading.kinds import HTTPROUTE, RESOURCES
+from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import CLUSTER, FILES, INSTALLATION, Source, with_source
-from ingress_manager.commands.uninstall_plan.plan import lines
-from ingress_manager.commands.uninstall_plan.plan import uninstall_plan as plan_of
+from ingress_manager.commands.uninstall.plan import lines
+from ingress_manager.commands.uninstall.plan import uninstall as plan_of
 
 OPTIONAL = (RESOURCES[HTTPROUTE], RESOURCE, "compositecontrollers.metacontroller.k8s.io")
 
 
-@click.command(name="uninstall-plan", short_help="Print the commands that remove ingress-manager.")
+@click.command(short_help="Remove ingress-manager, and keep what it made, or not.")
 @click.option(
     "--keep/--remove", default=None, help="Keep the Ingresses and HTTPRoutes, or remove them. One of the two is needed."
 )
 @click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nobody else uses it.")
+@click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")
 @with_source(*FILES, *CLUSTER, INSTALLATION)
 @click.pass_context
-def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None, keep_metacontroller: bool) -> None:
-    """Print the commands that remove ingress-manager from a cluster. Read them, then run them.
+def uninstall(
+    context: click.Context, source: Source, *, keep: bool | None, keep_metacontroller: bool, apply: bool
+) -> None:
+    """Show the steps that remove ingress-manager from a cluster, or carry them out.
 
     With --keep, every Ingress and HTTPRoute stays as it is, and is served all the time. With --remove, all of them go.
+    It takes an administrator of the cluster to carry them out.
 
     Exit status: 0, 1 if a part of a file can't be read, 2 for wrong use or if kubectl has failed.
 
     \b
     Examples:
-      ingress-manager uninstall-plan --keep > uninstall.sh
-      sh -e uninstall.sh
+      ingress-manager uninstall --keep
+      ingress-manager uninstall --keep --apply
     """  # noqa: D301 - \b keeps click from joining lines
     if keep is None:
         raise click.UsageError("say what becomes of the Ingresses: --keep or --remove")
+    if apply and source.files:
+        raise click.UsageError("--apply works on the cluster, not on files")
     has_controllers: bool | None = None
     installation = source.by_name
     if source.files:
@@ -48,8 +56,15 @@ def uninstall_plan(context: click.Context, source: Source, *, keep: bool | None,
     plan = plan_of(
         manifests, installation, keep=keep, keep_metacontroller=keep_metacontroller, has_controllers=has_controllers
     )
-    for line in lines(plan, source.kubectl.options):
-        click.echo(line)
+    if apply:
+        try:
+            carry_out(source.kubectl, str(installation), plan)
+        except KubectlFailed as failed:
+            raise KubectlFailed(f"{failed.message}\nRun it again: it goes on there.") from failed
+        click.echo("ingress-manager is removed.")
+    else:
+        for line in lines(plan, source.kubectl.options):
+            click.echo(line)
     context.exit(1 if show(manifests.unreadable) else 0)
 
 

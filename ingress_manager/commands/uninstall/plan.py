@@ -1,4 +1,4 @@
-"""`uninstall-plan`: the commands that remove ingress-manager from a cluster, in an order that is safe. The pure part.
+"""`uninstall`: the steps that remove ingress-manager from a cluster, in an order that is safe. The pure part.
 
 The DecoratorController and the hook go first. Without an answer of the hook, Metacontroller makes nothing again, and
 deletes nothing.
@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ingress_manager.commands.plans.plan import Step, script
+from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.installations import DEFAULT, Installation
@@ -51,7 +51,7 @@ MOST_NAMES = 10
 For each object that it reads it has another: two hundred take two seconds instead of forty."""
 
 
-def uninstall_plan(
+def uninstall(
     manifests: Manifests,
     installation: Installation = DEFAULT,
     *,
@@ -135,11 +135,10 @@ def asking_keys(service: Item) -> list[str]:
 
 
 def lines(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the lines of the script. They are no subshell: `sh -v` prints each as it comes to it."""
-    yield "set -e"
-    for step in steps:
-        yield from [""] if step.notes else []
-        yield from script([step], options)
+    """Yield the steps as lines, with an empty one before those that have a title."""
+    for number, step in enumerate(steps):
+        yield from [""] if step.notes and number else []
+        yield from listed([step], options)
 
 
 def steps_of(head: str, *commands: Command) -> Iterator[Step]:

@@ -1,0 +1,1 @@
+"""`ingress-manager uninstall`: ingress-manager goes."""

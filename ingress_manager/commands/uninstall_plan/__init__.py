@@ -1,1 +1,0 @@
-"""`ingress-manager uninstall-plan`: the commands after which ingress-manager can go."""

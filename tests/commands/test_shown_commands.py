@@ -1,0 +1,100 @@
+"""Every command that a plan or an audit shows: a shell reads just the words that are meant, whatever a dump holds."""
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devcluster.sync_requests import Object, as_created, service
+from ingress_manager.commands.adopt.adoption import adopt
+from ingress_manager.commands.audit.audit import audit
+from ingress_manager.commands.plans.plan import Step, listed
+from ingress_manager.commands.printing.words import Command, shown, with_options
+from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
+from ingress_manager.commands.reading.manifests import Manifests, read
+from ingress_manager.commands.release.releases import release
+from ingress_manager.commands.uninstall.plan import uninstall
+from ingress_manager.core.copying import ANY
+from ingress_manager.core.policy import Limits, Policy
+
+HOSTILE = st.text(st.sampled_from("ab'\"$`\\;&|<>(){}[]*?#!~=-%^, \n\t\r\0\x1b\x7f\x9b\u200b\u202eé日😀"), max_size=12)
+NASTY = st.sampled_from(
+    ["'; touch PWNED #", "$(touch PWNED)", "`touch PWNED`", "\ntouch PWNED\n", "--all", "-n", "-", "\\"]
+)
+TEXT = HOSTILE | st.builds("{}{}{}".format, HOSTILE, NASTY, HOSTILE)
+NAMES = st.sampled_from(["shop", "shop", "shop"]) | TEXT
+COPIED = "external-dns.alpha.kubernetes.io/ttl"
+LENIENT = Policy(limits=Limits(copy_annotations={COPIED: ANY}))
+
+
+@st.composite
+def services(draw: st.DrawFn) -> Object:
+    """Draw a Service that perhaps asks for an Ingress, with anything anywhere."""
+    asking = {"ingress/http": "true", "ingress/host": draw(TEXT), "ingress/hots": draw(TEXT)}
+    others = draw(st.dictionaries(TEXT.map("ingress/{}".format) | TEXT, TEXT, max_size=1))
+    made = service({**draw(st.sampled_from([{}, asking])), **others}, ports=[{"name": draw(NAMES), "port": 80}])
+    made["metadata"] |= {"name": draw(NAMES), "namespace": draw(st.just("team-a") | NAMES)}
+    return {**made, "metadata": {**made["metadata"], **draw(st.fixed_dictionaries({}, optional={"uid": TEXT}))}}
+
+
+@st.composite
+def objects(draw: st.DrawFn) -> list[Object]:
+    """Draw a Service, and an Ingress that was made for it or by a person."""
+    shop = draw(services())
+    own: Object = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": dict(shop["metadata"], annotations={}),
+    }
+    made = as_created(own, shop)
+    backend = {"service": {"name": shop["metadata"]["name"], "port": {"name": shop["spec"]["ports"][0]["name"]}}}
+    paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
+    annotations = {COPIED: draw(TEXT)}
+    by_hand: Object = {**own, "metadata": {**own["metadata"], "resourceVersion": "5", "annotations": annotations}}
+    by_hand["spec"] = {"ingressClassName": "nginx", "rules": [{"host": "a.example.com", "http": {"paths": paths}}]}
+    return [shop, draw(st.sampled_from([made, by_hand]))]
+
+
+def plans(manifests: Manifests) -> Iterator[Iterable[Step]]:
+    """Yield the steps of every command that plans."""
+    yield from (each.steps for each in release(manifests, manifests.of_kind(SERVICES)))
+    for adoption in adopt(manifests, manifests.of_kind(INGRESSES), LENIENT):
+        yield from (adoption.steps, adoption.advice)
+    yield uninstall(manifests, keep=True, has_controllers=True)
+    yield uninstall(manifests, keep=False)
+
+
+def checked(command: Command, line: str, options: Sequence[str] = ()) -> None:
+    """See that a line is a command, and that kubectl takes for names what stands behind `--`, and nothing else."""
+    assert tuple(shlex.split(line)) == with_options(command, options)
+    if command[0] == "kubectl":
+        words = command[3:] if command[1] == "rollout" else command[2:]
+        assert all(word.startswith("--") for word in (words[: words.index("--")] if "--" in words else words)), command
+
+
+@given(objects(), st.lists(TEXT.filter(str.isprintable).map("--context={}".format), max_size=1))
+def test_whatever_a_dump_holds_a_shell_reads_only_what_is_meant(drawn: list[Object], options: list[str]) -> None:
+    manifests = read(json.dumps({"kind": "List", "items": drawn}), "f")
+    for plan in plans(manifests):
+        for step in plan:
+            lines = [*listed([step], options)]
+            assert all(line.isprintable() for line in lines)
+            # A shell skips what begins with #, up to the end of the line.
+            commands = [line for line in lines if not line.startswith("#")]
+            assert len(commands) == bool(step.command)
+            for line in commands:
+                reading = f"printf '%s' {shlex.quote(step.stdin)} | " if step.stdin else ""
+                assert line.startswith(reading)
+                checked(step.command, line.removeprefix(reading), options)
+    for found in audit(manifests.items, LENIENT).findings:
+        if found.command:
+            checked(found.command, shown(found.command))
+
+
+def test_no_word_of_a_command_holds_what_a_person_would_not_see() -> None:
+    """What a command tells in a sentence of its own never comes so far."""
+    with pytest.raises(ValueError, match=r"\\x1b\[31mred"):
+        shown(("annotate", "a=\x1b[31mred"))
