@@ -1,8 +1,8 @@
 """The files of the Helm chart that are made: `make docs` writes them.
 
 values.yaml is the source of the schema of the values, and of the table of them in the chart's README: whatever has a
-comment above it is a value, or a section of values. What Metacontroller, the API server and Prometheus need is copied
-from the kustomize folders into the chart's folder files/.
+comment above it is a value, or a section of values. What Metacontroller, the API server and Prometheus need isn't made:
+files/ of the chart has links to the kustomize folders, which Helm follows, also when it packages the chart.
 """
 
 import json
@@ -15,7 +15,6 @@ import msgspec
 import yaml
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import kustomize
 from ingress_manager.core.policy import Policy
 from tools.markdown import table
 
@@ -122,31 +121,7 @@ def schema_of(value: Value) -> dict[str, Any]:
     return made
 
 
-def objects_of(folder: str) -> str:
-    """Return the objects of a kustomize folder, as kustomize builds them."""
-    return f"# Made by `make docs` from {folder}/: change it there.\n{kustomize(REPOSITORY / folder)}"
-
-
-def httproute() -> str:
-    """Return the objects of metacontroller/httproute that metacontroller/controller doesn't have as they are."""
-    others = objects_of("metacontroller/controller").rstrip().split("\n---\n")
-    own = objects_of("metacontroller/httproute").rstrip().split("\n---\n")
-    return "\n---\n".join(each for each in own if each not in others) + "\n"
-
-
-def copy_of(path: str) -> str:
-    """Return a file of the repository, and where it is from."""
-    return f"# Made by `make docs` from {path}: change it there.\n{(REPOSITORY / path).read_text(encoding='utf-8')}"
-
-
 FILES: dict[Path, Callable[[], str]] = {
     CHART / "values.schema.json": values_schema,
-    CHART / "files/controller.yaml": lambda: objects_of("metacontroller/controller"),
-    CHART / "files/httproute.yaml": httproute,
-    CHART / "files/admission.yaml": lambda: (
-        f"{objects_of('manifests/admission')}---\n{objects_of('manifests/admission/cert-manager')}"
-    ),
-    CHART / "files/monitoring.yaml": lambda: objects_of("monitoring"),
-    CHART / "files/viewer.yaml": lambda: copy_of("manifests/viewer.yaml"),
 }
 """The files of the chart that are made, and what makes each."""

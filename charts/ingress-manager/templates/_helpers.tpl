@@ -62,3 +62,17 @@ pod keeps the settings that it was started with. */}}
 {{- define "ingress-manager.settingsName" -}}
 {{ include "ingress-manager.fullname" . | trunc 43 }}-settings-{{ toYaml .Values.settings | sha256sum | trunc 10 }}
 {{- end }}
+
+{{- /* The objects of what files/ links to: of the kustomize folders, without what only kustomize reads. */}}
+{{- define "ingress-manager.objects" -}}
+{{- $made := list }}
+{{- range $path, $_ := .root.Files.Glob .files }}
+{{- range $document := splitList "\n---\n" ($.root.Files.Get $path) }}
+{{- $object := fromYaml $document }}
+{{- if not (hasPrefix "kustomize." $object.apiVersion) }}
+{{- $made = append $made $object }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toYaml $made }}
+{{- end }}
