@@ -3,7 +3,7 @@
 lines        a line for each thing that was looked at, and how lines are printed
 versions     which versions of Kubernetes, Metacontroller and the Gateway API are known to work
 seen         what was read of the cluster, and why the rest could not be read
-differences  how an object differs from the one that this version installs, which expected.json has
+differences  how an object differs from the one that this version installs, of the manifests in installed/
 engine, hook, policies, admission, routes
              the parts: each is a function from what was seen to lines
 parts        all of them, in their order

@@ -4,10 +4,13 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import reduce
 from importlib import resources
+from operator import getitem
 from time import monotonic, sleep
 
 import click
+import yaml
 
 from ingress_manager import __version__
 from ingress_manager.commands.check import admission
@@ -82,10 +85,27 @@ def lines(source: Source) -> list[Line]:
 
 
 def expected() -> dict[str, list[Object]]:
-    """Return the objects that this version installs, by the folders that they are from."""
-    text = resources.files(__package__).joinpath("expected.json").read_text(encoding="utf-8")
-    found: dict[str, list[Object]] = json.loads(text)
+    """Return the objects that this version installs, by the folders that they are from.
+
+    The folders in installed/ are links to those that kustomize builds: what it makes of them is done here, too. Each
+    patch of httproute adds entries to lists of one object.
+    """
+    found = {folder: objects(folder) for folder in ("admission", "controller", "gateway", "httproute")}
+    [kustomization] = [each for each in found["httproute"] if each["kind"] == "Kustomization"]
+    found["httproute"] += objects("controller")
+    for patch in kustomization["patches"]:
+        name, kind = patch["target"]["name"], patch["target"]["kind"]
+        [patched] = [each for each in found["httproute"] if each["kind"] == kind and each["metadata"]["name"] == name]
+        for added in yaml.load(patch["patch"], yaml.CSafeLoader):
+            _, *path, _ = added["path"].split("/")
+            reduce(getitem, path, patched).append(added["value"])
     return found
+
+
+def objects(folder: str) -> list[Object]:
+    """Return what stands in the files of a folder in installed/."""
+    files = resources.files(__package__).joinpath("installed", folder).iterdir()
+    return [each for file in files for each in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
 
 
 CLUSTER_WIDE = {
