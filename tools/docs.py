@@ -51,12 +51,8 @@ SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
 OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 VERSIONS = DOCS.parent / "tests/versions/results.yaml"
-ALERTS = DOCS.parent / "monitoring/alerts.yaml"
+ALERTS = DOCS.parent / "monitoring/prometheusrule.yaml"
 CHECK_TEXT, CHECK_PICTURE = EXAMPLES / "check.txt", DOCS / "check.svg"
-EXPECTED = DOCS.parent / "ingress_manager/commands/check/expected.json"
-GUARDS = ("name-collisions.yaml", "ingress-nginx/name-collisions.yaml", "gateway-api/depth.yaml")
-"""The admission policies of gateway/."""
-PROMETHEUSRULE = DOCS.parent / "monitoring/prometheusrule.yaml"
 
 SHOWN_INSIDE = {"Admission", "Tls", "Gateway", "Timeouts"}
 """The settings' types whose fields stand in the table of the type that has them."""
@@ -286,7 +282,8 @@ def common(row: dict[str, str], columns: tuple[str, ...]) -> str:
 
 def alerts() -> str:
     """Return the table of the alerts."""
-    rules = [rule for group in yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"] for rule in group["rules"]]
+    groups = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["spec"]["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
     rows = (
         (
             f"[{rule['alert']}](#{rule['alert'].lower()})",
@@ -297,18 +294,6 @@ def alerts() -> str:
         for rule in rules
     )
     return table(("alert", "severity", "what it says", "fires after"), rows)
-
-
-def prometheusrule() -> str:
-    """Return the alerts as an object of the Prometheus Operator."""
-    return (
-        "# The alerts as an object of the Prometheus Operator. `make docs` makes it from alerts.yaml.\n"
-        "apiVersion: monitoring.coreos.com/v1\n"
-        "kind: PrometheusRule\n"
-        "metadata:\n"
-        "  name: ingress-manager\n"
-        "spec:\n"
-    ) + textwrap.indent(ALERTS.read_text(encoding="utf-8"), "  ")
 
 
 def schema() -> str:
@@ -341,23 +326,6 @@ PARTS: dict[str, Callable[[], str]] = {
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
 
-def expected() -> str:
-    """Return what `ingress-manager check` compares a cluster with, by the folder that it is from, as JSON."""
-    texts = {name: chart.objects_of(f"metacontroller/{name}") for name in ("controller", "httproute")}
-    texts["admission"] = (DOCS.parent / "manifests/admission/webhook.yaml").read_text(encoding="utf-8")
-    texts["gateway"] = "---\n".join((DOCS.parent / "gateway" / file).read_text(encoding="utf-8") for file in GUARDS)
-    kept = {
-        folder: [
-            {"kind": each["kind"], "metadata": {"name": each["metadata"]["name"]}}
-            | {key: each[key] for key in ("spec", "rules", "webhooks") if key in each}
-            for each in yaml.safe_load_all(text)
-            if each["kind"] != "ClusterRoleBinding"
-        ]
-        for folder, text in texts.items()
-    }
-    return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
-
-
 def check_picture() -> str:
     """Return the picture of what `ingress-manager check` says of a sound installation, in the colours of a terminal."""
     prompt, *lines = CHECK_TEXT.read_text(encoding="utf-8").splitlines()
@@ -380,8 +348,6 @@ def status_picture() -> str:
 FILES: dict[Path, Callable[[], str]] = {
     DOCS / "status.svg": status_picture,
     SCHEMA: schema,
-    PROMETHEUSRULE: prometheusrule,
-    EXPECTED: expected,
     CHECK_PICTURE: check_picture,
     **chart.FILES,
 }

@@ -11,7 +11,7 @@ from devcluster.build import REPOSITORY
 from devcluster.manifests import rendered
 
 FOLDER = REPOSITORY / "monitoring"
-ALERTS: dict[str, Any] = yaml.safe_load((FOLDER / "alerts.yaml").read_text(encoding="utf-8"))
+ALERTS: dict[str, Any] = yaml.safe_load((FOLDER / "prometheusrule.yaml").read_text(encoding="utf-8"))["spec"]
 RULES: list[dict[str, Any]] = [rule for group in ALERTS["groups"] for rule in group["rules"]]
 DASHBOARD: dict[str, Any] = json.loads((FOLDER / "dashboard.json").read_text(encoding="utf-8"))
 

@@ -8,6 +8,7 @@ from functools import reduce
 from importlib import resources
 from operator import getitem
 from time import monotonic, sleep
+from typing import Any
 
 import click
 import yaml
@@ -98,7 +99,8 @@ def expected() -> dict[str, list[Object]]:
         [patched] = [each for each in found["httproute"] if each["kind"] == kind and each["metadata"]["name"] == name]
         for added in yaml.load(patch["patch"], yaml.CSafeLoader):
             _, *path, _ = added["path"].split("/")
-            reduce(getitem, path, patched).append(added["value"])
+            inside: Any = reduce(getitem, path, patched)
+            inside.append(added["value"])
     return found
 
 
