@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import json
 import mmap
 import os
 import re
@@ -47,7 +46,6 @@ from tools import chart, golden, picture
 from tools.markdown import played, table
 
 DOCS = REPOSITORY / "docs"
-SCHEMA = DOCS / "settings.schema.json"
 EXAMPLES = DOCS / "commands/examples"
 OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 VERSIONS = DOCS.parent / "tests/versions/results.yaml"
@@ -296,12 +294,6 @@ def alerts() -> str:
     return table(("alert", "severity", "what it says", "fires after"), rows)
 
 
-def schema() -> str:
-    """Return the JSON Schema of the settings file."""
-    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Settings of ingress-manager"}
-    return json.dumps({**title, **msgspec.json.schema(Policy)}, indent=2, ensure_ascii=False) + "\n"
-
-
 PARTS: dict[str, Callable[[], str]] = {
     "annotations": annotations,
     "settings": lambda: settings(Policy),
@@ -347,7 +339,6 @@ def status_picture() -> str:
 
 FILES: dict[Path, Callable[[], str]] = {
     DOCS / "status.svg": status_picture,
-    SCHEMA: schema,
     CHECK_PICTURE: check_picture,
     **chart.FILES,
 }

@@ -1,6 +1,6 @@
 """The policy: what the administrator decides, and what of it holds for one Service. `settings` reads it.
 
-`Policy` and the types in it are the settings: docs/settings.md and docs/settings.schema.json are made from them.
+`Policy` and the types in it are the settings: docs/settings.md and the schema in the chart are made from them.
 
 There is one rule for all of it: what is nearest to the Service holds. That is its profile, then its namespace, then the
 general settings, then what is built in; each field by itself.

@@ -26,9 +26,13 @@ MISTAKES = [
 def is_valid(stated: Any) -> bool:
     """Return whether the schema takes settings."""
     # It makes expressions for two seconds: in each process, if it stood above.
-    from jsonschema import Draft202012Validator  # noqa: PLC0415
+    from jsonschema import Draft7Validator  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415
 
-    return bool(Draft202012Validator(json.loads(docs.SCHEMA.read_text(encoding="utf-8"))).is_valid(stated))
+    schema = json.loads((docs.DOCS / "settings.schema.json").read_text(encoding="utf-8"))
+    path = schema["$ref"].partition("#")[0]
+    whole = json.loads((docs.DOCS / path).read_text(encoding="utf-8"))
+    return Draft7Validator(schema, registry=Registry().with_contents([(path, whole)])).is_valid(stated)
 
 
 @given(made_up.policy())
