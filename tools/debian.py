@@ -1,4 +1,4 @@
-"""Debian's nginx, Chromium, BusyBox and ShellCheck without root: `python -m tools.debian` unpacks them.
+"""Debian's nginx and Chromium without root: `python -m tools.debian` unpacks them.
 
 With `--node`, it unpacks what a node needs, and what its image is built with: runc, CNI's plugins, nft, buildah and
 mmdebstrap. They come into .build/. apt-get finds and verifies the packages, from wherever this machine gets its own,
@@ -52,9 +52,7 @@ CHROMIUM = Package(
     # The driver speaks WebDriver; without a font, Chromium draws no text.
     ("chromium", "chromium-driver", "fonts-droid-fallback"),
 )
-BUSYBOX = Package("busybox", "bin/busybox", "what its shell makes of the commands that are printed")
-SHELLCHECK = Package("shellcheck", "usr/bin/shellcheck", "whether printed scripts are POSIX shell")
-PACKAGES = (NGINX, CHROMIUM, BUSYBOX, SHELLCHECK)
+PACKAGES = (NGINX, CHROMIUM)
 
 RUNC = Package("runc", "usr/sbin/runc", "what runs as Pods")
 PLUGINS = Package("containernetworking-plugins", "usr/lib/cni/bridge", "what runs as Pods")
@@ -157,7 +155,7 @@ def unpack(packages: Sequence[str], folder: Path, report: build.Progress) -> Non
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, where Debian's tools are missing.")
 @click.option("--node", is_flag=True, help="Instead, what a node needs, and what its image is built with.")
 def main(if_possible: bool, node: bool) -> None:
-    """Find nginx, Chromium, BusyBox and ShellCheck, or unpack Debian's into .build/, and say where they are."""
+    """Find nginx and Chromium, or unpack Debian's into .build/, and say where they are."""
     for package in NODE if node else PACKAGES:
         try:
             with progress() as report:
