@@ -53,12 +53,12 @@ def drop_labels(value: Any) -> None:
 
 
 def without_hash(value: Any) -> None:
-    """Take the hash off the ConfigMap's name, wherever it stands."""
+    """Take the hash off the ConfigMap's name wherever it stands, and kustomize's empty lines out of texts."""
     for key, inside in (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     ):
         if isinstance(inside, str):
-            value[key] = re.sub(r"^(ingress-manager-settings)-[0-9a-z]{10}$", r"\1", inside)
+            value[key] = re.sub(r"^(ingress-manager-settings)-[0-9a-z]{10}$", r"\1", inside.replace("\n\n", "\n"))
         without_hash(inside)
 
 

@@ -106,7 +106,7 @@ def expected() -> dict[str, list[Object]]:
 
 def objects(folder: str) -> list[Object]:
     """Return what stands in the files of a folder in installed/."""
-    files = resources.files(__package__).joinpath("installed", folder).iterdir()
+    files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     return [each for file in files for each in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
 
 
