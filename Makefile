@@ -9,8 +9,6 @@ PYTEST ?=
 THOROUGH ?=
 RESOLUTION ?= lowest-direct
 IMAGE ?=
-PLATFORMS ?=
-BASE ?=
 BUILDER ?=
 BUILD_OPTIONS ?=
 CONTEXT ?=
@@ -30,7 +28,7 @@ all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup $(COVERED)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo cluster test test-all test-range test-node lint format docs docs-site cases lock image install uninstall
+.PHONY: help run demo cluster test test-all test-range test-node lint format docs docs-site dist cases lock image install uninstall
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,9 +51,9 @@ run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTING
 	@INGRESS_MANAGER_SETTINGS='$(SETTINGS)' exec $(bin)/gunicorn --config python:hooks.gunicorn_conf \
 		--bind 127.0.0.1:$(PORT) 'hooks.app:create_app()'
 
-image: $(bin)/.complete  ## the image IMAGE=…, by docker, podman or buildah; PLATFORMS=linux/amd64,linux/arm64 for both
-	@exec $(bin)/python -m tools.image --platforms '$(PLATFORMS)' --base '$(BASE)' --builder '$(BUILDER)' \
-		--options '$(BUILD_OPTIONS)' -- '$(IMAGE)'
+image:  ## the image IMAGE=…, by docker, podman or buildah, or by BUILDER=…; BUILD_OPTIONS=… are the builder's own
+	$(or $(BUILDER),$(notdir $(firstword $(foreach each,docker podman buildah,$(shell command -v $(each)))))) build \
+		--file=Dockerfile --tag='$(IMAGE)' $(BUILD_OPTIONS) .
 
 install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…; each command is shown
 	@exec $(bin)/python -m tools.install install --context '$(CONTEXT)' --crds '$(METACONTROLLER_CRDS)' $(if $(YES),--yes) -- '$(IMAGE)'
@@ -73,9 +71,8 @@ test: $(bin)/.complete  ## what a change has to pass, three minutes; or, wholly,
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest --thorough $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## all but test-node and test-versions, trying more in each; first gets what they need into .build/: nginx, Helm …
-	@$(bin)/python -m tools.debian --if-possible
-	@$(bin)/python -m tools.golang --if-possible
+test-all: $(bin)/.complete  ## all but test-node, trying more in each; first builds Helm into .build/; nginx from PATH
+	@$(bin)/python -m devcluster build --helm --if-possible
 	@$(MAKE) --no-print-directory test-range
 	@$(MAKE) --no-print-directory test COVERED=--cov THOROUGH='--thorough --durations 25'
 
@@ -87,9 +84,9 @@ test-range: $(bin)/.complete
 		--editable '.[hook]'
 	@.build/range/bin/python -m pytest --numprocesses 2 -m 'not e2e' tests/core tests/hooks tests/commands tests/not_found
 
-test-node: $(bin)/.complete  ## every test on a whole node, on which Pods run, or those of PYTEST=…; as root on Linux
+test-node: $(bin)/.complete  ## on a whole node, on which Pods run; as root on Linux, with Debian's packages (CONTRIBUTING.md)
 	@$(bin)/python -m devcluster build
-	@$(bin)/python -m pytest --numprocesses 2 --dist loadfile $(or $(PYTEST),tests/node)
+	@$(bin)/python -m pytest $(or $(PYTEST),tests/node)
 
 lint: $(bin)/.complete  ## ruff, mypy, import-linter, hadolint
 	@$(bin)/ruff check .
@@ -108,8 +105,11 @@ docs: $(bin)/.complete  ## write the parts of the docs that are made from the co
 docs-site: $(bin)/.complete  ## the docs as a site, in .build/site/html/
 	@$(bin)/python -m tools.site
 
+dist: $(bin)/.complete  ## the files of a release, in dist/; VERSION=… has to be that of the package, IMAGE=… is what they run
+	@$(bin)/python -m tools.dist $(if $(VERSION),--version '$(VERSION)') $(if $(IMAGE),--image '$(IMAGE)')
+
 cases: $(bin)/.complete  ## write what each case in tests/cases and tests/attacks now becomes, and the examples of `play`; show what changes
-	@$(bin)/python -m tools.cases
+	@$(bin)/python -m tests.make_cases
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt, and what is installed here, in requirements-dev.txt
 	@$(uv) compile --upgrade --generate-hashes --python-version 3.13 --python-platform linux \

@@ -136,7 +136,8 @@ def demo(engine: str) -> None:
 
 @main.command()
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, when a program can't be had.")
-def build(if_possible: bool) -> None:
+@click.option("--helm", is_flag=True, help="Also build Helm, with which the tests try the chart.")
+def build(if_possible: bool, helm: bool) -> None:
     """Find the programs of the control plane, build those that are missing, and list them all.
 
     Each is taken from $KUBEBUILDER_ASSETS, else built with Go into .build/.
@@ -151,6 +152,7 @@ def build(if_possible: bool) -> None:
     try:
         with progress() as report:
             programs = [*find_programs(report), get(STEADYLOAD, report), find_traefik()]
+            programs += [get("helm", report)] if helm else []
             gateway_api.crds(report)
     except MissingProgram as error:
         if not if_possible:

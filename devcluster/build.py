@@ -25,7 +25,6 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 MODULE = REPOSITORY / "devcluster" / "controlplane"
 BUILD = REPOSITORY / ".build"
 
-GOLANG = REPOSITORY / "tools" / "golang"
 NODE = REPOSITORY / "devcluster" / "node"
 
 
@@ -66,12 +65,7 @@ SOURCES = {
         for name in ("containerd", "containerd-shim-runc-v2", "ctr")
     },
     "coredns": Source("github.com/coredns/coredns", NODE / "coredns"),
-    "actionlint": Source("github.com/rhysd/actionlint/cmd/actionlint", GOLANG / "actionlint"),
-    "helm": Source("helm.sh/helm/v4/cmd/helm", GOLANG / "helm"),
-    "helm3": Source("helm.sh/helm/v3/cmd/helm", GOLANG / "helm3"),
-    # The tests list what is scraped: to find it out, Prometheus would need a thousand packages more.
-    "prometheus": Source("github.com/prometheus/prometheus/cmd/prometheus", GOLANG / "prometheus", "remove_all_sd"),
-    "promtool": Source("github.com/prometheus/prometheus/cmd/promtool", GOLANG / "prometheus", "remove_all_sd"),
+    "helm": Source("helm.sh/helm/v4/cmd/helm", REPOSITORY / "devcluster" / "helm"),
 }
 """The programs that can be built."""
 

@@ -20,7 +20,7 @@ from devcluster.errors import DevClusterError
 from devcluster.manifests import kustomize
 from devcluster.running import run
 from ingress_manager import __version__
-from tools.image import PUBLISHED, replacement
+from tools.install import PUBLISHED, replacement
 
 MANIFESTS = {
     "install.yaml": ("manifests", "metacontroller/controller"),

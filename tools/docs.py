@@ -22,8 +22,6 @@ from click.testing import CliRunner
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_traefik
 from ingress_manager.commands.audit.kinds import KINDS, Severity
-from ingress_manager.commands.check.command import paint
-from ingress_manager.commands.check.lines import SIGNS
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reading.rights import BY_NAME, RIGHTS, THE_SETTINGS
@@ -42,15 +40,13 @@ from ingress_manager.core.policy import (
     Profile,
 )
 from ingress_manager.core.settings import FILE_VARIABLE
-from tools import chart, golden, picture
+from tools import chart, golden
 from tools.markdown import played, table
 
 DOCS = REPOSITORY / "docs"
 EXAMPLES = DOCS / "commands/examples"
 OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
-VERSIONS = DOCS.parent / "tests/versions/results.yaml"
 ALERTS = DOCS.parent / "monitoring/prometheusrule.yaml"
-CHECK_TEXT, CHECK_PICTURE = EXAMPLES / "check.txt", DOCS / "check.svg"
 
 SHOWN_INSIDE = {"Admission", "Tls", "Gateway", "Timeouts"}
 """The settings' types whose fields stand in the table of the type that has them."""
@@ -182,32 +178,6 @@ def compatibility() -> str:
     return table(("what", "tested with", "needed at least"), rows)
 
 
-TRIED = {
-    "kubernetes": {"story": "the story", "tests": "tests", "helm": "Helm 4", "helm3": "Helm 3", "crds": "Gateway API"},
-    "metacontroller": {"story": "the story", "tests": "tests"},
-}
-"""What was tried on other versions, as tests/versions/results.yaml names it, and the columns that show it."""
-
-
-def tried(what: str, name: str) -> str:
-    """Return the table of what tests/versions has tried on the versions of a program: how much of it passed."""
-    shown = ((row[what], *(cell(row, key) for key in TRIED[what]), str(row["tried"])) for row in tried_on(what))
-    return table((name, *TRIED[what].values(), "tried on"), shown)
-
-
-def tried_on(what: str) -> list[dict[str, Any]]:
-    """Return the results of tests/versions for the versions of a program."""
-    rows: list[dict[str, Any]] = yaml.safe_load(VERSIONS.read_text(encoding="utf-8"))
-    return [row for row in rows if next(iter(row)) == what]
-
-
-def cell(row: dict[str, Any], key: str) -> str:
-    """Return what a row of the results says of one thing."""
-    if key != "crds":
-        return str(row[key])
-    return "; ".join(f"{version}: not {', '.join(kinds)}" for version, kinds in row["refused"].items()) or "all"
-
-
 def pinned(path: str, pattern: str) -> str:
     """Return the version that a file of this repository pins. Raises ValueError unless the pattern finds one."""
     [version] = set(re.findall(pattern, (DOCS.parent / path).read_text(encoding="utf-8")))
@@ -305,8 +275,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "refusals": refusals,
     "compatibility": compatibility,
     "ingress_nginx": of_ingress_nginx,
-    "versions_kubernetes": partial(tried, "kubernetes", "Kubernetes"),
-    "versions_metacontroller": partial(tried, "metacontroller", "Metacontroller"),
     "kinds": kinds,
     "states": states,
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
@@ -318,28 +286,7 @@ PARTS: dict[str, Callable[[], str]] = {
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
 
-def check_picture() -> str:
-    """Return the picture of what `ingress-manager check` says of a sound installation, in the colours of a terminal."""
-    prompt, *lines = CHECK_TEXT.read_text(encoding="utf-8").splitlines()
-    states = {sign: state for state, sign in SIGNS.items()}
-    *checks, summary = lines
-    painted = [
-        f"{paint(line[0], states[line[0]])}{line[1:]}" if line[:1] in states else paint(line, "head") for line in checks
-    ]
-    return picture.draw("\n".join([*painted, summary]), prompt, "check")
-
-
-def status_picture() -> str:
-    """Return the picture of what `status` prints of the examples on a terminal, as SVG."""
-    shown = ("status", "-f", "exposed.yaml", "--settings", "settings.yaml")
-    arguments = [str(EXAMPLES / word) if word.endswith(".yaml") else word for word in shown]
-    printed = CliRunner().invoke(commands, arguments, color=True).stdout
-    return picture.draw(printed, f"$ ingress-manager {' '.join(shown)}", "status")
-
-
 FILES: dict[Path, Callable[[], str]] = {
-    DOCS / "status.svg": status_picture,
-    CHECK_PICTURE: check_picture,
     **chart.FILES,
 }
 """The files that are made from others, each as a whole, and after those that it is made from."""

@@ -1,4 +1,4 @@
-"""`ingress-manager adopt`: tests/commands/adopt has Ingresses, and what becomes of them. tools/adoptions.py says more.
+"""`ingress-manager adopt`: tests/commands/adopt has Ingresses, and what becomes of them. tests/adoptions.py says more.
 
 tests/e2e/test_adopt.py takes the steps on a cluster.
 """
@@ -20,8 +20,9 @@ from ingress_manager.commands.view.entrances import entrances_in, keys_of
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.settings import parse
+from tests import adoptions
 from tests.commands.commands import DEFAULTS, HTTPROUTES, UNKNOWN_KIND, Cluster, Ended, listing, run
-from tools import adoptions, golden
+from tools import golden
 
 ADOPTIONS = adoptions.cases()
 

@@ -21,11 +21,13 @@ from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.policy import Policy
+from tests import dumps
+from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, Ended, listing, run, settings_on_a_cluster
 from tests.core import made_up
 from tests.core.test_properties import desired_for
 from tests.words import ours
-from tools import cases, dumps, golden
+from tools import golden
 from tools.golden import Case
 
 AUDITS = golden.cases_in(cases.AUDITS)

@@ -28,10 +28,11 @@ from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.decide import decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
+from tests import make_cases as cases
 from tests.core import made_up
 from tests.core.test_properties import desired_for
-from tools import cases, golden
-from tools.dumps import manifests
+from tests.dumps import manifests
+from tools import golden
 from tools.golden import Case
 
 KINDS = (SERVICE, INGRESS, HTTPROUTE)

@@ -38,10 +38,10 @@ from ingress_manager.core.annotations import KEYS
 from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
+from tests import examples
 from tests.commands.commands import run
 from tests.core import made_up
 from tests.core.test_cases import ONE_OF_EACH
-from tools import examples
 from tools.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true"}))

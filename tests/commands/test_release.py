@@ -18,8 +18,9 @@ from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.plans.steps import as_printed
 from ingress_manager.commands.uninstall.plan import MOST_NAMES, POLICIES
 from ingress_manager.core.text import one_line
+from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, UNKNOWN_KIND, Cluster, listing, run
-from tools import cases, golden
+from tools import golden
 from tools.golden import Case
 
 CASES = [(folder, case) for folder in (cases.RELEASES, cases.UNINSTALLS) for case in golden.cases_in(folder)]

@@ -18,12 +18,12 @@ from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.core.observed import DECORATOR
+from tests import adoptions
 from tests.e2e.objects import backend, by_hand
 from tests.e2e.people import RIGHTS, mover
 from tests.e2e.shell import Ended, environment_of, run, sh
 from tests.e2e.traffic import asking
 from tests.e2e.watching import Watch
-from tools import adoptions
 from tools.golden import Case
 
 SETTINGS = adoptions.SETTINGS

@@ -7,7 +7,6 @@ it asks through an HTTP proxy, which is the hook itself.
 
 import contextlib
 import json
-import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,11 +34,8 @@ from tests.e2e.nodes import Nodes
 from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, PODS, namespace
 from tests.e2e.shell import Ended, environment_of, run, sh
 from tests.e2e.test_install import everything
+from tests.helm import lacking
 from tests.manifests.test_helm_test import script_against
-from tools import golang
-
-HELM = os.environ.get("HELM", "helm")
-"""Which of Helm's programs is used: `tests.versions` takes `helm3`, too."""
 
 NAME = "ingress-manager"
 NETWORK_POLICIES = Resource("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy")
@@ -83,7 +79,7 @@ class Site:
         self.plane, self.folder = plane, folder
         for name in ("charts", "manifests", "metacontroller"):
             (folder / name).symlink_to(REPOSITORY / name)
-        (folder / "helm").symlink_to(build.folder(HELM) / HELM)
+        (folder / "helm").symlink_to(build.folder("helm") / "helm")
         self.path = f"{folder}:{environment_of(plane)['PATH']}"
 
     def run(self, block: str, *, check: bool = True) -> Ended:
@@ -100,7 +96,7 @@ class Site:
 
 @pytest.fixture
 def processes() -> Iterator[Processes]:
-    if reason := golang.lacking(HELM):
+    if reason := lacking():
         pytest.skip(reason)
     require("metacontroller")
     with Processes() as running:

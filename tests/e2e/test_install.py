@@ -18,9 +18,10 @@ from tests.e2e.objects import DEPLOYMENTS
 from tests.e2e.shell import fences, sh
 
 ELSEWHERE = {
-    "make image": "tools/buildah.py, for tests/node",
+    "make image": "not run: there is no builder; tests/node has buildah build it",
     "kubectl auth can-i": "not run: where it says no, it fails",
     "docker push": "not run: there is no registry",
+    "docker buildx": "not run: there is no docker",
     "kind": "not run: as in kind's own documentation",
 }
 """What the commands begin with that aren't run here, and why."""

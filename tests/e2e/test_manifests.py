@@ -19,7 +19,7 @@ from tests.e2e.nodes import Nodes
 from tests.e2e.objects import POLICIES
 from tests.e2e.shell import commands_of, sh
 from tools import dist
-from tools.image import replacement
+from tools.install import replacement
 
 EVERY_FOLDER = [*FOLDERS, "metacontroller/httproute"]
 

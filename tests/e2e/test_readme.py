@@ -8,7 +8,6 @@ from devcluster.control_plane import ControlPlane
 from devcluster.story import PATIENCE, STORY
 from tests.docs.test_readme import blocks
 from tests.e2e.shell import sh
-from tools import picture
 
 
 def test_make_demo_tells_the_story(engine: str) -> None:
@@ -27,10 +26,6 @@ def test_make_demo_tells_the_story(engine: str) -> None:
     assert len(re.findall(r"✔ +\d+\.", ended.stdout)) == len(STORY)
     assert ("the stand-in" if engine == "standin" else "driven by Metacontroller") in ended.stdout
     assert "\x1b" not in ended.stdout, "colour only on a terminal"
-    if engine == "metacontroller":
-        assert picture.comparable(picture.text_of()) == picture.comparable(f"{picture.PROMPT}\n{ended.stdout}"), (
-            "`python -m tools.picture`"
-        )
 
 
 def test_the_commands_of_kubectl_install_what_they_are_for(empty_cluster: ControlPlane) -> None:

@@ -1,12 +1,10 @@
 """What monitoring/ has: the alerts, what the dashboard asks Prometheus, and what Prometheus scrapes."""
 
 import json
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from devcluster import build
 from devcluster.build import REPOSITORY
 from devcluster.manifests import rendered
 
@@ -14,22 +12,6 @@ FOLDER = REPOSITORY / "monitoring"
 ALERTS: dict[str, Any] = yaml.safe_load((FOLDER / "prometheusrule.yaml").read_text(encoding="utf-8"))["spec"]
 RULES: list[dict[str, Any]] = [rule for group in ALERTS["groups"] for rule in group["rules"]]
 DASHBOARD: dict[str, Any] = json.loads((FOLDER / "dashboard.json").read_text(encoding="utf-8"))
-
-
-OPERATOR = "github.com/prometheus-operator/prometheus-operator"
-
-
-def crds() -> list[dict[str, Any]]:
-    """Return the Prometheus Operator's CRDs of what is in monitoring/, from its Go module.
-
-    Raises MissingProgram when Go is missing or too old, and BuildFailed when it can't download the module.
-    """
-    module = build.REPOSITORY / "tools/golang/prometheus-operator"
-    folder = build.downloaded(OPERATOR, "to download the CRDs of the Prometheus Operator", module)["Dir"]
-    return [
-        yaml.safe_load(Path(folder, f"example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml").read_text())
-        for plural in ("podmonitors", "prometheusrules")
-    ]
 
 
 def expressions(rate_interval: str) -> list[str]:

@@ -11,14 +11,14 @@ import yaml
 
 from ingress_manager.core.settings import parse
 from tests.docs.test_docs import blocks
+from tests.helm import RELEASE, cases, changes, helm, lacking, of_helm_test, rendered, template
 from tests.manifests.objects import Build, one, selects
-from tools import chart, golang
+from tools import chart
 from tools.golden import Case
-from tools.helm import RELEASE, cases, changes, helm, of_helm_test, rendered, template
 
 pytestmark = [
     pytest.mark.thorough,
-    pytest.mark.skipif(golang.lacking("helm") is not None, reason=golang.lacking("helm") or ""),
+    pytest.mark.skipif(lacking() is not None, reason=lacking() or ""),
 ]
 
 INSTANCE = "app.kubernetes.io/instance"

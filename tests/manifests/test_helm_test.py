@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from ingress_manager.core.settings import FILE_VARIABLE
+from tests.helm import cases, lacking, of_helm_test, rendered
 from tests.hooks.test_server import free_port, serving
 from tests.manifests.objects import Object, one, selects
-from tools import golang
-from tools.helm import cases, of_helm_test, rendered
 
 pytestmark = [
     pytest.mark.thorough,
-    pytest.mark.skipif(golang.lacking("helm") is not None, reason=golang.lacking("helm") or ""),
+    pytest.mark.skipif(lacking() is not None, reason=lacking() or ""),
 ]
 
 NAMED = cases()["name"].stated["values"]

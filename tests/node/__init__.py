@@ -1,5 +1,1 @@
-"""On a whole node, where Pods run: what `make test-node` runs, and nothing else.
-
-Fixtures, in conftest.py: `node` is the node that all tests of a run share. A test puts nothing on it that it doesn't
-take away again.
-"""
+"""On a whole node, with Pods: `make test-node`, as root on Linux."""

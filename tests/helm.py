@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from devcluster.build import REPOSITORY, folder
+from devcluster.build import REPOSITORY, built, folder
 from devcluster.errors import CommandFailed
 from tools.chart import CHART
 from tools.golden import Case, read
@@ -17,6 +17,11 @@ from tools.golden import Case, read
 CASES = REPOSITORY / "tests/chart.yaml"
 RELEASE = "ingress-manager"
 """The name of the release, and of its namespace."""
+
+
+def lacking() -> str | None:
+    """Return why the chart can't be tried, or None."""
+    return None if built("helm") else "NOT CHECKED WITH HELM: `python -m devcluster build --helm` builds it."
 
 
 def helm(*arguments: str | Path, input: str | None = None) -> subprocess.CompletedProcess[str]:  # noqa: A002 - as subprocess.run calls it

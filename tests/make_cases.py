@@ -28,7 +28,8 @@ from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.settings import parse
-from tools import adoptions, dumps, examples, golang, golden, helm
+from tests import adoptions, dumps, examples, helm
+from tools import golden
 from tools.golden import Case
 
 TESTS = golden.TESTS
@@ -37,7 +38,7 @@ UNINSTALLS = TESTS / "commands/uninstall"
 AUDITS = TESTS / "commands/audit"
 STATUSES = TESTS / "commands/status"
 FIELDS = ["why", "settings", "new", "forms", "objects", "becomes"]
-"""Those of a case of a command, whose objects are as tools/dumps.py says; `new` are the settings to look ahead to, and
+"""Those of a case of a command, whose objects are as tests/dumps.py says; `new` are the settings to look ahead to, and
 `forms` those in which it is printed beside the table."""
 
 
@@ -117,7 +118,7 @@ def main() -> None:
     sys.stdout.writelines(golden.update(adoptions.TABLE, adoptions.becomes))
     for name in adoptions.SCRIPTS:
         adoptions.script_of(name).write_text(adoptions.printed(adoptions.cases()[name]), encoding="utf-8")
-    if reason := golang.lacking("helm"):
+    if reason := helm.lacking():
         print(reason)  # noqa: T201
     else:
         sys.stdout.writelines(golden.update(helm.CASES, helm.changes))
@@ -125,7 +126,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(prog="python -m tools.cases", description=__doc__).parse_args()
+    argparse.ArgumentParser(prog="python -m tests.make_cases", description=__doc__).parse_args()
     try:
         main()
     except ValueError as error:

@@ -1,0 +1,170 @@
+"""Each way to install, on a node, from nothing: used, changed under way, and removed. Every Pod meets `restricted`."""
+
+import random
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+import yaml
+
+from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, new_session, wait_for
+from devcluster.build import REPOSITORY, get
+from devcluster.cluster import CRD_FILE
+from devcluster.errors import MissingProgram
+from devcluster.node.node import ADDRESS, Node, require
+from tests.docs.test_docs import blocks
+from tests.e2e.objects import PODS
+from tests.e2e.shell import Ended, environment_of, sh
+from tests.e2e.test_install import everything, until_only
+from tests.node.images import HOOK, archives
+from tools.install import replacement
+
+HOST = "shop.example.com"
+SHOP = Path(__file__).with_name("shop.yaml")
+"""A tenant's namespace and, in it, a Service with a Pod."""
+
+MANY = 100
+"""Services that change meanwhile."""
+
+
+class Site:
+    """A copy of this checkout as an administrator has it, with the gateway's class in its settings; and a node."""
+
+    def __init__(self, node: Node, folder: Path) -> None:
+        self.node, self.folder = node, folder / "checkout"
+        shutil.copytree(REPOSITORY, self.folder, ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__"))
+        (self.folder / ".venv").symlink_to(REPOSITORY / ".venv")
+        settings = self.folder / "manifests/settings.yaml"
+        stated = settings.read_text(encoding="utf-8")
+        settings.write_text(stated.replace("\n  class: nginx\n", "\n  class: ingress-manager\n"), encoding="utf-8")
+        image = replacement(HOOK)
+        content = {"resources": ["../gateway"], "images": [image]}
+        (self.folder / "my-gateway").mkdir()
+        (self.folder / "my-gateway/kustomization.yaml").write_text(yaml.safe_dump(content))
+        values = {
+            "image": {"repository": image["newName"], "tag": image["newTag"]},
+            "settings": {"defaults": {"class": "ingress-manager"}},
+        }
+        (self.folder / "my-values.yaml").write_text(yaml.safe_dump(values))
+
+    def run(self, script: str) -> Ended:
+        """Return what commands do, where Metacontroller's CRDs have been downloaded."""
+        local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), script)
+        plane = self.node.control_plane
+        path = f"{get('helm', print).parent}:{environment_of(plane)['PATH']}"
+        return sh(plane, local, folder=self.folder, environment={"PATH": path, "HOME": str(self.folder.parent)})
+
+    def visit(self, host: str = HOST) -> requests.Response:
+        """Return the gateway's answer to a visitor, who comes by the node's port."""
+        service = self.node.api.get(SERVICES, "ingress-manager-gateway", "ingress-manager-gateway") or {}
+        with new_session("visitor") as session:
+            url = f"http://{ADDRESS}:{service['spec']['ports'][0]['nodePort']}/"
+            return session.get(url, headers={"Host": host}, timeout=10)
+
+    def until_answered(self, status: int) -> None:
+        """Return once the gateway's answer has this status."""
+        wait_for(lambda: self.visit().status_code == status, 60, what=f"the status {status} for {HOST}")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Yield a node on which the gateway runs, and a shop; skip, and say why, where none can run."""
+    try:
+        require()
+        images = archives(tmp_path_factory.mktemp("images"))
+    except MissingProgram as missing:
+        pytest.skip(f"NOTHING RAN ON A NODE. {missing}")
+    with Node(images, print) as node:
+        site = Site(node, tmp_path_factory.mktemp("site"))
+        site.run("kubectl apply -k my-gateway/")
+        node.kubectl("apply", f"--filename={SHOP}")
+        for namespace in ("ingress-manager-gateway", "team-a"):
+            node.kubectl("rollout", "status", "deployment", f"--namespace={namespace}", "--timeout=2m")
+        yield site
+
+
+def install(site: Site, way: str) -> None:
+    """Install as the pages say."""
+    if way == "make":
+        printed = site.run(f"make install IMAGE={HOOK} METACONTROLLER_CRDS={CRD_FILE} 2>&1").stdout
+        assert "\nAll is well: " in printed, printed
+        return
+    metacontroller, helm, *_ = blocks("helm.md", "sh")
+    site.run(metacontroller)
+    site.run(helm)
+    assert "Succeeded" in site.run("helm test ingress-manager --namespace ingress-manager").stdout
+
+
+def remove(site: Site, way: str) -> None:
+    """Remove it as the pages say, with its Ingresses."""
+    if way == "make":
+        assert "It is removed." in site.run("make uninstall INGRESSES=remove YES=1 2>&1").stdout
+        return
+    *_, helm, metacontroller = blocks("helm.md", "sh")
+    site.run(helm)
+    site.run(metacontroller)
+
+
+@pytest.mark.parametrize("way", ["make", "helm"])
+def test_a_service_is_served_once_it_is_annotated_and_nothing_is_left_of_an_installation(site: Site, way: str) -> None:
+    node, plane = site.node, site.node.control_plane
+    before = everything(plane)
+    install(site, way)
+    assert "404: There is no page here" in site.visit().text
+    site.run(f"kubectl annotate service shop --namespace team-a ingress/http=true ingress/host={HOST}")
+    site.until_answered(200)
+    assert "ingress-manager/" in site.visit().text, "what the shop's Pod answers"
+    assert site.visit("another.example.com").status_code == 404
+    namespaces = {pod["metadata"]["namespace"] for pod in node.api.list(PODS)} - {"kube-system"}
+    assert namespaces == {"ingress-manager", "ingress-manager-gateway", "metacontroller", "team-a"}
+    for name in namespaces:
+        labels = (node.api.get(NAMESPACES, name) or {})["metadata"]["labels"]
+        assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+    if way == "make":
+        no_change_is_lost_by_a_rollout_of_the_hook(site)
+    remove(site, way)
+    site.until_answered(404)
+    node.kubectl("annotate", "service", "shop", "--namespace=team-a", "ingress/http-", "ingress/host-")
+    until_only(plane, before)
+
+
+def no_change_is_lost_by_a_rollout_of_the_hook(site: Site) -> None:
+    """Change Services all the time; restart the hook; each has its last host in the end, and nobody had an Event."""
+    api, chance, ended = site.node.api, random.Random(1), threading.Event()  # noqa: S311 - no secret
+    api.create(NAMESPACES, {"metadata": {"name": "churn"}})
+    wanted = {f"s{number}": f"s{number}.example.com" for number in range(MANY)}
+    for name, host in wanted.items():
+        metadata = {"name": name, "namespace": "churn", "annotations": {"ingress/http": "true", "ingress/host": host}}
+        api.create(SERVICES, {"metadata": metadata, "spec": {"ports": [{"port": 80}]}})
+
+    def arrived() -> bool:
+        made = {each["metadata"]["name"]: each["spec"]["rules"][0]["host"] for each in api.list(INGRESSES, "churn")}
+        return made == wanted
+
+    def change() -> None:
+        while not ended.is_set():
+            name = chance.choice([*wanted])
+            wanted[name] = f"{name}.v{time.monotonic_ns()}.example.com"
+            patch = {"metadata": {"annotations": {"ingress/host": wanted[name]}}}
+            api.patch(SERVICES, name, patch, "churn")
+            time.sleep(0.05)
+
+    wait_for(arrived, 60, what=f"{MANY} Ingresses")
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        site.run("kubectl rollout restart deployment ingress-manager --namespace ingress-manager")
+        site.run("kubectl rollout status deployment ingress-manager --namespace ingress-manager --timeout=2m")
+        time.sleep(5)
+    finally:
+        ended.set()
+        changing.join()
+    wait_for(arrived, 30, what="the last change")
+    assert [each["message"] for each in api.list(EVENTS, "churn") if each["reason"] == "SyncError"] == []
+    api.delete(NAMESPACES, "churn")
+    wait_for(lambda: api.get(NAMESPACES, "churn") is None, 60, what="the end of the namespace")
