@@ -141,15 +141,14 @@ def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:
         written = yaml.safe_dump({"resources": resources, "images": [replacement(image)]}, sort_keys=False)
         (folder / "kustomization.yaml").write_text(written)
         click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{written.rstrip()}")
-        found = shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json")
-        for each in json.loads(found)["items"]:
+        found = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
+        for each in found["items"]:
             if release := each["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
                 raise CommandFailed(f"Nothing was done: Helm keeps it, as the release {release}. Run `helm upgrade`.")
+        if found["items"]:
             why = "It is installed already. What would change:"
-            changes = [
-                shell.run(why, "kubectl", "diff", f"--kustomize={each}", fails=(1,)) for each in (folder, controller)
-            ]
-            if any(changes):
+            diffs = [["kubectl", "diff", f"--kustomize={each}"] for each in (folder, controller)]
+            if any([shell.run(why, *diff, fails=(1,)) for diff in diffs]):
                 ask("Change that?", yes=yes)
         why = "The hook. It has no rights, and nobody asks it yet."
         shell.run(why, "kubectl", "apply", f"--kustomize={folder}")
@@ -210,7 +209,7 @@ def install(image: str, context: str, crds: str, *, yes: bool) -> None:
     if parse((REPOSITORY / "manifests/settings.yaml").read_text(encoding="utf-8")).limits.hosts == ANY:
         click.echo(f"\n{UNLIMITED_HOSTS}")
     # What is wrong doesn't undo the installation.
-    shell.run("Is it well installed?", "ingress-manager", "check", "--wait", "--timeout=1m", fails=(1, 2))
+    shell.run("Is it well installed?", "ingress-manager", "check", "--wait", "--timeout=30s", fails=(1, 2))
 
 
 def current_context(shell: Shell) -> str:

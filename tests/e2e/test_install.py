@@ -52,7 +52,7 @@ def plane() -> Iterator[ControlPlane]:
 def run(plane: ControlPlane, command: str) -> str:
     """Run a command as somebody would who has a download of Metacontroller's CRDs; return what it prints."""
     if command.startswith("make install"):
-        command = f"{command.partition(' METACONTROLLER_CRDS=')[0]} METACONTROLLER_CRDS={CRD_FILE}"
+        command = f"{command.partition(' METACONTROLLER_CRDS=')[0]} METACONTROLLER_CRDS={CRD_FILE} YES=1"
     if command.startswith("make uninstall"):
         command += " YES=1"
     return sh(plane, f"{command} 2>&1").stdout
@@ -90,7 +90,7 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
     for text in installs:
         assert text.index("deployment/ingress-manager") < text.index("=metacontroller/install")
         assert text.index("=metacontroller/install") < text.index("=metacontroller/controller")
-        checked = text.partition("\ningress-manager check\n")[2]
+        checked = text.partition("\ningress-manager check --wait --timeout=30s\n")[2]
         assert "✓ Kubernetes v" in checked or "+ Kubernetes v" in checked
     for namespace in ("ingress-manager", "metacontroller"):
         assert plane.api.get(DEPLOYMENTS, namespace, namespace) is not None
