@@ -147,8 +147,10 @@ def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:
                 raise CommandFailed(f"Nothing was done: Helm keeps it, as the release {release}. Run `helm upgrade`.")
         if found["items"]:
             why = "It is installed already. What would change:"
-            diffs = [["kubectl", "diff", f"--kustomize={each}"] for each in (folder, controller)]
-            if any([shell.run(why, *diff, fails=(1,)) for diff in diffs]):
+            hook, rest = (
+                shell.run(why, "kubectl", "diff", f"--kustomize={each}", fails=(1,)) for each in (folder, controller)
+            )
+            if hook or rest:
                 ask("Change that?", yes=yes)
         why = "The hook. It has no rights, and nobody asks it yet."
         shell.run(why, "kubectl", "apply", f"--kustomize={folder}")
