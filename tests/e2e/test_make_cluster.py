@@ -10,7 +10,7 @@ from devcluster import gateway
 from devcluster.api import wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
-from tools import pages
+from tests.e2e import pages
 
 PATIENCE = 30
 HOOK, ENGINE = r"hooks\.app", r"/metacontroller --|devcluster\.standin"

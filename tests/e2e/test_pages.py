@@ -8,9 +8,10 @@ import pytest
 from devcluster import gateway
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_metacontroller
+from tests.e2e import pages
 from tests.e2e.conftest import require
 from tests.e2e.shell import commands_of
-from tools import markdown, pages
+from tools import markdown
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def shell() -> Iterator[pages.Shell]:
 def test_every_command_prints_what_the_page_shows(shell: pages.Shell, path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     assert markdown.typed(page, pages.CONSOLE)
-    assert pages.masked(pages.play(path, shell)) == pages.masked(page), "`python -m tools.pages` writes it"
+    assert pages.masked(pages.play(path, shell)) == pages.masked(page), "`python -m tests.e2e.pages` writes it"
 
 
 def test_every_command_that_is_shown_without_its_output_works(shell: pages.Shell) -> None:

@@ -1,4 +1,4 @@
-"""The pages whose commands need a cluster: `python -m tools.pages` runs them on one, and writes what they print.
+"""The pages whose commands need a cluster: `python -m tests.e2e.pages` runs them on one, and writes what they print.
 
 It is the cluster of `make cluster`. tests/e2e/test_pages.py runs the same commands, and compares what they print.
 """
@@ -70,7 +70,7 @@ class Shell:
         self.cluster = cluster
         """Its process id."""
         self._bash = subprocess.Popen(
-            ["bash", "--norc"],
+            ["bash", "--norc"],  # noqa: S607
             cwd=REPOSITORY,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -171,4 +171,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     end_on_signals()
-    main(prog_name="python -m tools.pages")
+    main(prog_name="python -m tests.e2e.pages")
