@@ -48,7 +48,7 @@ EXAMPLES = DOCS / "commands/examples"
 OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 ALERTS = DOCS.parent / "monitoring/prometheusrule.yaml"
 
-SHOWN_INSIDE = {"Admission", "Tls", "Gateway", "Timeouts"}
+SHOWN_INSIDE = {"Admission", "Tls", "Gateway"}
 """The settings' types whose fields stand in the table of the type that has them."""
 
 

@@ -14,7 +14,6 @@ They stand on
 
     kubernetes      the types: Services, and what is made for them
     policy          the types of the settings, and what of them holds in one namespace
-    filters         the filters and timeouts that a profile may give to the rules of HTTPRoutes
     ports, copying  which port serves HTTP; which annotations are copied
     translation     what HTTPRoutes say in the place of annotations of controllers; `effects`: what these do
     errors          what a problem and a refusal are, and every reason of one; `refusals` has the longer sentences

@@ -24,7 +24,6 @@ from ingress_manager.core.copying import (
     check_copied_label,
 )
 from ingress_manager.core.errors import Problem
-from ingress_manager.core.filters import Filter, Timeouts
 from ingress_manager.core.kubernetes import (
     API_VERSIONS,
     Attachment,
@@ -153,16 +152,11 @@ def check_required(recorded: Attachment, policy: NamespacePolicy) -> None:
 
 def check_rule(rule: RouteRule, policy: NamespacePolicy) -> None:
     """Raise Problem when a rule of an HTTPRoute has other filters or timeouts than those of its profile."""
-    # They are compared as their types know them: another version may write a default that this one leaves out.
-    for what, recorded, stated, type_ in (
-        ("filters", rule.filters or [], policy.filters, tuple[Filter, ...]),
-        ("timeouts", rule.timeouts, policy.timeouts, Timeouts | None),
+    for what, recorded, stated in (
+        ("filters", tuple(rule.filters or ()), policy.filters),
+        ("timeouts", rule.timeouts or None, policy.timeouts),
     ):
-        try:
-            is_same = msgspec.convert(recorded, type_) == stated
-        except msgspec.ValidationError:
-            is_same = False
-        if not is_same:
+        if recorded != stated:
             raise refusals.not_of_profile(what, str(policy.profile))
 
 

@@ -15,8 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, DEFAULT_COPIED, OLD_CLASS, Limit
-from ingress_manager.core.filters import Filters, Timeouts
-from ingress_manager.core.kubernetes import API_VERSIONS
+from ingress_manager.core.kubernetes import API_VERSIONS, Object
 from ingress_manager.core.syntax import LONGEST_LABEL
 from ingress_manager.core.text import listed
 
@@ -77,13 +76,6 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str | None,
         Meta(description="Its listener for hosts with TLS; null: a Service with TLS is refused."),
     ] = "https"
-    supports: Annotated[
-        tuple[str, ...] | None,
-        Meta(
-            description="Its features, as `status.supportedFeatures` of its GatewayClass has them: settings that need "
-            "another one are a mistake; null: not known."
-        ),
-    ] = None
     decides: Annotated[
         tuple[Literal["class", "certificates"], ...],
         Meta(
@@ -91,10 +83,6 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "effect; with `certificates`, `ingress/tls-secret` is none, and only turns TLS on."
         ),
     ] = ()
-
-    def lacks(self, feature: str) -> bool:
-        """Return whether it is known not to have a feature of the Gateway API."""
-        return self.supports is not None and feature not in self.supports
 
     def __str__(self) -> str:
         """Return what to call it to a person."""
@@ -146,12 +134,12 @@ class Profile(_Stated, frozen=True, forbid_unknown_fields=True):
     """What one word on a Service stands for."""
 
     filters: Annotated[
-        Filters | UnsetType,
-        Meta(description="The filters of its HTTPRoutes, as the Gateway API has them."),
+        tuple[Object, ...] | UnsetType,
+        Meta(description="The filters of its HTTPRoutes, as the Gateway API has them, copied into each rule."),
     ] = UNSET
     timeouts: Annotated[
-        Timeouts | UnsetType,
-        Meta(description="The timeouts of its HTTPRoutes, as the Gateway API has them."),
+        Object | UnsetType,
+        Meta(description="The timeouts of its HTTPRoutes, as the Gateway API has them, copied into each rule."),
     ] = UNSET
     accepted_losses: Annotated[
         tuple[str, ...] | UnsetType,
@@ -431,8 +419,8 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     default_gateway: Gateway | None
     """The same without a profile."""
 
-    filters: Filters
-    timeouts: Timeouts | None
+    filters: tuple[Object, ...]
+    timeouts: Object | None
 
     def default_host(self, service: str) -> str:
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""

@@ -203,16 +203,6 @@ def no_listener(tls: bool, gateway: str) -> Problem:
     )
 
 
-def exact_of_rewrite(path: str, profile: str) -> Problem:
-    """A filter of the profile replaces the prefix of a path, which an Exact path doesn't have."""
-    return Problem(
-        f"the Exact path {quoted(path)} has no prefix to replace, as a filter of the profile {profile} does; "
-        "make it Prefix, or choose another profile",
-        Reason.NOT_IN_HTTPROUTE,
-        "ingress/profile",
-    )
-
-
 def redirect_without_tls() -> Problem:
     """A redirect to https is asked for, where nothing answers on https."""
     return Problem(
@@ -253,9 +243,9 @@ def no_redirect_of_annotation(key: str, gateway: str, why: str) -> Problem:
 
 def too_many_rules(host: str, count: int, paths: int, most: int) -> Problem:
     """Each port needs a rule of its own, and an HTTPRoute can't have many. `paths` are those that a rule may have."""
-    each = "one for each path" if paths == 1 else f"one for each port, or for {paths} paths of a port"
     return Problem(
-        f"{host} would need {count} rules in an HTTPRoute, {each}; {most} is the most",
+        f"{host} would need {count} rules in an HTTPRoute, one for each port, or for {paths} paths of a port; {most} "
+        "is the most",
         Reason.NOT_IN_HTTPROUTE,
         "ingress/routes",
     )

@@ -8,7 +8,7 @@ from ingress_manager.core import refusals
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Problem
-from ingress_manager.core.filters import SCHEME_REDIRECT, Filters, Timeouts
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Gateway
 from ingress_manager.core.rules import path_of
 from ingress_manager.core.translation import asking_http, asking_redirect, asks_redirect, lost, unsaid
@@ -46,10 +46,8 @@ class Routing(msgspec.Struct, frozen=True, gc=False):
     """What answers on http; None: nothing does, or the same as on https."""
 
     annotations: dict[str, str]
-    filters: Filters
-    timeouts: Timeouts | None
-    profile: str | None
-    """Whose filters and timeouts these are."""
+    filters: tuple[Object, ...]
+    timeouts: Object | None
 
     main_host: str
     """The first host of ingress/host, or the default host; no host need be this. They are named by it."""
@@ -87,7 +85,6 @@ def choose_routing(
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
-        profile=policy.profile,
         main_host=choose_main_host(basis),
     )
 
@@ -140,8 +137,6 @@ def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, st
         return None
     if gateway.http in {None, gateway.https}:
         why = "it has no listener for http alone, say the settings (gateway.http)"
-    elif gateway.lacks(SCHEME_REDIRECT):
-        why = f"it lacks the feature {SCHEME_REDIRECT}, say the settings (gateway.supports)"
     else:
         return Redirect(Parent(gateway.name, gateway.namespace, gateway.http), policy.redirect_status_code)
     if stated or policy.redirect:

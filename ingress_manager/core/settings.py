@@ -22,23 +22,13 @@ from ingress_manager.core.copying import (
 )
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of
 from ingress_manager.core.errors import Mistake, Problem, SettingsError
-from ingress_manager.core.filters import (
-    SCHEME_REDIRECT,
-    Timeouts,
-    features_of_filters,
-    features_of_timeouts,
-    find_filter_problems,
-    find_timeout_problems,
-)
 from ingress_manager.core.policy import (
     HTTPROUTE,
     INGRESS,
     OUTPUT_NAMES,
     TEMPLATE_FIELDS,
     Defaults,
-    Gateway,
     Limits,
-    NamespaceSettings,
     Policy,
     Profile,
     fill_in,
@@ -171,8 +161,9 @@ def find_problems(policy: Policy) -> Found:
         at = ("profiles", name)
         yield from _check_key(at, check_name)
         yield from _check_defaults(at, profile)
-        yield from find_filter_problems((*at, "filters"), profile.filters or ())
-        yield from find_timeout_problems((*at, "timeouts"), profile.timeouts or Timeouts())
+        for number, each in enumerate(profile.filters or ()):
+            if not isinstance(each.get("type"), str):
+                yield (*at, "filters", number), ": must state type, as text"
         yield from _check_losses((*at, "acceptedLosses"), profile.accepted_losses)
     for name, entry in policy.namespaces.items():
         at = ("namespaces", name)
@@ -199,16 +190,8 @@ def find_contradictions(policy: Policy) -> Found:
             if (path, end) not in general:
                 yield (*at, *path), end
         yield from _find_unknown_profiles(at, defaults, entry.limits or Limits(), policy)
-    gateways = _limits_of_gateways(policy)
     for name, profile in policy.profiles.items():
-        at = ("profiles", name)
-        yield from _find_contradictions_of_profile(at, profile, policy.defaults)
-        if profile.gateway:
-            yield from _find_unsupported(at, profile, profile.gateway)
-            continue
-        for gateway, limits in gateways.items():
-            if any(limit == ANY or name in limit for limit in limits):
-                yield from _find_unsupported(at, profile, gateway)
+        yield from _find_contradictions_of_profile(("profiles", name), profile, policy.defaults)
 
 
 def _find_contradictions_in(namespace: str, stated: Defaults, policy: Policy) -> Found:
@@ -266,25 +249,6 @@ def _find_contradictions_of_profile(at: FieldPath, profile: Profile, general: De
         yield from _find_contradictions_of_outputs(at, overlay(profile, general))
 
 
-def _limits_of_gateways(policy: Policy) -> dict[Gateway, set[Limit]]:
-    """Return the Gateways of which it is known what they lack, and the limits of profiles in the namespaces of each."""
-    found: dict[Gateway, set[Limit]] = {}
-    for entry in (NamespaceSettings(), *policy.namespaces.values()):
-        gateway = (entry.defaults or Defaults()).gateway or policy.defaults.gateway
-        if gateway and gateway.supports is not None:
-            found.setdefault(gateway, set()).add((entry.limits or Limits()).profiles or policy.limits.profiles or ANY)
-    return found
-
-
-def _find_unsupported(at: FieldPath, profile: Profile, gateway: Gateway) -> Found:
-    """Yield what a profile asks of a Gateway that lacks it."""
-    needed = chain(
-        features_of_filters((*at, "filters"), profile.filters or ()),
-        features_of_timeouts((*at, "timeouts"), profile.timeouts or Timeouts()),
-    )
-    yield from ((path, _unsupported(feature, gateway)) for path, feature in needed if gateway.lacks(feature))
-
-
 def _find_contradictions_of_outputs(at: FieldPath, defaults: Defaults) -> Found:
     """Yield what these defaults, which are whole, say that their outputs, or their Gateway, can't do."""
     redirect = defaults.tls and defaults.tls.redirect
@@ -304,12 +268,6 @@ def _find_contradictions_of_outputs(at: FieldPath, defaults: Defaults) -> Found:
             (*at, "gateway", "http"),
             ": must name a listener of its own where tls.redirect is true: it answers with the redirect",
         )
-    elif redirect and defaults.gateway.lacks(SCHEME_REDIRECT):
-        yield (*at, "tls", "redirect"), _unsupported(SCHEME_REDIRECT, defaults.gateway)
-
-
-def _unsupported(feature: str, gateway: Gateway) -> str:
-    return f": needs the feature {feature}, which the {gateway} lacks (gateway.supports)"
 
 
 def _two_classes(ingress_class: str, annotations: Mapping[str, str]) -> str:

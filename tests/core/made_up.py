@@ -12,7 +12,6 @@ from yaml import SafeLoader
 from devcluster.sync_requests import HTTPROUTES, INGRESSES, Object, service
 from ingress_manager.core.copying import ANY, KNOWN, MANAGED_BY_LABEL, OLD_CLASS
 from ingress_manager.core.effects import protects
-from ingress_manager.core.filters import Filter, Timeouts
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import (
     HTTPROUTE,
@@ -384,8 +383,10 @@ FILTERS = st.lists(
     ),
     max_size=3,
     unique_by=lambda each: str(each["type"]),
-).map(lambda filters: msgspec.convert(filters, tuple[Filter, ...]))
-TIMEOUTS = st.builds(Timeouts, request=st.sampled_from(["60s", "1h30m", "0s"]), backend_request=st.just("500ms"))
+).map(tuple)
+TIMEOUTS = st.fixed_dictionaries(
+    {"request": st.sampled_from(["60s", "1h30m", "0s"]), "backendRequest": st.just("500ms")}
+)
 
 
 def with_class_by_annotation(draw: st.DrawFn, made: T) -> T:

@@ -124,7 +124,7 @@ CLUSTER_WIDE = {
 
 BESIDE_THE_HOOK = {"Service": "services", "Pod": "pods", "NetworkPolicy": "networkpolicies.networking.k8s.io"}
 
-OF_GATEWAYS = {"Gateway": GATEWAY_API[0], "GatewayClass": "gatewayclasses.gateway.networking.k8s.io"}
+OF_GATEWAYS = {"Gateway": GATEWAY_API[0]}
 
 BRIEFLY = "--request-timeout=5s"
 """The API server would wait for long for a hook that a NetworkPolicy keeps from it."""

@@ -143,20 +143,3 @@ def one_gateway(seen: Seen, part: str, gateway: Gateway, where: str) -> Iterator
         yield Line(part, State.WRONG, f"the {gateway} doesn't serve: {why}", "See what its controller says.", command)
     elif not lacking:
         yield Line(part, State.OK, f"the {gateway} is programmed, with the listeners that the settings name")
-    if gateway.supports is not None:
-        yield from features(
-            seen, part, gateway, str(at(found, "spec").get("gatewayClassName", "")), f"{where}.supports"
-        )
-
-
-def features(seen: Seen, part: str, gateway: Gateway, class_name: str, where: str) -> Iterator[Line]:
-    """Yield whether a Gateway's class has the features that the settings say the Gateway has."""
-    yield from seen.unknown(part, "GatewayClass", f"the features of the {gateway}")
-    found = seen.one("GatewayClass", class_name)
-    listed = {each.get("name") for each in mappings(at(found, "status", "supportedFeatures"))}
-    lacking = [feature for feature in gateway.supports or () if feature not in listed]
-    if not (listed or "GatewayClass" in seen.unread):
-        yield Line(part, State.UNKNOWN, f"the GatewayClass {class_name} doesn't say what the {gateway} can do")
-    elif listed and lacking:
-        sentence = f"{where} of the settings has {', '.join(lacking)}, which the GatewayClass {class_name} doesn't list"
-        yield Line(part, State.WARNING, sentence, "Take it out: what needs it is then told.")

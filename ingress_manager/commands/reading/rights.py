@@ -115,7 +115,6 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("list", "statefulsets.apps", "the hook and Metacontroller", where=Where.ALL),
         Right("get", "customresourcedefinitions.apiextensions.k8s.io", "the CRDs", where=Where.ALL),
         Right("list", "gateways.gateway.networking.k8s.io", "those that the settings name", where=Where.ALL),
-        Right("list", "gatewayclasses.gateway.networking.k8s.io", "those that the settings name", where=Where.ALL),
         Right("list", "events", "whether Metacontroller reaches the hook", where=Where.ALL),
         Right("create", "subjectaccessreviews.authorization.k8s.io", "what Metacontroller may do", where=Where.ALL),
         Right("list", "services", "the hook's Service", where=Where.HOOK),

@@ -13,7 +13,6 @@ from typing import TypeVar
 from ingress_manager.core import refusals
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.exposure import Exposure
-from ingress_manager.core.filters import as_object, as_objects, rewrites_prefix
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
 from ingress_manager.core.routing import Parent, Redirect, Routing
@@ -103,24 +102,19 @@ def parent_ref(parent: Parent) -> Object:
 def make_rules(service: str, routing: Routing, host: str, paths: Sequence[Path]) -> Iterator[Object]:
     """Yield the rules that lead these paths to the Service: one for each port.
 
-    Which path wins doesn't depend on the rules. Raises Refused (422) when there are too many, or when a filter can't
-    hold for one.
+    Which path wins doesn't depend on the rules. Raises Refused (422) when there are too many.
     """
-    most = 1 if rewrites_prefix(routing.filters) else MOST_MATCHES
-    exact = [path.path for path in paths if path.path_type == "Exact"]
-    if most == 1 and exact:
-        raise Refused(422, [refusals.exact_of_rewrite(exact[0], str(routing.profile))])
     of_port: dict[int, list[Path]] = {}
     for path in paths:
         of_port.setdefault(path.port, []).append(path)
-    parts = [some for of_one in of_port.values() for some in in_parts(of_one, most)]
+    parts = [some for of_one in of_port.values() for some in in_parts(of_one, MOST_MATCHES)]
     if len(parts) > MOST_RULES:
-        raise Refused(422, [refusals.too_many_rules(host, len(parts), most, MOST_RULES)])
+        raise Refused(422, [refusals.too_many_rules(host, len(parts), MOST_MATCHES, MOST_RULES)])
     more: Object = {}
     if routing.filters:
-        more["filters"] = as_objects(routing.filters)
+        more["filters"] = list(routing.filters)
     if routing.timeouts:
-        more["timeouts"] = as_object(routing.timeouts)
+        more["timeouts"] = routing.timeouts
     for some in parts:
         backend = {"group": "", "kind": "Service", "name": service, "port": some[0].port, "weight": 1}
         yield {"matches": matches_of(some), **more, "backendRefs": [backend]}
