@@ -116,8 +116,6 @@ def told(mismatch: Mismatch, stated: Any, written: Any) -> tuple[FieldPath, str]
             return path, f": must state {mismatch.right[0]}"
         case "empty":
             return path, ": must list at least one value, and the list is empty"
-        case "full":
-            return path, f": must list at most {mismatch.right[0]} values, and the list has {len(stated)}"
     return path, f": {wrong_type(mismatch.right, stated, written)}"
 
 

@@ -4,7 +4,6 @@ msgspec stops at the first one, and tells of it in words for programmers. The ty
 it, too.
 """
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
@@ -61,13 +60,12 @@ class Mismatch(NamedTuple):
     """A place at which a value differs from its type."""
 
     path: FieldPath
-    sort: Literal["type", "unknown", "key", "missing", "empty", "full"]
+    sort: Literal["type", "unknown", "key", "missing", "empty"]
     """A value of another type; a field that the type doesn't have; a key that is no text; a field that is missing; a
-    list without an item; a list with too many."""
+    list without an item."""
 
     right: tuple[str, ...] = ()
-    """What would be right: words for the types, or the names of the fields; of one that is missing: its name; of a list
-    with too many items: how many it may have."""
+    """What would be right: words for the types, or the names of the fields; of one that is missing: its name."""
 
     stated: Any = None
     """The value that is of another type."""
@@ -87,7 +85,7 @@ def fit(stated: Any, type_: Type, found: list[Mismatch], path: FieldPath = ()) -
     follow from a mismatch.
     """
     types = list(alternatives(type_))
-    for each, _ in types:
+    for each in types:
         if isinstance(stated, dict) and isinstance(each, inspect.StructType):
             return _fit_fields(stated, each, found, path)
         if isinstance(stated, dict) and isinstance(each, inspect.DictType):
@@ -96,32 +94,28 @@ def fit(stated: Any, type_: Type, found: list[Mismatch], path: FieldPath = ()) -
             return _fit_items(stated, each, found, path)
         if isinstance(each, inspect.AnyType) or _is_scalar(stated, each):
             return stated
-    found.append(Mismatch(path, "type", tuple([_word(stated, *each) for each in types]), stated))
+    found.append(Mismatch(path, "type", tuple([_word(each) for each in types]), stated))
     return LEFT_OUT
 
 
-def alternatives(type_: Type, word: str = "") -> Iterator[tuple[Type, str]]:
-    """Yield the types that a value may have, one by one, each with the `word` that its Meta has in `extra`, or ""."""
+def alternatives(type_: Type) -> Iterator[Type]:
+    """Yield the types that a value may have, one by one."""
     if isinstance(type_, inspect.Metadata):
-        yield from alternatives(type_.type, (type_.extra or {}).get("word", ""))
+        yield from alternatives(type_.type)
     elif isinstance(type_, inspect.UnionType):
         for each in type_.types:
             yield from alternatives(each)
     else:
-        yield type_, word
+        yield type_
 
 
-def _word(stated: Any, type_: Type, word: str) -> str:
-    """Return what people call a type: by its own word, but of a value that isn't even text, that it must be text."""
+def _word(type_: Type) -> str:
+    """Return what people call a type."""
     match type_:
         case inspect.LiteralType(values=[value]):
             return f"the word {value}"
         case inspect.LiteralType():
-            return word or f"one of {', '.join(map(str, type_.values))}"
-        case inspect.StrType() if isinstance(stated, str):
-            return word or f"text of {type_.min_length or 0} to {type_.max_length} characters"
-        case inspect.IntType(ge=int() as least, le=int() as most):
-            return f"a whole number from {least} to {most}"
+            return f"one of {', '.join(map(str, type_.values))}"
     return WORDS[type(type_)]
 
 
@@ -136,15 +130,7 @@ def _is_scalar(stated: Any, type_: Type) -> bool:
         msgspec.convert(stated, SCALARS[type(type_)])
     except msgspec.ValidationError:
         return False
-    if isinstance(type_, inspect.StrType):
-        # To msgspec, as to Python, the end of a pattern is also right before a line break at the text's end.
-        fits = _is_within(len(stated), type_.min_length, type_.max_length)
-        return fits and (type_.pattern is None or re.fullmatch(type_.pattern, stated) is not None)
-    return not isinstance(type_, inspect.IntType) or _is_within(stated, type_.ge, type_.le)
-
-
-def _is_within(size: int, least: int | None, most: int | None) -> bool:
-    return (least is None or size >= least) and (most is None or size <= most)
+    return True
 
 
 def _fit_fields(stated: dict[Any, Any], type_: inspect.StructType, found: list[Mismatch], path: FieldPath) -> Any:
@@ -181,9 +167,6 @@ def _fit_items(
 ) -> Any:
     if len(stated) < (type_.min_length or 0):
         found.append(Mismatch(path, "empty"))
-        return LEFT_OUT
-    if type_.max_length is not None and len(stated) > type_.max_length:
-        found.append(Mismatch(path, "full", (str(type_.max_length),)))
         return LEFT_OUT
     before = len(found)
     kept = [fit(value, type_.item_type, found, (*path, number)) for number, value in enumerate(stated)]
