@@ -1,11 +1,11 @@
-"""Copying: which of a Service's annotations and labels reach its Ingress and HTTPRoutes, and with which values.
+"""Copying: which of a Service's annotations reach its Ingress and HTTPRoutes, and with which values.
 
 An Ingress can tell its controller far more than the owner of a Service should be able to. So an annotation is copied
-only when the settings name its full key and allow its value. The same holds for labels, by which others select.
+only when the settings name its full key and allow its value.
 """
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -16,7 +16,7 @@ from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.effects import CHANGES, effect_of, protects
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.read_from_services import is_read_from_services
-from ingress_manager.core.syntax import check_annotation_key, check_label_key, check_label_value
+from ingress_manager.core.syntax import check_annotation_key, check_label_key
 from ingress_manager.core.text import quoted
 
 NOT_COPIED = "ingress/not-copied"
@@ -24,9 +24,6 @@ NOT_COPIED = "ingress/not-copied"
 
 ADDED = "ingress/added-by-settings"
 """An annotation of what we make. It lists those that the administrator's settings have added."""
-
-COPIED_LABELS = "ingress/copied-labels"
-"""An annotation of what we make. It lists the labels that were copied from the Service."""
 
 ANY: Literal["any"] = "any"
 """The word that lifts a limit."""
@@ -193,10 +190,9 @@ def copy(
     present: Mapping[str, str],
     limits: Mapping[str, Limit],
     added: Container[str],
-    check: Callable[[str, str, Mapping[str, Limit]], None],
     problems: Problems,
 ) -> dict[str, str]:
-    """Return those of a Service's annotations, or labels, that the limits let through. Adds what `check` has to say.
+    """Return those of a Service's annotations that the limits let through. Adds a problem for each with a wrong value.
 
     The keys in `added` are those that the settings add. They are not copied.
     """
@@ -205,7 +201,7 @@ def copy(
     found = {key: present[key] for key in limits if key in present and key not in added}
     for key, value in found.items():
         try:
-            check(key, value, limits)
+            check_copied(key, value, limits)
         except Problem as problem:
             problems.add(problem)
     return found
@@ -222,19 +218,6 @@ def check_copied(key: str, value: str, limits: Mapping[str, Limit]) -> None:
     limit = limits[key]
     if isinstance(limit, tuple) and value not in limit:
         raise refusals.value_not_allowed(key, value, limit)
-
-
-def check_copied_label(key: str, value: str, limits: Mapping[str, Limit]) -> None:
-    """Raise Problem unless `limits`, those of copyLabels, allow the label."""
-    if key not in limits:
-        raise refusals.label_not_copied(key)
-    try:
-        check_label_value(value)
-    except Problem as problem:
-        raise problem.about(f"label {key}: {quoted(value)}") from None
-    limit = limits[key]
-    if isinstance(limit, tuple) and value not in limit:
-        raise refusals.label_value_not_allowed(key, value, limit)
 
 
 def check_own_label_key(key: str) -> str:

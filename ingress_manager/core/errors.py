@@ -37,7 +37,6 @@ class Reason(StrEnum):
     INVALID_DEFAULT_HOST = "invalid-default-host"
     INVALID_REQUEST = "invalid-request"
     INVALID_VALUE = "invalid-value"
-    LABEL_NOT_ALLOWED = "label-not-allowed"
     LISTENER_NOT_ALLOWED = "listener-not-allowed"
     NO_HTTPROUTES = "no-httproutes"
     NO_PORT = "no-port"
@@ -113,10 +112,6 @@ REASONS = {
     Reason.INVALID_VALUE: Meaning(
         "An annotation has a value that it can't have.",
         "Write a value as the sentence says. Values are text: true and 80 need quotes in YAML.",
-    ),
-    Reason.LABEL_NOT_ALLOWED: Meaning(
-        "The settings don't allow a label of the Ingress, or its value.",
-        "Take the label off, give it an allowed value, or the administrator allows it (limits.copyLabels).",
     ),
     Reason.LISTENER_NOT_ALLOWED: Meaning(
         "An older HTTPRoute attaches to a listener that the settings don't name any more.",

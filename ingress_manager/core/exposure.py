@@ -9,11 +9,8 @@ from ingress_manager.core.annotations import ONE_ROUTE, PROFILE, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import (
     ADDED,
-    COPIED_LABELS,
     NOT_COPIED,
     OLD_CLASS,
-    check_copied,
-    check_copied_label,
     copy,
     for_httproutes,
     is_for_controllers,
@@ -47,7 +44,7 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     namespace: str
     service: str
     labels: Mapping[str, str]
-    """Those copied from the Service, and those that the settings add."""
+    """Those that the settings add."""
 
     annotations: dict[str, str]
     """Those of an Ingress."""
@@ -94,9 +91,8 @@ def expose(
     effective = ingress_class or policy.default_class
     if policy.makes_ingresses and present.get(OLD_CLASS, effective) != effective:
         problems.add(refusals.old_class(present[OLD_CLASS], effective))
-    copied = copy(present, policy.copy_annotations, policy.added_with_tls, check_copied, problems)
-    labels = copy(service.metadata.labels or {}, policy.copy_labels, policy.labels, check_copied_label, problems)
-    records = records_of(policy.profile, labels)
+    copied = copy(present, policy.copy_annotations, policy.added_with_tls, problems)
+    records = {} if policy.profile is None else {PROFILE: policy.profile}
     added = policy.added_with_tls if basis.tls else policy.annotations
     annotations, left = annotate(for_controllers, copied, added, records)
     routing, left_of_httproutes = None, NOTHING_LEFT
@@ -121,7 +117,7 @@ def expose(
         name=name,
         namespace=service.metadata.namespace,
         service=service.metadata.name,
-        labels={**labels, **policy.labels},
+        labels=policy.labels,
         annotations=annotations,
         ingress_class=ingress_class,
         rules=rules,
@@ -198,14 +194,6 @@ def choose_class(basis: Basis) -> str | None:
     return chosen
 
 
-def records_of(profile: str | None, copied_labels: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotations that record by which profile an object is made, and which labels it has from a Service."""
-    records = {} if profile is None else {PROFILE: profile}
-    if copied_labels:
-        records[COPIED_LABELS] = ", ".join(sorted(copied_labels))
-    return records
-
-
 def annotate(
     for_controllers: Mapping[str, str],
     copied: Mapping[str, str],
@@ -214,7 +202,8 @@ def annotate(
 ) -> tuple[dict[str, str], Sequence[str]]:
     """Return the annotations of what we make, and the keys of a controller's that they lack.
 
-    Those of the Service are told where they aren't `copied`, or the settings have `added` them otherwise.
+    Those of the Service are told where they aren't `copied`, or the settings have `added` them otherwise. The `records`
+    say by which profile an object is made.
     """
     annotations = {**copied, **added, **records}
     left = keys_not_copied(for_controllers, annotations) if for_controllers else NOTHING_LEFT

@@ -17,11 +17,9 @@ from ingress_manager.core import refusals
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import (
     ADDED,
-    COPIED_LABELS,
     OLD_CLASS,
     OTHERS_PREFIXES,
     check_copied,
-    check_copied_label,
 )
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import (
@@ -79,14 +77,13 @@ def check_observed(
     try:
         recorded = records.decode((observed.metadata.annotations or {}).get(LAST_APPLIED, ""))
     except (msgspec.DecodeError, RecursionError):
-        # Somebody has edited the record. Which annotations and labels were copied can't be known.
+        # Somebody has edited the record. Which annotations were copied can't be known.
         recorded, policy = observed, with_profile(None)
     else:
         profile = (recorded.metadata.annotations or {}).get(PROFILE)
         policy = with_profile(profile)
         check_profile(profile, policy)
         check_annotations(recorded, observed, policy)
-        check_labels(recorded, observed, policy)
     for host in recorded.hosts():
         if not policy.allows_host(host or EVERY_HOST):
             raise refusals.host_not_allowed("its host", "", [host or EVERY_HOST], policy.namespace, policy.hosts or ())
@@ -227,11 +224,11 @@ def shared(record: Mapping[str, Any] | None, observed: Mapping[str, Any] | None)
 
 
 def check_observed_path(path: str, path_type: str, policy: NamespacePolicy) -> None:
-    """Raise Problem when the policy doesn't allow the type of a path, or a controller could read it as a pattern."""
+    """Raise Problem when the policy doesn't allow the type of a path, or the path can't have it."""
     if path_type not in policy.path_types:
         raise refusals.path_type_not_allowed("its path type", "", path_type, policy.namespace, policy.path_types)
     try:
-        check_path_of_type(path, path_type, patterns=policy.paths is None)
+        check_path_of_type(path, path_type)
     except Problem as problem:
         raise problem.about(f"its path {quoted(path)}") from None
 
@@ -249,20 +246,6 @@ def check_annotations(recorded: Attachment, observed: Attachment, policy: Namesp
                 check_copied(key, value, policy.copy_annotations)
             elif settings[key] != value:
                 raise refusals.annotation_not_copied(key)
-
-
-def check_labels(recorded: Attachment, observed: Attachment, policy: NamespacePolicy) -> None:
-    """Raise Problem when a label that was copied from the Service, and is still there, is not allowed."""
-    annotations = recorded.metadata.annotations or {}
-    if COPIED_LABELS not in annotations:
-        return
-    labels, present = recorded.metadata.labels or {}, observed.metadata.labels or {}
-    for key in annotations[COPIED_LABELS].split(", "):
-        if key in labels and key in present:
-            if key not in policy.labels:
-                check_copied_label(key, labels[key], policy.copy_labels)
-            elif policy.labels[key] != labels[key]:
-                raise refusals.label_not_copied(key)
 
 
 def check_profile(profile: str | None, policy: NamespacePolicy) -> None:

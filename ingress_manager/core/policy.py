@@ -8,7 +8,7 @@ general settings, then what is built in; each field by itself.
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -54,9 +54,6 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bool | UnsetType,
         Meta(description="Whether http is redirected to https where there is TLS; HTTPRoutes only."),
     ] = UNSET
-    redirect_status_code: Annotated[
-        Literal[301, 308] | UnsetType, Meta(description="The status of that redirect: 301 or 308.")
-    ] = msgspec.field(name="redirectStatusCode", default=UNSET)
     annotations: Annotated[
         dict[str, str] | UnsetType,
         Meta(description="Added to every Ingress with TLS, such as the issuer."),
@@ -76,13 +73,6 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str | None,
         Meta(description="Its listener for hosts with TLS; null: a Service with TLS is refused."),
     ] = "https"
-    decides: Annotated[
-        tuple[Literal["class", "certificates"], ...],
-        Meta(
-            description="Where HTTPRoutes alone are made: with `class`, `ingress/class` is no mistake and has no "
-            "effect; with `certificates`, `ingress/tls-secret` is none, and only turns TLS on."
-        ),
-    ] = ()
 
     def __str__(self) -> str:
         """Return what to call it to a person."""
@@ -110,7 +100,7 @@ class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = UNSET
     labels: Annotated[
         dict[str, str] | UnsetType,
-        Meta(description="Added to every Ingress and HTTPRoute. A Service's own label of such a key is not copied."),
+        Meta(description="Added to every Ingress and HTTPRoute."),
     ] = UNSET
     outputs: Annotated[
         OutputNames | UnsetType,
@@ -164,15 +154,11 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path_types: Annotated[
         Annotated[tuple[Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)})], ...], Meta(min_length=1)]
         | UnsetType,
-        Meta(description="The allowed path types; Prefix is always one of them."),
-    ] = msgspec.field(name="pathTypes", default=UNSET)
-    paths: Annotated[
-        Literal["plain", "any"] | UnsetType,
         Meta(
-            description="Which paths may have the type ImplementationSpecific: `plain`: those without . and ~; `any`: "
-            "regular expressions, too."
+            description="The allowed path types; Prefix is always one of them. A path of the type "
+            "ImplementationSpecific may be a regular expression."
         ),
-    ] = UNSET
+    ] = msgspec.field(name="pathTypes", default=UNSET)
     copy_annotations: Annotated[
         dict[str, Limit] | UnsetType,
         Meta(
@@ -180,13 +166,6 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "or `any`.",
         ),
     ] = msgspec.field(name="copyAnnotations", default=UNSET)
-    copy_labels: Annotated[
-        dict[str, Limit] | UnsetType,
-        Meta(
-            description="The labels of a Service that are copied, in the same way. No message tells of a label that "
-            "isn't copied.",
-        ),
-    ] = msgspec.field(name="copyLabels", default=UNSET)
     profiles: Annotated[Limit | UnsetType, Meta(description="The allowed profiles, or `any`.")] = UNSET
     accepted_losses: Annotated[
         tuple[str, ...] | UnsetType,
@@ -208,7 +187,7 @@ class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 BUILT_IN_DEFAULTS = Defaults(
     host="example.com",
     ingress_class="nginx",
-    tls=Tls(enabled=False, secret=None, redirect=False, redirect_status_code=301, annotations={}),
+    tls=Tls(enabled=False, secret=None, redirect=False, annotations={}),
     annotations={},
     labels={},
     outputs=(INGRESS,),
@@ -219,9 +198,7 @@ BUILT_IN_LIMITS = Limits(
     hosts="any",
     classes="any",
     path_types=("Prefix", "Exact"),
-    paths="plain",
     copy_annotations=DEFAULT_COPIED,
-    copy_labels={},
     profiles="any",
     accepted_losses=(),
 )
@@ -354,11 +331,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     """The IngressClasses that may be used; None: every one."""
 
     path_types: tuple[str, ...]
-    paths: str | None
-    """None: an ImplementationSpecific path may be a regular expression."""
-
     copy_annotations: Mapping[str, Limit]
-    copy_labels: Mapping[str, Limit]
     allowed_profiles: tuple[str, ...] | None
     """The profiles that may be asked for; None: every one."""
 
@@ -388,7 +361,6 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     redirect: bool
     """Whether http is answered with a redirect, where there is TLS."""
 
-    redirect_status_code: int
     annotations: Mapping[str, str]
     """Those that the administrator adds to every Ingress, and to every HTTPRoute those that are read there, too."""
 
@@ -399,7 +371,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
     """The keys of those that the profile itself states beside filters, which say the same of HTTPRoutes."""
 
     labels: Mapping[str, str]
-    """Those that the administrator adds. Their keys are never copied from a Service."""
+    """Those that the administrator adds."""
 
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
@@ -528,9 +500,7 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
         suffixes=tuple([pattern[1:] for pattern in hosts or () if pattern.startswith("*.")]),
         classes=unless_any(limits.classes),
         path_types=limits.path_types,
-        paths=unless_any(limits.paths),
         copy_annotations=limits.copy_annotations,
-        copy_labels=limits.copy_labels,
         allowed_profiles=profiles,
         accepted_losses=limits.accepted_losses if profile.accepted_losses is UNSET else profile.accepted_losses,
         ingress_classes=policy.ingress_classes,
@@ -542,7 +512,6 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
         tls=stated.tls.enabled,
         tls_secret=stated.tls.secret,
         redirect=stated.tls.redirect,
-        redirect_status_code=stated.tls.redirect_status_code,
         annotations=stated.annotations,
         added_with_tls={**stated.annotations, **stated.tls.annotations},
         said_by_filters=beside_filters.keys() if profile.filters else (),

@@ -174,8 +174,7 @@ def class_of_httproutes(ingress_class: str, namespace: str, gateway: str) -> Pro
     """Only HTTPRoutes are made here, and they have no class."""
     return Problem(
         f"ingress/class: {quoted(ingress_class)} has no effect: in namespace {namespace} only HTTPRoutes "
-        f"are made, which have no class and attach to {gateway}; remove it, or the administrator lets the Gateway "
-        "decide (gateway.decides)",
+        f"are made, which have no class and attach to {gateway}; remove it",
         Reason.NOT_IN_HTTPROUTE,
         "ingress/class",
     )
@@ -186,7 +185,7 @@ def secret_of_httproutes(secret: str, gateway: str, *, tls: bool) -> Problem:
     instead = 'state ingress/tls: "true" in its place' if tls else "remove it"
     return Problem(
         f"ingress/tls-secret: {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of "
-        f"{gateway}; {instead}, or the administrator lets the Gateway decide (gateway.decides)",
+        f"{gateway}; {instead}",
         Reason.NOT_IN_HTTPROUTE,
         "ingress/tls-secret",
     )
@@ -399,19 +398,6 @@ def value_not_allowed(key: str, value: str, allowed: Sequence[str]) -> Problem:
         f"{key}: {quoted(value)} may not be chosen; allowed: {listed(allowed, quoted)}",
         Reason.ANNOTATION_NOT_ALLOWED,
         key,
-    )
-
-
-def label_not_copied(key: str) -> Problem:
-    """The settings don't let the label be copied."""
-    return Problem(f"label {key}: may not be copied from a Service", Reason.LABEL_NOT_ALLOWED)
-
-
-def label_value_not_allowed(key: str, value: str, allowed: Sequence[str]) -> Problem:
-    """The settings list the values of a label that is copied, and this is none of them."""
-    return Problem(
-        f"label {key}: {quoted(value)} may not be chosen; allowed: {listed(allowed, quoted)}",
-        Reason.LABEL_NOT_ALLOWED,
     )
 
 

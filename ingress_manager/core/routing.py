@@ -22,13 +22,6 @@ class Parent(msgspec.Struct, frozen=True, gc=False):
     section: str
 
 
-class Redirect(msgspec.Struct, frozen=True, gc=False):
-    """A redirect to https: the listener that answers with it, and the status."""
-
-    parent: Parent
-    status_code: int
-
-
 class Routing(msgspec.Struct, frozen=True, gc=False):
     """What only HTTPRoutes say."""
 
@@ -42,8 +35,8 @@ class Routing(msgspec.Struct, frozen=True, gc=False):
     name for one.
     """
 
-    redirect: Redirect | None
-    """What answers on http; None: nothing does, or the same as on https."""
+    redirect: Parent | None
+    """The listener for http, which redirects to https; None: nothing does."""
 
     annotations: dict[str, str]
     filters: tuple[Object, ...]
@@ -104,17 +97,11 @@ def also_by_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added:
 
 
 def of_ingresses_alone(stated: Stated, namespace: str, gateway: Gateway) -> Iterator[Problem]:
-    """Yield a problem for each of our annotations that says something of an Ingress, where none is made.
-
-    But for those about which the Gateway decides, say the settings.
-    """
-    if stated.ingress_class is not None and "class" not in gateway.decides:
+    """Yield a problem for each of our annotations that says something of an Ingress, where none is made."""
+    if stated.ingress_class is not None:
         yield refusals.class_of_httproutes(stated.ingress_class, namespace, str(gateway))
-    if "certificates" in gateway.decides:
-        return
-    serves_tls = gateway.https is not None
     if stated.tls_secret is not None:
-        yield refusals.secret_of_httproutes(stated.tls_secret, str(gateway), tls=serves_tls)
+        yield refusals.secret_of_httproutes(stated.tls_secret, str(gateway), tls=gateway.https is not None)
 
 
 def choose_main_host(basis: Basis) -> str:
@@ -124,8 +111,8 @@ def choose_main_host(basis: Basis) -> str:
     return basis.policy.default_host(basis.service.metadata.name)
 
 
-def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, str]) -> Redirect | None:
-    """Return what answers on http with a redirect to https; None: nothing. Adds a problem where that can't be done.
+def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, str]) -> Parent | None:
+    """Return the listener that redirects http to https; None: none does. Adds a problem where none can.
 
     The `annotations` of an Ingress ask for it where ingress/tls-redirect is silent, and tls.redirect where both are.
     """
@@ -135,10 +122,9 @@ def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, st
     wanted = asks_redirect(annotations, otherwise=policy.redirect) if stated is None else stated
     if not (wanted and basis.tls):
         return None
-    if gateway.http in {None, gateway.https}:
-        why = "it has no listener for http alone, say the settings (gateway.http)"
-    else:
-        return Redirect(Parent(gateway.name, gateway.namespace, gateway.http), policy.redirect_status_code)
+    if gateway.http is not None and gateway.http != gateway.https:
+        return Parent(gateway.name, gateway.namespace, gateway.http)
+    why = "it has no listener for http alone, say the settings (gateway.http)"
     if stated or policy.redirect:
         problems.add(refusals.no_redirect(str(gateway), why))
     else:

@@ -98,10 +98,10 @@ def choose_path(basis: Basis, route: Route) -> tuple[str, str]:
         problems.add(refusals.path_type_of_httproutes(*origin, path_type))
     try:
         if path != "/":  # as it nearly always is
-            check_path_of_type(path, path_type, patterns=policy.paths is None)
+            check_path_of_type(path, path_type)
     except Problem as problem:
         begin, annotation = origin_of("path" if route.path else None, "ingress/path")
-        if policy.paths is None and path_type != "ImplementationSpecific":
+        if path_type != "ImplementationSpecific" in policy.path_types:
             problem = Problem(f"{problem.sentence}; a regular expression must be ImplementationSpecific")
         problems.add(problem.about(f"{begin} {quoted(path)}", annotation))
     return path, path_type

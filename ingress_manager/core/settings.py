@@ -317,9 +317,6 @@ def _check_limits(at: FieldPath, limits: Limits) -> Found:
     for key, limit in (limits.copy_annotations or {}).items():
         yield from _check_key((*at, "copyAnnotations", key), check_key)
         yield from _check_limit((*at, "copyAnnotations", key), limit, partial(check_value, key))
-    for key, limit in (limits.copy_labels or {}).items():
-        yield from _check_key((*at, "copyLabels", key), check_own_label_key)
-        yield from _check_limit((*at, "copyLabels", key), limit, check_label_value)
     yield from _check_limit((*at, "profiles"), limits.profiles, check_name)
     yield from _check_losses((*at, "acceptedLosses"), limits.accepted_losses)
 

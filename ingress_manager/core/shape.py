@@ -111,19 +111,13 @@ def alternatives(type_: Type) -> Iterator[Type]:
 
 def _word(type_: Type) -> str:
     """Return what people call a type."""
-    match type_:
-        case inspect.LiteralType(values=[value]):
-            return f"the word {value}"
-        case inspect.LiteralType():
-            return f"one of {', '.join(map(str, type_.values))}"
-    return WORDS[type(type_)]
+    return f"the word {type_.values[0]}" if isinstance(type_, inspect.LiteralType) else WORDS[type(type_)]
 
 
 def _is_scalar(stated: Any, type_: Type) -> bool:
     """Return whether a value is a text, a number, a boolean or null of this type."""
     if isinstance(type_, inspect.LiteralType):
-        # To Python 301.0 is 301, to msgspec it isn't.
-        return any(type(stated) is type(value) and stated == value for value in type_.values)
+        return stated in type_.values
     if type(type_) not in SCALARS:
         return False
     try:

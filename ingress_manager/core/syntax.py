@@ -85,12 +85,6 @@ ANY_PATH_RULES: Rules = (
         "must not hold a quote, white space, a control character, one of #;` or a character beyond ASCII",
     ),
 )
-LITERAL_PATH_RULES: Rules = (
-    (
-        lambda path: "." in path or "~" in path,
-        "must not hold . or ~ as ImplementationSpecific: some controllers would read a regular expression",
-    ),
-)
 NAMESPACE_RULES: Rules = (
     (
         lambda name: not _NAMESPACE.fullmatch(name),
@@ -141,17 +135,13 @@ def check_path(path: str) -> str:
     return path if _SIMPLE_PATH.fullmatch(path) else _checked(path, PATH_RULES)
 
 
-def check_path_of_type(path: str, path_type: str, *, patterns: bool) -> str:
+def check_path_of_type(path: str, path_type: str) -> str:
     """Return a path that may have this path type. Raises Problem.
 
-    With ImplementationSpecific it may be a regular expression where there may be `patterns`, of characters that end no
-    word in a controller's configuration. Else it can't be one to any controller, not even by a dot.
+    With ImplementationSpecific it may be a regular expression, of characters that end no word in a controller's
+    configuration. Else it can't be one to any controller.
     """
-    if _SIMPLE_PATH.fullmatch(path):
-        return path
-    if path_type != "ImplementationSpecific":
-        return check_path(path)
-    return _checked(path, ANY_PATH_RULES if patterns else (*PATH_RULES, *LITERAL_PATH_RULES))
+    return _checked(path, ANY_PATH_RULES) if path_type == "ImplementationSpecific" else check_path(path)
 
 
 def check_name(name: str) -> str:

@@ -13,13 +13,13 @@ import msgspec
 from devcluster.sync_requests import Object
 from ingress_manager.core.copying import KNOWN
 
-OURS = {"ingress/not-copied", "ingress/added-by-settings", "ingress/copied-labels", "ingress/profile"}
-PLAIN = {
+OURS = {"ingress/not-copied", "ingress/added-by-settings", "ingress/profile"}
+RIGHT_PATHS = {
     "Prefix": re.compile("/[A-Za-z0-9/._~!&,=:@%-]*"),
     "Exact": re.compile("/[A-Za-z0-9/._~!&,=:@%-]*"),
-    "ImplementationSpecific": re.compile("/[A-Za-z0-9/_!&,=:@%-]*"),
+    "ImplementationSpecific": re.compile(r"/[!$%&()*+,\-./0-9:<=>?@A-Z\[\\\]^_a-z{|}~]*"),
 }
-"""The paths of each type that are a pattern to no controller."""
+"""The paths of each type: a pattern to no controller, or what ends no word of a controller's configuration."""
 
 MANAGED_BY = {"app.kubernetes.io/managed-by": "ingress-manager"}
 
@@ -69,15 +69,11 @@ def forbidden(made: Object, settings: Object, parent: Object) -> Iterator[str]:
     for path_type, path in paths_of(made):
         if path_type not in limits.get("pathTypes", ["Prefix", "Exact"]):
             yield f"path type {path_type}"
-        patterns = path_type == "ImplementationSpecific" and limits.get("paths", "plain") == "any"
-        if not patterns and not PLAIN[path_type].fullmatch(path):
+        if not RIGHT_PATHS[path_type].fullmatch(path):
             yield f"path {path}"
     defaults = defaults_in(settings, namespace, profile)
     added = {**defaults.get("annotations", {}), **defaults["tls"].get("annotations", {})}
     yield from forbidden_annotations(annotations, limits, added)
-    copied = [key for key in annotations.get("ingress/copied-labels", "").split(", ") if key]
-    labels = {key: made["metadata"]["labels"][key] for key in copied}
-    yield from forbidden_labels(labels, limits, defaults.get("labels", {}))
 
 
 def forbidden_places(made: Object, settings: Object, limits: Object) -> Iterator[str]:
@@ -157,10 +153,8 @@ def unexplained(made: Object, settings: Object, parent: Object) -> Iterator[str]
             yield f"annotation {key}"
     added = {**defaults.get("labels", {}), **MANAGED_BY}
     for key, value in metadata["labels"].items():
-        if value != added.get(key, parent["metadata"].get("labels", {}).get(key)):
+        if value != added.get(key):
             yield f"label {key}"
-        if key not in added and key not in annotations.get("ingress/copied-labels", "").split(", "):
-            yield f"no word of the label {key}"
     yield from (f"no label {key}" for key in added if key not in metadata["labels"])
 
 
@@ -196,16 +190,6 @@ def forbidden_annotations(annotations: dict[str, str], limits: Object, added: di
             yield f"annotation {key}"
         elif key in KNOWN and not re.fullmatch(KNOWN[key].pattern, value):
             yield f"value of {key}"
-
-
-def forbidden_labels(copied: dict[str, str], limits: Object, added: dict[str, str]) -> Iterator[str]:
-    """Yield the copied labels that the settings have themselves, with another value, or don't let be copied."""
-    for key, value in copied.items():
-        if key in added:
-            if added[key] != value:
-                yield f"label {key} of the settings"
-        elif not is_allowed(value, limits.get("copyLabels", {}).get(key, [])):
-            yield f"label {key}"
 
 
 def is_within(host: str, patterns: list[str]) -> bool:

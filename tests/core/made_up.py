@@ -359,7 +359,6 @@ TLS = st.builds(
     enabled=or_left_out(st.booleans()),
     secret=or_left_out(SECRETS),
     redirect=or_left_out(st.booleans()),
-    redirect_status_code=or_left_out(st.sampled_from([301, 308])),
     annotations=or_left_out(ADDED),
 )
 STATED: dict[str, st.SearchStrategy[Any]] = {
@@ -439,9 +438,7 @@ def limits(names: tuple[str, ...]) -> st.SearchStrategy[Limits]:
         hosts=or_left_out(limit(PATTERNS)),
         classes=or_left_out(limit(CLASSES)),
         path_types=or_left_out(PATH_TYPE_LISTS),
-        paths=or_left_out(st.sampled_from(["plain", "any", "any"])),
         copy_annotations=or_left_out(COPIED),
-        copy_labels=or_left_out(st.dictionaries(OWN_LABEL_KEYS, limit(LABEL_VALUES), max_size=3)),
         profiles=or_left_out(of_profiles),
         accepted_losses=ACCEPTED,
     )
@@ -479,7 +476,7 @@ def is_right(made: Policy) -> bool:
 
 @st.composite
 def tightened(draw: st.DrawFn, made: Policy) -> Policy:
-    """Draw the same settings with smaller limits of what is refused: hosts, classes, paths, path types and profiles."""
+    """Draw the same settings with smaller limits of what is refused: hosts, classes, path types and profiles."""
     values = {"hosts": PATTERNS, "classes": CLASSES}
     if made.profiles:
         values["profiles"] = st.sampled_from(list(made.profiles))
@@ -494,8 +491,6 @@ def tightened(draw: st.DrawFn, made: Policy) -> Policy:
         if stated.path_types is not msgspec.UNSET:
             kept = draw(st.sets(st.sampled_from(stated.path_types)))
             changes["path_types"] = tuple(each for each in stated.path_types if each in kept | {"Prefix"})
-        if stated.paths is not msgspec.UNSET and draw(st.booleans()):
-            changes["paths"] = "plain"
         return msgspec.structs.replace(stated, **changes)
 
     tight = msgspec.structs.replace(

@@ -161,8 +161,8 @@ def test_a_service_that_takes_another_profile_keeps_its_ingress_which_is_changed
     """What it has copied was not forbidden, though the other profile states the same key."""
     timeout = "nginx.ingress.kubernetes.io/proxy-read-timeout"
     profiles = {"slow": {"annotations": {timeout: "600"}, "labels": {"team": "slow"}}, "fast": {}}
-    settings = {"profiles": profiles, "limits": {"copyLabels": {"team": "any"}}}
-    observed = made({timeout: "60"} | ({} if asks else {"ingress/profile": "fast"}), settings, {"team": "a"})
+    settings = {"profiles": profiles}
+    observed = made({timeout: "60"} | ({} if asks else {"ingress/profile": "fast"}), settings)
     parent = service(ON | {timeout: "60"} | asks)
     answer = answered(parent, settings, *observed)
     assert (answer.forbidden, len(attachments(answer))) == (None, 1)

@@ -17,7 +17,7 @@ FIELDS = (
     "metadata spec name namespace uid annotations creationTimestamp apiVersion kind type ports port protocol "
     "rules http paths path pathType backend service tls hosts secretName parentRefs hostnames matches value "
     "host class enabled secret copyAnnotations pathTypes namespaces outputs gateway paused a.b/c "
-    "defaults limits profiles labels redirectStatusCode filters timeouts extensionRef percent hosts"
+    "defaults limits profiles labels filters timeouts hosts"
 ).split()
 SCALARS = st.sampled_from(
     [None, True, 0, 80, 1.5, "", "v1", "Service", "any", "Prefix", "2026-01-31T12:00:00Z", "now", 301, "60s", "CORS"]

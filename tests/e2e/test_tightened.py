@@ -20,13 +20,12 @@ pytestmark = pytest.mark.gate
 
 TTL, TARGET = "external-dns.alpha.kubernetes.io/ttl", "external-dns.alpha.kubernetes.io/target"
 PROFILES = {"fast": {"annotations": {"example.com/lane": "1"}}, "slow": {"annotations": {"example.com/lane": "2"}}}
-LOOSE = {"copyAnnotations": {TTL: "any", TARGET: "any"}, "copyLabels": {"team": "any", "tier": "any"}}
+LOOSE = {"copyAnnotations": {TTL: "any", TARGET: "any"}}
 TIGHT = {
     "hosts": ["*.allowed.example.com"],
     "classes": [overlay.CLASS],
     "pathTypes": ["Prefix"],
     "copyAnnotations": {TTL: ["60"]},
-    "copyLabels": {"team": ["a"]},
     "profiles": ["slow"],
 }
 
@@ -36,7 +35,6 @@ class Row:
     """A Service, and what the tight limits mean for it."""
 
     annotations: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
     refused: str = ""
     """What the Event says; "": it can be given something else."""
 
@@ -56,8 +54,6 @@ ROWS = {
     "path-types": Row({"ingress/path-type": "Exact"}, refused='ingress/path-type: "Exact" may not be chosen'),
     "annotations": Row({TARGET: "198.51.100.1"}),
     "annotations-value": Row({TTL: "900"}, refused=f'{TTL}: "900" may not be chosen'),
-    "labels": Row(labels={"tier": "web"}),
-    "labels-value": Row(labels={"team": "b"}, refused='label team: "b" may not be chosen'),
     "every-host": Row({"ingress/host": "*"}, refused='ingress/host: "*" may not be claimed'),
     "entrance": Row(
         {"other.ingress/http": "true", "other.ingress/host": "entrance.example.com"},
@@ -65,7 +61,7 @@ ROWS = {
         entrance="other",
     ),
     "profiles": Row({"ingress/profile": "fast"}, refused='ingress/profile: "fast" may not be chosen'),
-    "allowed": Row({TTL: "60", "ingress/profile": "slow"}, {"team": "a"}, kept=BOTH),
+    "allowed": Row({TTL: "60", "ingress/profile": "slow"}, kept=BOTH),
 }
 WRONG = "-wrong"
 """How the names of those Services end whose owner makes a deliberate mistake before."""
@@ -90,7 +86,7 @@ class Tenants(Routes):
         for name, row in SERVICES_OF_ROWS.items():
             stated = {**ON, "ingress/host": f"{name}.allowed.example.com", **row.annotations}
             annotations = {key: value for key, value in stated.items() if value}
-            metadata = {"annotations": annotations, "labels": dict(row.labels)}
+            metadata = {"annotations": annotations}
             spec = {"ports": [{"name": "http", "port": 80}]}
             create(self.api, SERVICES, name, self.namespace, metadata, spec=spec)
         self.until("all that they are given", lambda: len(self.uids()) == len(BOTH) * len(MADE))
@@ -158,10 +154,10 @@ def test_what_a_limit_forbids_goes_whatever_is_beside_it_and_comes_back_with_the
         for name, row in ROWS.items():
             if row.refused:
                 tenants.until_event(name, row.refused)
-        for name, resource in (("annotations", INGRESSES), ("labels", HTTPROUTES)):
-            made = tenants.api.get(resource, name, "both")
+        for resource in (INGRESSES, HTTPROUTES):
+            made = tenants.api.get(resource, "annotations", "both")
             assert made is not None
-            assert {TARGET, "tier"}.isdisjoint(made["metadata"]["labels"] | made["metadata"]["annotations"])
+            assert TARGET not in made["metadata"]["annotations"]
 
         serving.restart_hook({**SERVING_SETTINGS, "profiles": PROFILES, "limits": LOOSE})
         tenants.patch({"labels": {"synced": "loose"}})

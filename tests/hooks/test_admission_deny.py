@@ -22,7 +22,6 @@ defaults: {host: "{service}.{namespace}.example.com"}
 limits:
   hosts: ["*.{namespace}.example.com"]
   classes: [nginx, internal]
-  copyLabels: {tier: [gold]}
   profiles: [fast]
 profiles:
   fast: {annotations: {example.com/fast: "true"}}
@@ -73,7 +72,6 @@ COPIED = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 OF_ALL = {
     COPIED: Values(("30",), (), ("-1", "x")),
     APP_ROOT: Values(("a", "b")),
-    "label tier": Values(("gold",), ("lead", "iron")),
     "label app": Values(("shop", "cart")),
     "type": Values(("ClusterIP", "NodePort"), ("ExternalName",)),
     "ports": Values(("two", "three"), ("none",)),

@@ -76,9 +76,9 @@ def why_lost(item: Item, asked: Annotated, accepted: Container[str]) -> Iterator
     for field, what in lost(item, asked).items():
         keeps_out = field != LABELS and protects(field.removeprefix("metadata.annotations."))
         if keeps_out or field not in accepted:
-            limit = "limits.copyLabels" if field == LABELS else "limits.copyAnnotations"
             may = "" if keeps_out else f"; --accept-changes {field} does without"
+            copied = "limits.copyAnnotations can let it be copied from a Service without another entrance, or "
             yield (
-                f"{field}: Ingress {item.namespace}/{asked.name} would lack {what}: {limit} can let it "
-                f"be copied from a Service without another entrance, or a profile can add it ({profile}){may}"
+                f"{field}: Ingress {item.namespace}/{asked.name} would lack {what}: "
+                f"{'' if field == LABELS else copied}a profile can add it ({profile}){may}"
             )

@@ -12,7 +12,6 @@ from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import (
     ADDED,
-    COPIED_LABELS,
     MANAGED_BY,
     MANAGED_BY_LABEL,
     NOT_COPIED,
@@ -24,7 +23,7 @@ from ingress_manager.core.read_from_services import is_read_from_services
 
 CONTROLLER = installations.CONTROLLER
 
-RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, ADDED, COPIED_LABELS, PROFILE)
+RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, ADDED, PROFILE)
 """The annotations that Metacontroller and ingress-manager write on what they have made."""
 
 FINALIZER = f"metacontroller.io/decoratorcontroller-{CONTROLLER}"

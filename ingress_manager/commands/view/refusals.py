@@ -10,7 +10,6 @@ ALL_ALLOWED = Limits(
     hosts="any",
     classes="any",
     path_types=("Prefix", "Exact", "ImplementationSpecific"),
-    paths="any",
     copy_annotations={},
     profiles="any",
 )

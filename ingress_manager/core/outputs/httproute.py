@@ -15,7 +15,7 @@ from ingress_manager.core.errors import Refused
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
-from ingress_manager.core.routing import Parent, Redirect, Routing
+from ingress_manager.core.routing import Parent, Routing
 from ingress_manager.core.rules import Path, Rule
 from ingress_manager.core.syntax import EVERY_HOST
 
@@ -52,7 +52,7 @@ def make_some(exposure: Exposure, routing: Routing, hosts: list[str], paths: Seq
     name = name_of(exposure, routing, hosts)
     specs = {name: (routing.parent, make_rules(exposure.service, routing, hosts[0], paths))}
     if routing.redirect:
-        specs[f"{name}.redirect"] = routing.redirect.parent, make_redirects(routing.redirect, paths)
+        specs[f"{name}.redirect"] = routing.redirect, make_redirects(paths)
     elif routing.also:
         specs[f"{name}.redirect"] = routing.also, make_rules(exposure.service, routing, hosts[0], paths)
     hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
@@ -120,13 +120,12 @@ def make_rules(service: str, routing: Routing, host: str, paths: Sequence[Path])
         yield {"matches": matches_of(some), **more, "backendRefs": [backend]}
 
 
-def make_redirects(redirect: Redirect, paths: Sequence[Path]) -> Iterator[Object]:
+def make_redirects(paths: Sequence[Path]) -> Iterator[Object]:
     """Yield the rules that answer these paths with a redirect to https."""
-    to_https = {"scheme": "https", "statusCode": redirect.status_code}
     for some in in_parts(paths, MOST_MATCHES):
         yield {
             "matches": matches_of(some),
-            "filters": [{"type": "RequestRedirect", "requestRedirect": to_https}],
+            "filters": [{"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}],
         }
 
 
