@@ -20,10 +20,10 @@ from pathlib import Path
 import yaml
 
 from devcluster import build
-from devcluster.api import Object, Resource, is_true, wait_for
+from devcluster.api import Resource, is_true, wait_for
 from devcluster.control_plane import ControlPlane, Site
 from devcluster.deployments import DEPLOYMENTS
-from devcluster.errors import CommandFailed, MissingProgram
+from devcluster.errors import MissingProgram
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs
 from devcluster.running import run
@@ -69,6 +69,13 @@ touch "$1"
 # The first process takes over each that lost its parent, and has to wait for its end.
 while :; do sleep 1000000 & wait; done
 """
+
+NODES_APISERVER = """\
+--authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction --service-cluster-ip-range=10.96.0.0/16
+--allow-privileged=true"""
+NODES_CONTROLLERS = """\
+--service-account-private-key-file=service-account.key --root-ca-file=certificates/apiserver.crt
+--allocate-node-cidrs=true"""
 
 CONTAINERD = """\
 version = 3
@@ -135,7 +142,7 @@ class Node(Starting):
         containerd = self._containerd()
         containerd.start()
         self.control_plane.start()
-        containerd.wait_ready(self._containerd_answers)
+        containerd.wait_ready((self.folder / "containerd.sock").exists)
         self._progress("loading the images")
         for image in self._images:  # before the kubelet, which needs PAUSE
             self._ctr("images", "import", "--local", str(image))
@@ -147,15 +154,11 @@ class Node(Starting):
         options = (f"--kubeconfig={self.control_plane.kubeconfig}", "--leader-elect=false")
         for process in (self._deep("kube-scheduler", *options), kubelet, self._proxy()):
             process.start()
-        self.kubectl("apply", "--server-side", f"--filename={Path(__file__).with_name('coredns.yaml')}")
+        self.control_plane.kubectl("apply", "--server-side", f"--filename={Path(__file__).with_name('coredns.yaml')}")
         kubelet.wait_ready(lambda: is_true(self.api.get(NODES, "node"), "Ready"))
         wait_for(
             lambda: is_true(self.api.get(DEPLOYMENTS, "coredns", "kube-system"), "Available"), 60, what="the node's DNS"
         )
-
-    def kubectl(self, *arguments: str) -> str:
-        """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""
-        return self.control_plane.kubectl(*arguments)
 
     def _make_namespaces(self) -> None:
         ready = self.folder / "namespaces-are-ready"
@@ -189,18 +192,8 @@ class Node(Starting):
     def _site(self) -> Site:
         return Site(
             ADDRESS,
-            (
-                "--authorization-mode=Node,RBAC",
-                "--enable-admission-plugins=NodeRestriction",
-                "--service-cluster-ip-range=10.96.0.0/16",
-                "--allow-privileged=true",
-            ),
-            (
-                "--service-account-private-key-file=service-account.key",
-                "--root-ca-file=certificates/apiserver.crt",
-                "--allocate-node-cidrs=true",
-                f"--cluster-cidr={PODS}",
-            ),
+            (*NODES_APISERVER.split(),),
+            (*NODES_CONTROLLERS.split(), f"--cluster-cidr={PODS}"),
             6443,
             self._inside,
         )
@@ -209,20 +202,16 @@ class Node(Starting):
         socket = f"--address={self.folder / 'containerd.sock'}"
         return run(build.folder("ctr") / "ctr", socket, "--namespace=k8s.io", *arguments)
 
-    def _containerd_answers(self) -> bool:
-        with contextlib.suppress(CommandFailed):
-            return bool(self._ctr("version"))
-        return False
-
     def _containerd(self) -> Process:
         config = self.folder / "containerd.toml"
         config.write_text(CONTAINERD.format(folder=self.folder, pause=PAUSE, plugins=PLUGINS))
-        addresses = {"type": "host-local", "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}
-        bridge = {"type": "bridge", "bridge": "pods0", "isGateway": True, "hairpinMode": True}
-        network = {**bridge, "ipam": {**addresses, "dataDir": str(self.folder / "addresses")}}
+        network = {"type": "bridge", "bridge": "pods0", "isGateway": True, "hairpinMode": True}
+        ranges = {"ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}
+        network["ipam"] = {"type": "host-local", **ranges, "dataDir": str(self.folder / "addresses")}
         (self.folder / "cni").mkdir()
-        content = {"cniVersion": "1.0.0", "name": "pods", "plugins": [network]}
-        (self.folder / "cni" / "pods.conflist").write_text(json.dumps(content))
+        (self.folder / "cni" / "pods.conflist").write_text(
+            json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": [network]})
+        )
         return self._deep("containerd", f"--config={config}")
 
     def _kubelet(self) -> Process:
@@ -249,31 +238,15 @@ class Node(Starting):
             "volumePluginDir": str(self.folder / "volume-plugins"),
             "podLogsDir": str(self.folder / "pod-logs"),
         }
-        return self._deep(
-            "kubelet",
-            f"--config={self._config('kubelet', config)}",
-            f"--kubeconfig={kubeconfig}",
-            "--hostname-override=node",
-            f"--node-ip={ADDRESS}",
-            f"--root-dir={self.folder / 'kubelet'}",
-        )
+        (self.folder / "kubelet.yaml").write_text(yaml.safe_dump(config))
+        options = (f"--config={self.folder / 'kubelet.yaml'}", f"--kubeconfig={kubeconfig}")
+        here = ("--hostname-override=node", f"--node-ip={ADDRESS}", f"--root-dir={self.folder / 'kubelet'}")
+        return self._deep("kubelet", *options, *here)
 
     def _proxy(self) -> Process:
-        config = {
-            "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
-            "kind": "KubeProxyConfiguration",
-            "mode": "nftables",
-            "hostnameOverride": "node",
-            "clusterCIDR": PODS,
-            "clientConnection": {"kubeconfig": str(self.control_plane.kubeconfig)},
-            "conntrack": {"maxPerCore": 0},  # a limit of this machine's kernel
-        }
-        return self._deep("kube-proxy", f"--config={self._config('kube-proxy', config)}")
-
-    def _config(self, name: str, content: Object) -> Path:
-        path = self.folder / f"{name}.yaml"
-        path.write_text(yaml.safe_dump(content))
-        return path
+        options = ("--proxy-mode=nftables", "--hostname-override=node", f"--cluster-cidr={PODS}")
+        limit = "--conntrack-max-per-core=0"  # a limit of this machine's kernel
+        return self._deep("kube-proxy", f"--kubeconfig={self.control_plane.kubeconfig}", *options, limit)
 
 
 def control_groups() -> list[Path]:
