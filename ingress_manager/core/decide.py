@@ -19,7 +19,6 @@ from ingress_manager.core.observed import as_it_stands
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.removal import State, Sync, removals
-from ingress_manager.core.routing import Routing
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""
@@ -152,8 +151,8 @@ def desired_objects(
         try:
             here = in_namespace(policy, service.metadata.namespace, asked.profile)
             exposure = with_class(expose(service, asked, here, for_controllers, entrance), observed)
-            if exposure.routing is not None:
-                exposure = with_names(exposure, exposure.routing, observed)
+            if exposure.routing is not None and observed.httproutes is None:
+                raise Refused(422, [refusals.no_httproutes()])
             for output in here.outputs:
                 objects += OUTPUTS[output](exposure)
         except Refused as error:
@@ -187,17 +186,6 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
         return exposure
     ingress = observed.ingresses.get(f"{exposure.namespace}/{exposure.name}")
     return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name) if ingress else exposure
-
-
-def with_names(exposure: Exposure, routing: Routing, observed: Observed) -> Exposure:
-    """Return the exposure with the HTTPRoutes that are there: one whose name can stay isn't made anew.
-
-    Raises Refused (422) when Metacontroller doesn't look after HTTPRoutes.
-    """
-    if observed.httproutes is None:
-        raise Refused(422, [refusals.no_httproutes()])
-    routing = msgspec.structs.replace(routing, standing=observed.httproutes)
-    return msgspec.structs.replace(exposure, routing=routing)
 
 
 def pause(service: Service) -> Refused:

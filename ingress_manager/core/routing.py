@@ -28,13 +28,6 @@ class Routing(msgspec.Struct, frozen=True, gc=False):
     parent: Parent
     """The listener that serves it."""
 
-    also: Parent | None
-    """The listener for http where that serves it, too; then there is no redirect.
-
-    It is of the same Gateway, and so the parent of an HTTPRoute of its own: Metacontroller takes two parents of one
-    name for one.
-    """
-
     redirect: Parent | None
     """The listener for http, which redirects to https; None: nothing does."""
 
@@ -44,9 +37,6 @@ class Routing(msgspec.Struct, frozen=True, gc=False):
 
     main_host: str
     """The first host of ingress/host, or the default host; no host need be this. They are named by it."""
-
-    standing: Container[str] = ()
-    """The HTTPRoutes that were made for the Service and are there now, as namespace/name."""
 
 
 def choose_routing(
@@ -71,9 +61,9 @@ def choose_routing(
         problems.add(refusals.no_listener(basis.tls, str(gateway)))
         return None
     said = {**copied, **added}
+    check_http(basis, gateway, said, added)
     return Routing(
         parent=Parent(gateway.name, gateway.namespace, section),
-        also=also_by_http(basis, gateway, said, added),
         redirect=choose_redirect(basis, gateway, said),
         annotations=annotations,
         filters=policy.filters,
@@ -82,18 +72,16 @@ def choose_routing(
     )
 
 
-def also_by_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: Container[str]) -> Parent | None:
-    """Return the listener for http where what is `said` of an Ingress with TLS has it served by http as well.
+def check_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: Container[str]) -> None:
+    """Add a problem for each annotation by which an Ingress with TLS is served by http as well: an HTTPRoute isn't.
 
-    That is so unless ingress/tls-redirect says what HTTPRoutes do. Adds a problem where there is no such listener; the
-    settings have `added` some of what is said.
+    But it is where one listener is for both; and ingress/tls-redirect says what HTTPRoutes do. The settings have
+    `added` some of what is `said`.
     """
-    keys = asking_http(said) if basis.tls and basis.stated.tls_redirect is None else []
-    if keys and gateway.http is not None:
-        return Parent(gateway.name, gateway.namespace, gateway.http) if gateway.http != gateway.https else None
-    not_accepted = [key for key in keys if key not in basis.policy.accepted_losses]
-    basis.problems.extend([lost(key, said[key], added, by_tls=False) for key in not_accepted])
-    return None
+    if not basis.tls or basis.stated.tls_redirect is not None or gateway.http == gateway.https:
+        return
+    lost_keys = [key for key in asking_http(said) if key not in basis.policy.accepted_losses]
+    basis.problems.extend([lost(key, said[key], added, by_tls=False) for key in lost_keys])
 
 
 def of_ingresses_alone(stated: Stated, namespace: str, gateway: Gateway) -> Iterator[Problem]:

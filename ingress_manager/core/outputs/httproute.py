@@ -45,16 +45,11 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
 
 
 def make_some(exposure: Exposure, routing: Routing, hosts: list[str], paths: Sequence[Path]) -> Iterator[Object]:
-    """Yield the HTTPRoute that leads hosts and paths to the Service, and the one for http, if there is one.
-
-    That redirects the same to https, or leads them to the Service, too: a change of that is made in place.
-    """
+    """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects to https, if any."""
     name = name_of(exposure, routing, hosts)
     specs = {name: (routing.parent, make_rules(exposure.service, routing, hosts[0], paths))}
     if routing.redirect:
         specs[f"{name}.redirect"] = routing.redirect, make_redirects(paths)
-    elif routing.also:
-        specs[f"{name}.redirect"] = routing.also, make_rules(exposure.service, routing, hosts[0], paths)
     hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
     for each, (parent, rules) in specs.items():
         yield {
@@ -78,14 +73,12 @@ def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
 def name_of(exposure: Exposure, routing: Routing, hosts: Sequence[str]) -> str:
     """Return the name of the HTTPRoute for these hosts: the exposure's, if the main host is one of them.
 
-    Another one is named by one of its own hosts: by that of an HTTPRoute which is there, else by the first. So no two
-    have the same name, and none is renamed, and gone for a moment, because a host is added, to it or elsewhere. No
-    Service's name has a dot, so no other Service's HTTPRoute has the same name.
+    Another one is named by its first host. So no two have the same name, and none is renamed, and gone for a moment,
+    because a host is added behind the others. No Service's name has a dot, so no other Service's HTTPRoute has it.
     """
     if routing.main_host in hosts:
         return exposure.name
-    names = [f"{exposure.name}.{sha256(host.encode()).hexdigest()[:32]}" for host in hosts]
-    return next((name for name in names if f"{exposure.namespace}/{name}" in routing.standing), names[0])
+    return f"{exposure.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
 
 
 def parent_ref(parent: Parent) -> Object:
