@@ -11,7 +11,7 @@ from bench.figures import Figure, Section, at_most
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of, wait_for
 from devcluster.build import Progress, build, folder
 from devcluster.cluster import DevCluster
-from devcluster.running import run
+from devcluster.processes import run
 
 NUMBER, WORKERS, PATIENCE = 100, 20, 900.0
 """Namespaces; plain creates under way at once, as many as Metacontroller has workers; seconds to wait for anything."""

@@ -9,8 +9,7 @@ from bench.core import sync_request
 from bench.figures import Section, at_most
 from devcluster.build import REPOSITORY, Progress
 from devcluster.cluster import hook_command
-from devcluster.ports import ReservedPort
-from devcluster.processes import Processes
+from devcluster.processes import Processes, ReservedPort
 
 CONNECTIONS = 20
 """As many as Metacontroller has workers."""

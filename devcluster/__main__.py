@@ -7,16 +7,20 @@ import time
 
 import click
 from rich.console import Console
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
 
 from devcluster import gateway_api
+from devcluster.api import NAMESPACES
 from devcluster.build import get
 from devcluster.cluster import DevCluster
 from devcluster.console import Commands, end_on_signals, engine_option, keep, progress
-from devcluster.demo import tell
 from devcluster.deployments import look
-from devcluster.errors import MissingProgram
+from devcluster.errors import DevClusterError, MissingProgram
 from devcluster.gateway import LOOPBACK, Gateway, give_addresses, lacking
 from devcluster.programs import STEADYLOAD, find_metacontroller, find_programs, find_traefik
+from devcluster.story import Stage, Step, steps_for
 
 HOST = "web.apps.localhost"
 """The host of the example: the gateway's certificate is for it, and a browser finds it without a DNS."""
@@ -165,6 +169,46 @@ def build(if_possible: bool, helm: bool) -> None:
     click.echo(f"CRDs of the Gateway API {gateway_api.version()} ({gateway_api.folder()})")
     if not engine:
         click.echo("metacontroller is not on PATH: the stand-in is used in its place")
+
+
+NAMESPACE = "demo"
+INDENT = 17
+
+
+def tell(cluster: DevCluster, out: Console) -> bool:
+    """Play the story in a namespace of its own and tell it to `out`. Return whether every step had its effect."""
+    cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    with contextlib.closing(Stage(cluster.api, NAMESPACE, cluster.gateway, cluster.ingress_class)) as stage:
+        steps = steps_for(stage)
+        for number, step in enumerate(steps, start=1):
+            try:
+                seen = step.play(stage)
+            except DevClusterError as failure:
+                out.print(told_line("✘", "red", number, step, "failed"), soft_wrap=True)
+                out.print(Padding(Text(str(failure), style="red"), (0, 0, 1, INDENT), expand=False))
+                out.print(f"Step {number} of {len(steps)} failed; the story ends here.", style="bold red")
+                return False
+            took = f"{(time.perf_counter() - stage.acted_at) * 1000:.0f} ms"
+            out.print(told_line("✔", "green", number, step, took), soft_wrap=True)
+            if seen.startswith("apiVersion:"):
+                out.print(
+                    Padding(
+                        Syntax(seen, "yaml", theme="ansi_dark", background_color="default"),
+                        (0, 0, 1, INDENT),
+                        expand=False,
+                    )
+                )
+            elif seen:
+                out.print(Padding(Text(seen, style="dim"), (0, 0, 0, INDENT), expand=False))
+    out.print(f"\nAll {len(steps)} steps had their effect.", style="bold green")
+    return True
+
+
+def told_line(mark: str, colour: str, number: int, step: Step, took: str) -> Text:
+    """Return the line that tells one step."""
+    return Text.assemble(
+        (mark, colour), f" {number:2}.", (f"{took:>10}  ", "cyan"), (step.done, "bold"), f" → {step.happens}"
+    )
 
 
 if __name__ == "__main__":

@@ -14,11 +14,10 @@ import yaml
 from devcluster import credentials
 from devcluster.api import SERVICES, Api, ApiError, path_of
 from devcluster.build import REPOSITORY
-from devcluster.by_settings import BySettings
+from devcluster.deployments import BySettings
 from devcluster.errors import DevClusterError
 from devcluster.overlay import ADMISSION, CONTROLLER, Rendered, Webhook
-from devcluster.ports import ReservedPort
-from devcluster.processes import Process, Processes
+from devcluster.processes import Process, Processes, ReservedPort
 from ingress_manager.core.settings import FILE_VARIABLE
 
 HOST = f"{ADMISSION}.{CONTROLLER}.svc"

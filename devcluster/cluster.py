@@ -35,15 +35,12 @@ from devcluster import gateway as gateways
 from devcluster.admission import Admission
 from devcluster.api import CRDS, EVENTS, LEASES, Api, Object, is_true, wait_for
 from devcluster.build import REPOSITORY, Progress
-from devcluster.by_settings import BySettings
 from devcluster.control_plane import ControlPlane
-from devcluster.deployments import Workload
+from devcluster.deployments import BySettings, Workload
 from devcluster.gateway import Gateway, answers
 from devcluster.policies import wait_for_policies
-from devcluster.ports import ReservedPort
-from devcluster.processes import Process, Processes
+from devcluster.processes import Process, Processes, ReservedPort, Starting
 from devcluster.programs import find_programs, find_traefik
-from devcluster.starting import Starting
 from hooks.settings_file import load
 from ingress_manager.core.policy import in_namespace
 from ingress_manager.core.settings import FILE_VARIABLE

@@ -14,10 +14,8 @@ from typing import Any
 
 from devcluster import credentials
 from devcluster.api import NAMESPACES, Api, wait_for
-from devcluster.ports import ReservedPort
-from devcluster.processes import Process, Processes
+from devcluster.processes import Process, Processes, ReservedPort, run
 from devcluster.programs import Programs
-from devcluster.running import run
 
 AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 

@@ -23,8 +23,7 @@ from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import DevClusterError
 from devcluster.overlay import Rendered
-from devcluster.ports import ReservedPort
-from devcluster.processes import Process, Processes
+from devcluster.processes import Process, Processes, ReservedPort
 
 NAME = "ingress-manager-gateway"
 """The name of the gateway's namespace, Deployment, Service and ServiceAccount."""

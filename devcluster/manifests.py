@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 
 from devcluster.build import REPOSITORY
+from devcluster.processes import run
 from devcluster.programs import find_kubectl
-from devcluster.running import run
 
 FOLDERS = ("manifests", "manifests/sample", "metacontroller", "gateway")
 """The folders that are applied."""

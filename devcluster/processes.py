@@ -4,15 +4,18 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 import psutil
 
 from devcluster.api import wait_for
-from devcluster.errors import NotReady, ProcessDied
+from devcluster.errors import CommandFailed, NotReady, ProcessDied
 
 GUARD = """
 trap '' INT TERM HUP
@@ -223,3 +226,50 @@ class Processes:
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._pipe)
         self._guard.wait()
+
+
+def run(*command: str | Path, input: str = "", **options: Any) -> str:  # noqa: A002 - as subprocess.run calls it
+    """Return what a command prints; the options are subprocess.run's. Raises CommandFailed with what it said."""
+    ended = subprocess.run(command, input=input, capture_output=True, text=True, check=False, **options)
+    if ended.returncode:
+        raise CommandFailed(f"{' '.join(map(str, command))}\n{(ended.stdout + ended.stderr).strip()}")
+    return str(ended.stdout)
+
+
+class Starting:
+    """Something that starts when it is entered, and ends when it is left, or when one of its parts doesn't start."""
+
+    _exits: contextlib.ExitStack
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as exits:
+            self._start(exits)
+            self._exits = exits.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exits.close()
+
+    def _start(self, exits: contextlib.ExitStack) -> None:
+        """Start all parts, one after the other; `exits` ends them."""
+        raise NotImplementedError
+
+
+class ReservedPort:
+    """A free port. A server that sets SO_REUSEPORT can listen on it; no other program is given it.
+
+    A bound socket that doesn't listen holds the port: connecting to it is refused until the server listens. That is
+    Linux's behaviour; elsewhere such a socket might be handed the server's connections, so the port is only looked up.
+    """
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._socket.bind(("127.0.0.1", 0))
+        self.number: int = self._socket.getsockname()[1]
+        if sys.platform != "linux":
+            self._socket.close()
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._socket.close()

@@ -18,7 +18,7 @@ from devcluster.build import REPOSITORY, Progress, get
 from devcluster.console import Command, progress
 from devcluster.errors import DevClusterError
 from devcluster.manifests import kustomize
-from devcluster.running import run
+from devcluster.processes import run
 from ingress_manager import __version__
 from tools.install import PUBLISHED, replacement
 

@@ -24,10 +24,8 @@ from devcluster.api import Resource, is_true, wait_for
 from devcluster.control_plane import ControlPlane, Site
 from devcluster.deployments import DEPLOYMENTS
 from devcluster.errors import MissingProgram
-from devcluster.processes import Process, Processes
+from devcluster.processes import Process, Processes, Starting, run
 from devcluster.programs import find_programs
-from devcluster.running import run
-from devcluster.starting import Starting
 
 PROGRAMS = ("containerd", "containerd-shim-runc-v2", "ctr", "kubelet", "kube-proxy", "kube-scheduler", "coredns")
 """Those that are built for a node, beside the control plane's."""

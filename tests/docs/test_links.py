@@ -53,9 +53,8 @@ def test_a_link_that_leads_nowhere_is_found(link: str) -> None:
     assert not leads_somewhere(link, REPOSITORY / "docs/annotations.md")
 
 
-def test_every_page_that_an_issue_template_names_is_there() -> None:
+def test_every_page_that_the_issue_template_names_is_there() -> None:
     templates = sorted((REPOSITORY / ".github/ISSUE_TEMPLATE").glob("*.yml"))
-    assert [path.name for path in templates] == ["bug.yml", "config.yml", "idea.yml"]
     for path in templates:
         named = re.findall(r"/blob/main/([^)\s]+)", path.read_text(encoding="utf-8"))
         assert named

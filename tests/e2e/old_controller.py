@@ -12,7 +12,7 @@ import yaml
 from devcluster.api import Object
 from devcluster.cluster import DevCluster
 from devcluster.gateway import LOOPBACK, answers
-from devcluster.ports import ReservedPort
+from devcluster.processes import ReservedPort
 from devcluster.programs import find_traefik
 from tests.e2e.objects import INGRESS_CLASSES, create
 

@@ -22,8 +22,7 @@ from devcluster.cluster import CRD_FILE, hook_command
 from devcluster.control_plane import ControlPlane
 from devcluster.gateway import answers
 from devcluster.manifests import find
-from devcluster.ports import ReservedPort
-from devcluster.processes import Process, Processes
+from devcluster.processes import Process, Processes, ReservedPort
 from devcluster.programs import find_programs
 from devcluster.story import Stage, steps_for
 from ingress_manager.core.errors import SettingsError

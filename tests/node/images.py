@@ -16,8 +16,8 @@ from pathlib import Path
 from devcluster import build, manifests
 from devcluster.errors import MissingProgram
 from devcluster.node.node import PAUSE
+from devcluster.processes import run
 from devcluster.programs import find_metacontroller, find_traefik
-from devcluster.running import run
 
 HOOK = "localhost/ingress-manager:tested"
 
