@@ -11,20 +11,16 @@ settings   the administrator's settings, if they aren't those of settings.yaml
 accept     the fields that may change
 becomes    what becomes of it; written by `make cases`
 
-What becomes of it has the steps, without what goes without saying. All of it, and what is waited for, is in the scripts
-beside the table: `like` says in which one. There are `notes`, what it is `refused` for, and what can be done `first`.
+What becomes of it has the steps, without what goes without saying; of some cases, `printed` has all of it, and what is
+waited for. There are `notes`, what it is `refused` for, and what can be done `first`.
 """
 
 import json
 from collections.abc import Iterator
-from functools import cache
-from itertools import groupby
-from pathlib import Path
-from typing import Any
 
 from devcluster.sync_requests import Object
-from ingress_manager.commands.adopt.adoption import Adoption, adopt, lines
-from ingress_manager.commands.plans.plan import Pause, Seen, Step, Until, listed
+from ingress_manager.commands.adopt.adoption import adopt, lines
+from ingress_manager.commands.plans.plan import Seen, Step, listed
 from ingress_manager.commands.printing.words import Command, shown
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
@@ -36,8 +32,8 @@ from tools.golden import Case
 
 FOLDER = golden.TESTS / "commands/adopt"
 TABLE, SETTINGS = FOLDER / "cases.yaml", FOLDER / "settings.yaml"
-SCRIPTS = ("hosts", "annotated-already", "several-services", "several-services-of-other-names", "entrance-that-stands")
-"""The cases whose scripts are beside the table: one of each kind."""
+PRINTED = ("hosts", "annotated-already", "several-services", "several-services-of-other-names", "entrance-that-stands")
+"""The cases of which the table has all that is printed: one of each kind."""
 
 NAMESPACE = "team-a"
 FIELDS = ["why", "services", "ingress", "settings", "accept", "becomes"]
@@ -46,11 +42,6 @@ FIELDS = ["why", "services", "ingress", "settings", "accept", "becomes"]
 def cases() -> dict[str, Case]:
     """Return the cases by their names."""
     return {case.name: case for case in golden.read(TABLE)}
-
-
-def script_of(name: str) -> Path:
-    """Return the file with the script of a case that is one of SCRIPTS."""
-    return FOLDER / f"{name}.txt"
 
 
 def objects(case: Case) -> list[Object]:
@@ -99,7 +90,7 @@ def becomes(case: Case) -> Object:
     found = {
         "into": [] if [*adoption.becomes] == [adoption.item.full_name] else [*adoption.becomes],
         "steps": [line for step in adoption.steps for line in words(step)],
-        "like": like(adoption) if adoption.steps else "",
+        "printed": printed(case) if case.name in PRINTED else "",
         "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
         "refused": [each.told if each.about == adoption.item.full_name else str(each) for each in adoption.messages],
         "first": [*listed(adoption.advice)],
@@ -149,41 +140,3 @@ def of_patch(patch: Object, name: str) -> Iterator[str]:
     rest = {"labels": labels, "annotations": annotations, "spec": patch.get("spec")}
     if any(rest.values()):
         yield json.dumps({key: value for key, value in rest.items() if value})
-
-
-def like(adoption: Adoption) -> str:
-    """Return the case whose script does and waits for the same, one after the other. Raises ValueError without one."""
-    own = waits(adoption)
-    for name, others in waits_of_scripts().items():
-        if own == others:
-            return name
-    raise ValueError(f"no script in {FOLDER} is like that of {adoption.item.full_name}: add the case to SCRIPTS")
-
-
-@cache
-def waits_of_scripts() -> dict[str, list[Any]]:
-    """Return what `waits` does for each case of SCRIPTS. Only what they become is ever written to the table."""
-    table = cases()
-    return {name: waits(adoption) for name in SCRIPTS for adoption in adopt(*adoptable(table[name]))}
-
-
-def waits(adoption: Adoption) -> list[Any]:
-    """Return what each step does and waits for, whatever the objects are. What is done again counts once."""
-
-    def kind(until: Until) -> Any:
-        if isinstance(until, Pause):
-            return until.seconds
-        return until.command[:2], "{" in until.text, until.is_new, until.at_once, bool(until.why)
-
-    steps = [
-        (
-            step.command[:2],
-            bool(step.undo),
-            bool(step.stdin),
-            step.takes_away,
-            bool(step.notes),
-            {*map(kind, step.until)},
-        )
-        for step in adoption.steps
-    ]
-    return [each for each, _ in groupby(steps)]

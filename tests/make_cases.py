@@ -85,15 +85,18 @@ def new_settings(case: Case) -> str:
 
 
 def status_of(case: Case) -> dict[str, Any]:
-    """Return what `status` prints in a case, as a table, and as JSON, of which what is null or empty is left out."""
+    """Return what `status` prints in a case; of JSON, what is null or empty is left out."""
     manifests = dumps.manifests(case)
     around = surroundings_in(manifests)
     view = look(manifests.items, case.policy.without_pause())
     found = list(Judge(view, case.policy, around, reports_in(manifests.items)).rows(view.services.values()))
-    table, rows = ("".join(printed(found, {}, around.now, form)) for form in ("table", "json"))
-    told = json.loads(rows)
-    exposed = [{key: value for key, value in row.items() if value} for row in told["exposed"]]
-    return {"table": table, "json": told | {"exposed": exposed}}
+    forms = ["table", *case.stated.get("forms", ())]
+    texts = {form: "".join(printed(found, {}, around.now, form)) for form in forms}
+    if "json" in texts:
+        told = json.loads(texts["json"])
+        exposed = [{key: value for key, value in row.items() if value} for row in told["exposed"]]
+        return texts | {"json": told | {"exposed": exposed}}
+    return texts
 
 
 COMMANDS: dict[Path, Callable[[Case], Any]] = {
@@ -116,8 +119,6 @@ def main() -> None:
     for each, outcome in ({golden.CASES: golden.answered, golden.ATTACKS: golden.answered} | COMMANDS).items():
         update(each, outcome)
     sys.stdout.writelines(golden.update(adoptions.TABLE, adoptions.becomes))
-    for name in adoptions.SCRIPTS:
-        adoptions.script_of(name).write_text(adoptions.printed(adoptions.cases()[name]), encoding="utf-8")
     if reason := helm.lacking():
         print(reason)  # noqa: T201
     else:
