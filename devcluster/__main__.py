@@ -19,7 +19,7 @@ from devcluster.console import Commands, end_on_signals, engine_option, keep, pr
 from devcluster.deployments import look
 from devcluster.errors import DevClusterError, MissingProgram
 from devcluster.gateway import LOOPBACK, Gateway, give_addresses, lacking
-from devcluster.programs import STEADYLOAD, find_metacontroller, find_programs, find_traefik
+from devcluster.programs import find_metacontroller, find_programs, find_traefik
 from devcluster.story import Stage, Step, steps_for
 
 HOST = "web.apps.localhost"
@@ -145,8 +145,7 @@ def build(if_possible: bool, helm: bool) -> None:
     """Find the programs of the control plane, build those that are missing, and list them all.
 
     Each is taken from $KUBEBUILDER_ASSETS, else built with Go into .build/.
-    The program with which the tests send requests is always built. The CRDs of the Gateway API are downloaded with Go,
-    too.
+    The CRDs of the Gateway API are downloaded with Go, too.
 
     \b
     Examples:
@@ -155,7 +154,7 @@ def build(if_possible: bool, helm: bool) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     try:
         with progress() as report:
-            programs = [*find_programs(report), get(STEADYLOAD, report), find_traefik()]
+            programs = [*find_programs(report), find_traefik()]
             programs += [get("helm", report)] if helm else []
             gateway_api.crds(report)
     except MissingProgram as error:

@@ -55,7 +55,6 @@ SOURCES = {
     "kube-apiserver": Source("k8s.io/kubernetes/cmd/kube-apiserver"),
     "kube-controller-manager": Source("k8s.io/kubernetes/cmd/kube-controller-manager"),
     "loadgen": Source("./cmd/loadgen"),
-    "steadyload": Source("./cmd/steadyload"),
     "pause": Source("./cmd/pause"),
     "kubelet": Source("k8s.io/kubernetes/cmd/kubelet", NODE / "kubernetes"),
     "kube-proxy": Source("k8s.io/kubernetes/cmd/kube-proxy", NODE / "kubernetes"),

@@ -11,9 +11,6 @@ from devcluster.errors import MissingProgram
 
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager")
 
-STEADYLOAD = "steadyload"
-"""The program that visits hosts at a steady rate. A cluster doesn't need it; tests/e2e/test_no_request_lost.py does."""
-
 
 class Programs(NamedTuple):
     """The programs that a control plane is made of."""

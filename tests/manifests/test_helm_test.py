@@ -3,14 +3,12 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ingress_manager.core.settings import FILE_VARIABLE
 from tests.helm import cases, lacking, of_helm_test, rendered
-from tests.hooks.test_server import free_port, serving
+from tests.hooks.test_server import free_port
 from tests.manifests.objects import Object, one, selects
 
 pytestmark = [
@@ -61,29 +59,6 @@ def script_against(pod: Object, port: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *rest], env=environment, capture_output=True, text=True, check=False, timeout=60
     )
-
-
-def test_it_passes_where_the_hook_answers_with_an_ingress(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
-        done = run_against(server.port)
-    assert (done.returncode, done.stderr) == (0, "")
-    ready, sync, last = done.stdout.splitlines()
-    assert ready == "GET /readyz: 200 ok"
-    assert sync.startswith('POST /sync: 200 {"attachments":[{')
-    assert last == "The hook works. It would make: Ingress helm-test"
-
-
-def test_it_passes_and_says_so_where_the_settings_refuse_the_service(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("paused: true")
-    monkeypatch.setenv(FILE_VARIABLE, str(settings))
-    with serving(tmp_path) as server:
-        done = run_against(server.port)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "POST /sync: 429 ingress-manager is paused by its settings [paused]\n" in done.stdout
-    assert done.stdout.endswith("the line above says why.\n")
 
 
 def test_it_fails_with_a_sentence_where_nothing_listens() -> None:
