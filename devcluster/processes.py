@@ -162,10 +162,6 @@ class Process:
         # user, system, and those two of the children that have ended and been waited for.
         return self._total(lambda process: sum(process.cpu_times()[:4]))
 
-    def pss_bytes(self) -> int:
-        """Return the memory now, shared pages counted once, descendants included. Linux only."""
-        return int(self._total(lambda process: process.memory_full_info().pss))
-
     def _total(self, measure: Callable[[psutil.Process], float]) -> float:
         """Return the sum over it and its descendants; one of these that has just gone counts nothing."""
         process = psutil.Process(self.pid)

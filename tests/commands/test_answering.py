@@ -90,15 +90,6 @@ def test_without_a_class_there_has_to_be_a_default_one() -> None:
     assert told(SERVICE, changed(ingress, metadata__annotations=old), ingress_class("traefik")) == []
 
 
-def test_of_what_was_not_read_nothing_is_told() -> None:
-    assert told(SERVICE, INGRESS) == []
-    assert told(INGRESS, ingress_class("traefik")) == []
-    old = {**ingress_class("nginx"), "apiVersion": "networking.k8s.io/v1beta1"}
-    assert told(SERVICE, INGRESS, ingress_class("traefik"), old) == []
-    deleted = changed(INGRESS, metadata__deletionTimestamp="2026-01-01T00:00:00Z")
-    assert told(SERVICE, deleted, ingress_class("traefik")) == []
-
-
 def of_team(kind: str, name: str, labels: dict[str, str] | None = None, **fields: Any) -> Object:
     """Return an object of the Service's namespace."""
     return {"apiVersion": kind.rpartition("/")[0], "kind": kind.rpartition("/")[2]} | {
@@ -124,13 +115,6 @@ def test_one_endpoint_that_is_ready_or_says_nothing_of_it_is_enough() -> None:
     assert told(SELECTING, INGRESS, unsaid) == []
     said = "no-endpoints: Service team-a/shop has no endpoint that is ready, of 2"
     assert told(SELECTING, INGRESS, endpoint_slice(False, False)) == [said]
-
-
-def test_a_selector_without_any_slice_says_nothing_of_the_pods() -> None:
-    others = changed(endpoint_slice(False), metadata__labels={"kubernetes.io/service-name": "other"})
-    assert told(SELECTING, INGRESS, others) == []
-    [said] = told(SERVICE, INGRESS, others)
-    assert said.endswith("has no endpoints: it has no selector, and nobody has given it an EndpointSlice")
 
 
 def test_a_port_that_is_on_no_slice_is_told_with_the_name_that_no_pod_has_for_it() -> None:
@@ -188,11 +172,6 @@ def test_a_policy_beside_it_may_let_the_controller_in(more: Object) -> None:
     assert told(SELECTING, INGRESS, denies, policy(more)) == []
 
 
-def test_what_a_cause_calls_a_hint_is_one_for_audit() -> None:
-    for kind in CauseKind:
-        assert Cause(kind, "").hint == (KINDS_OF_FINDINGS[FindingKind(kind)].severity is Severity.HINT)
-
-
 # Certificates.
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -229,14 +208,6 @@ def test_a_certificate_without_hosts_and_what_is_none_are_told() -> None:
 def test_a_certificate_with_a_wrong_extension_is_not_judged() -> None:
     crt = certificate(extension=x509.UnrecognizedExtension(x509.SubjectAlternativeName.oid, b"no ASN.1"))
     assert wrong_with(crt, ["a.example.com"], NOW) == ""
-
-
-def test_tls_without_a_secret_means_the_controllers_default() -> None:
-    parent = service({"ingress/http": "true", "ingress/host": "shop.example.com", "ingress/tls": "true"})
-    entry = {"hosts": ["shop.example.com"]}
-    other = of_team("v1/Secret", "other", type="Opaque")
-    assert told(parent, changed(made_for(parent), spec__tls=[entry]), other) == []
-    assert len(told(parent, changed(made_for(parent), spec__tls=[{**entry, "secretName": "gone"}]), other)) == 1
 
 
 # Gateways.
@@ -357,16 +328,6 @@ def test_what_is_around_is_asked_for_at_once_and_else_each_by_itself(cluster: Cl
         "sentence": "EndpointSlices, NetworkPolicies could not be looked at: Error from server (Forbidden): no",
         "findings": ["no-endpoints", "port-unserved", "network-policy"],
     }
-
-
-def test_nothing_is_asked_for_where_nothing_was_made(cluster: Cluster) -> None:
-    found = asked(cluster, {**made_there(), "events": listing()})
-    assert found["unseen"] == []
-    assert not any(
-        kind in call
-        for call in cluster.calls
-        for kind in ("ingressclasses", "endpointslices", "networkpolicies", "secrets")
-    )
 
 
 def test_no_private_key_is_read_and_a_certificate_is_judged(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:

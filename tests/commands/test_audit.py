@@ -139,19 +139,6 @@ def test_a_cluster_of_which_nothing_is_found_is_told_in_a_line() -> None:
     assert audited(GOOD, INGRESS, options=("-o", "markdown")) == (0, f"{said}\n- {NOTHING_AROUND}\n", "")
 
 
-def test_json_names_the_file_and_the_line() -> None:
-    [found] = audited(BAD, INGRESS, options=("-o", "json")).json["findings"]
-    assert (found["file"], found["line"]) == ("stdin", 1)
-
-
-def test_a_command_in_a_cell_of_markdown_may_hold_what_ends_a_cell_or_code(cluster: Cluster) -> None:
-    cluster.says({**SETTINGS, "services": listing(BAD), INGRESSES: listing(INGRESS), HTTPROUTES: listing()})
-    assert run("audit", "-o", "markdown", "--context", "a`|b").out.endswith(
-        " | ``kubectl annotate --namespace=team-a --overwrite '--context=a`\\|b' -- "
-        "service shop ingress/http=VALUE`` |\n"
-    )
-
-
 def test_what_no_command_mends_has_none(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("namespaces: {team-a: {paused: true}}\n")
@@ -250,65 +237,12 @@ def test_a_dump_without_services_or_without_ingresses_is_told_of() -> None:
     assert audited(options=("--allow-empty",)).out.startswith("Nothing was found in 0 Services")
 
 
-def test_httproutes_that_are_not_in_a_dump_may_be_unknown_to_the_cluster(tmp_path: Path) -> None:
-    (tmp_path / "both.yaml").write_text(
-        "defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: infrastructure}}\n"
-    )
-    other = {**INGRESS, "spec": {**INGRESS["spec"], "ingressClassName": "other"}}
-    ended = audited(GOOD, other, options=("--current-settings", tmp_path / "both.yaml"))
-    assert (ended.status, ended.out.splitlines()[0].partition(" in ")[0]) == (2, "Nothing was found")
-    assert "HTTPRoutes could not be looked at" in ended.out
-    ended = audited(GOOD, other, options=("--settings", tmp_path / "both.yaml"))
-    assert (ended.status, ended.out) == (2, "Nothing would change.\n")
-    assert "HTTPRoutes could not be looked at" in ended.err
-
-
-def test_without_settings_only_what_no_settings_change_is_found() -> None:
-    other = {
-        **GOOD,
-        "metadata": {**GOOD["metadata"], "name": "other", "uid": "2", "annotations": {"ingress/http": "true"}},
-    }
-    ended = audited(BAD, other, INGRESS, settings=())
-    assert ended == (
-        2,
-        (
-            'refused  Service team-a/shop  ingress/http: "`a|b<c`" must be "true" or "false" [invalid-value]\n'
-            "    kubectl annotate --namespace=team-a --overwrite -- service shop ingress/http=VALUE\n"
-            "\n"
-            "1 finding (1 refused) in 2 Services (2 to be exposed), 1 Ingress (1 made by ingress-manager).\n"
-            f"{NO_SETTINGS}{NOTHING_AROUND}\n"
-        ),
-        "",
-    )
-    ended = audited(BAD, INGRESS, options=("-o", "markdown"), settings=())
-    assert ended.out.splitlines()[1:3] == ["", f"- {NO_SETTINGS[:-1]}"]
-    alone = {**INGRESS, "metadata": {**INGRESS["metadata"], "ownerReferences": []}}
-    found = json.loads(audited(GOOD, alone, options=("-o", "json"), settings=()).out)
-    assert [(each["kind"], each["command"]) for each in found["findings"]] == [("detached", None)], (
-        "it may be asked for"
-    )
-    assert [each["what"] for each in found["unseen"]] == ["settings"]
-
-
 def test_the_settings_of_a_hook_that_is_in_the_files_hold() -> None:
     deployment, configmap = list(SETTINGS.values())[1:]
     deployment = {**deployment, "metadata": {"namespace": "ingress-manager", "name": "ingress-manager"}}
     configmap = {**configmap, "metadata": {"namespace": "ingress-manager", "name": "ingress-manager-settings-abc"}}
     ended = audited(GOOD, INGRESS, deployment, configmap, settings=())
     assert (ended.status, ended.err) == (0, f"{WITH_SETTINGS[:-2]}, which is in the files.\n")
-
-
-def test_what_is_forbidden_hides_nothing_that_is_found_without_it(tmp_path: Path) -> None:
-    key = "nginx.ingress.kubernetes.io/rewrite-target"
-    parent = service({**GOOD["metadata"]["annotations"], key: "/"})
-    standing = as_created(desired_for(parent, Policy())[0], parent)
-    standing["metadata"]["annotations"][LAST_APPLIED] = json.dumps(
-        {**INGRESS, "spec": {**INGRESS["spec"], "rules": [{"host": "forbidden.example.org"}]}}
-    )
-    (tmp_path / "settings.yaml").write_text("limits: {hosts: [shop.example.com]}\n")
-    for objects in ((parent, standing), (parent, {**standing, "spec": 5})):
-        ended = audited(*objects, options=("--current-settings", tmp_path / "settings.yaml"))
-        assert "not-copied  Service team-a/shop" in ended.out
 
 
 # From the cluster.

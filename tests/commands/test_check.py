@@ -106,10 +106,6 @@ def test_each_part_that_is_otherwise_is_named(case: dict[str, Any]) -> None:
     assert said(case) == case["says"]
 
 
-def test_a_sound_installation_is_all_well() -> None:
-    assert said({}) == ""
-
-
 # The shell.
 
 KINDS = {

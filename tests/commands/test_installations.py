@@ -68,11 +68,6 @@ def test_another_controller_and_another_deployment_are_none(number: int, path: t
     assert found_in(objects) == []
 
 
-def test_two_controllers_of_one_hook_are_one_installation() -> None:
-    [found] = found_in([*HOOK, installed("tools", "hook", "acme")[0]])
-    assert found.controllers == ("acme", "ingress-manager")
-
-
 def test_namespaces_are_those_of_hooks_alone() -> None:
     metrics = put(HOOK[0], ("spec", "attachments"), [{"apiVersion": "v1", "resource": "services"}])
     assert namespaces_of_hooks(read(json.dumps(listing(HOOK[0], HOOK[0], metrics))).items) == ["tools"]
@@ -141,29 +136,6 @@ def test_one_that_cannot_be_picked_is_refused(wanted: str, sentence: str, cluste
     ended = run("render", "--installation", wanted)
     assert (ended.status, ended.out) == (2, "")
     assert f"\nError: {sentence}" in ended.err
-
-
-def test_a_name_alone_picks_where_it_is_the_only_one(cluster: Cluster) -> None:
-    cluster.answers = on_a_cluster(HOOK, installed("tools", "other", "acme"))
-    assert run("render", "--installation", "hook").status == 0
-
-
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        ("Error from server (Forbidden): no", "DecoratorControllers could not be looked at: Error from server (Forb"),
-        (UNKNOWN_KIND, "the cluster knows no DecoratorControllers; --installation names another."),
-    ],
-)
-def test_it_is_found_by_its_name_where_controllers_cannot_be_looked_at(error: str, why: str, cluster: Cluster) -> None:
-    cluster.answers, cluster.error = on_a_cluster(HOOK), error
-    del cluster.answers[RESOURCE]
-    ended = run("render")
-    assert (ended.status, "ingressClassName: by-name" in ended.out) == (0, True)
-    assert ended.err.startswith(f"The installation is looked for as ingress-manager/ingress-manager, because {why}")
-    cluster.answers["deployment/hook"] = HOOK[2]
-    ended = run("render", "--installation", "tools/hook")
-    assert (ended.status, ended.err) == (0, "With the settings of the ConfigMap tools/hook-settings.\n")
 
 
 def test_a_hook_that_cannot_be_looked_at_may_be_another_installation(cluster: Cluster) -> None:

@@ -155,11 +155,6 @@ def test_a_service_that_cannot_have_its_name_is_told_and_is_none(metadata: str, 
     assert len(found.items) == (not sentence)
 
 
-def test_json_stays_json_when_its_first_object_cannot_have_its_name() -> None:
-    found = read('{"apiVersion": "v1", "kind": "Service"}\n{]', "f")
-    assert [each.sentence.partition(":")[0] for each in found.unreadable] == ["is no valid Service", "is not JSON"]
-
-
 def test_a_document_that_cannot_be_read_keeps_no_other_from_being_read() -> None:
     found = read("a: 1\n---\nb: [\n---\nc: 1\n", "f")
     assert objects(found) == [{"a": 1}, {"c": 1}]

@@ -99,13 +99,6 @@ def test_what_is_left_out_and_what_is_paused_is_told() -> None:
     assert (len(wrong.mistakes), wrong.notes) == (MOST_MISTAKES, ("Only the first 100 of 200 mistakes are shown.",))
 
 
-def test_where_nothing_is_wanted_and_where_the_settings_are_wrong_is_told() -> None:
-    assert play("# a", "").headline == "Nothing wanted: there is no Service here."
-    assert play(as_yaml(service({})), "").headline.startswith("Nothing wanted: no Service here has the annotation ")
-    wrong = play(GOOD, "paused: true\ndefaults: [\n")
-    assert (wrong.state, wrong.objects, [each.line for each in wrong.mistakes]) == (State.SETTINGS, (), [3])
-
-
 # The server.
 
 
@@ -290,20 +283,6 @@ def test_it_prints_its_address_and_opens_a_browser(stopped: list[str], monkeypat
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     assert run("play", "--port", "0").status == 0
     assert stopped == [ended.out.strip()], "not where it is told so, nor where there is no desktop"
-
-
-@pytest.mark.usefixtures("stopped")
-def test_the_settings_are_there_at_first_and_may_be_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    seen: list[str] = []
-
-    def page(settings: str) -> dict[str, loopback.File]:
-        seen.append(settings)
-        return {}
-
-    monkeypatch.setattr(shell, "page", page)
-    (tmp_path / "settings.yaml").write_text("defaults: [\n")
-    assert run("play", "--port", "0", "--no-open", "--settings", tmp_path / "settings.yaml").status == 0
-    assert seen == ["defaults: [\n"]
 
 
 def test_a_port_that_is_taken_and_settings_that_are_not_there_are_wrong_use(tmp_path: Path) -> None:

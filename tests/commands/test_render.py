@@ -36,22 +36,6 @@ def test_a_service_becomes_what_the_hook_answers(case: Case) -> None:
     assert rendered.objects == ([] if refused else case.becomes)
 
 
-def test_what_is_right_is_printed_and_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "good.yaml").write_text(f"kind: ConfigMap\n---\n{GOOD}---\na: [\n")
-    (tmp_path / "bad.yaml").write_text(BAD)
-    ended = run("render", "-f", tmp_path / "good.yaml", "-f", tmp_path / "bad.yaml")
-    assert ended.status == 1
-    [made] = yaml.safe_load_all(ended.out)
-    assert made["spec"]["rules"][0]["host"] == "shop.example.com"
-    assert ours(ended.err) == (
-        f"{DEFAULTS}"
-        f"{tmp_path}/good.yaml:16: is not YAML: …\n"
-        f'{tmp_path}/bad.yaml:10: team-a/shop: ingress/path: "shop" must start with / [invalid-value]\n'
-        f'{tmp_path}/bad.yaml:11: team-a/shop: ingress/port: "web" is not a TCP port of this Service; it has 80 '
-        "[unknown-port]\n"
-    )
-
-
 def test_standard_input_is_read_and_the_namespace_is_default_or_the_one_that_is_named() -> None:
     bare = GOOD.replace("  namespace: team-a\n", "")
     for options, namespace in ((), "default"), (("-n", "mine"), "mine"):
@@ -67,11 +51,6 @@ def test_a_folder_is_read_and_the_folders_in_it_when_that_is_asked_for(tmp_path:
     (tmp_path / "inside" / "b.json").write_text(json.dumps(service({"ingress/http": "true"})))
     assert run("render", "-f", tmp_path, "-o", "name").out.count("ingress") == 1
     assert run("render", "-R", "-f", tmp_path, "-o", "name").out.count("ingress") == 2
-
-
-def test_a_check_prints_no_objects() -> None:
-    assert run("render", "--check", "-", stdin=GOOD) == (0, "", DEFAULTS)
-    assert run("render", "--check", "-", stdin=BAD)[:2] == (1, "")
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -130,12 +109,6 @@ def test_what_is_no_service_is_told(metadata: str, spec: str, sentence: str) -> 
     assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: {wrong}\n")
 
 
-def test_problems_that_are_not_kept_are_counted() -> None:
-    many = {f"ingress/x{number}": "" for number in range(25)}
-    ended = run("render", "-", stdin=as_yaml(service({"ingress/http": "true", **many})))
-    assert ended.err.endswith("stdin:1: team-a/shop: and 5 more\n")
-
-
 def test_a_service_of_another_api_is_another_kind() -> None:
     knative = GOOD.replace("apiVersion: v1", "apiVersion: serving.knative.dev/v1")
     none = f"{DEFAULTS}There is no Service in what was read.\n"
@@ -164,17 +137,6 @@ def test_wrong_use_is_told_with_exit_status_2(
     assert message in ended.err
 
 
-def test_settings_that_cannot_be_used_are_wrong_use(settings: Callable[[str], Path]) -> None:
-    path = settings("hosts: []\npaused: 1\n")
-    ended = run("render", "-", "--settings", path, stdin=GOOD)
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.endswith(
-        "Error: the settings can't be used:\n"
-        f"{path}:1: hosts is not a setting; did you mean limits.hosts?\n"
-        f"{path}:2: paused: 1 must be true or false\n"
-    )
-
-
 def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"a: 1\nb: \xff\n")
     assert run("render", tmp_path / "a.yaml").err == f"{DEFAULTS}{tmp_path}/a.yaml:2: is not UTF-8 text\n"
@@ -198,21 +160,6 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
         f"get --output=json --namespace=ingress-manager {there} -- deployment/ingress-manager",
         f"get --output=json --namespace=ingress-manager {there} -- configmap/ingress-manager-settings-abc",
     ]
-
-
-@pytest.mark.parametrize(
-    ("options", "shown"),
-    [("", "get --output=json -- services"), ("-na", "get --output=json --namespace=a -- services")],
-)
-def test_the_namespace_is_left_to_kubectl(options: str, shown: str, cluster: Cluster) -> None:
-    cluster.answers = SERVICES
-    ended = run("render", *options.split())
-    assert (ended.status, cluster.calls[0]) == (0, shown)
-    assert ended.err == (
-        "The installation is looked for as ingress-manager/ingress-manager, because DecoratorControllers could not be "
-        "looked at: Error from server: no; --installation names another.\n"
-        "With the default settings, because those of the cluster can't be read: Error from server: no\n"
-    )
 
 
 @pytest.mark.parametrize(

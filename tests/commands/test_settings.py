@@ -22,21 +22,12 @@ def told(file: str, before: int = 0) -> str:
     return "".join(f"{file}:{before + line}: {sentence}\n" for line, sentence in MISTAKES)
 
 
-def test_a_file_with_which_the_hook_would_start_is_told_in_a_line() -> None:
-    said = "stdin: the hook would start with it: 1 profile, settings for 2 namespaces\n"
-    assert run("settings", "-", stdin=GOOD) == (0, said, "")
-
-
 def test_every_mistake_is_told_with_its_line_and_the_other_files_are_checked_all_the_same(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text("")
     bad.write_text(BAD)
     out = f"{good}: the hook would start with it: 0 profiles, settings for 0 namespaces\n"
     assert run("settings", bad, good) == (1, out, f"{told(str(bad))}{good}: {EVERY_HOST}\n")
-
-
-def test_a_text_that_is_wrong_as_a_whole_is_told_at_its_first_line() -> None:
-    assert run("settings", "-", stdin="a") == (1, "", 'stdin:1: the settings: "a" must be a mapping\n')
 
 
 def test_a_limit_of_hosts_that_is_lifted_on_purpose_for_a_namespace_is_not_told() -> None:

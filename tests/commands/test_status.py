@@ -116,21 +116,6 @@ def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> Non
     assert "get --output=json --selector=app=shop -- services" in "\n".join(cluster.calls)
 
 
-def test_the_age_is_in_the_largest_unit_of_which_there_are_two() -> None:
-    now = datetime(2026, 1, 10, tzinfo=UTC)
-    ages = {"2026-01-09T23:59:01Z": "59s", "2026-01-09T23:58:00Z": "2m", "2026-01-09T20:00:00Z": "4h"}
-    assert {since: age(since, now) for since in ages} == ages
-    assert (age("2026-01-01T00:00:00Z", now), age("2027-01-01T00:00:00Z", now), age(None, now)) == ("9d", "0s", "")
-
-
-def test_nothing_exposed_is_said_and_a_selector_leaves_services_out(cluster: Cluster) -> None:
-    plain = {**SHOP, "metadata": {**SHOP["metadata"], "annotations": {}}}
-    cluster.says({**WITHOUT_INGRESS, "services": listing(plain)})
-    assert run("status", *NO_SETTINGS) == (0, "Nothing is exposed.\n", "")
-    cluster.says({"--selector=app=none": listing(), **ALL})
-    assert run("status", *NO_SETTINGS, "-l", "app=none") == (0, "Nothing is exposed.\n", "")
-
-
 @pytest.mark.parametrize(
     ("unread", "state", "sentence"),
     [
@@ -159,27 +144,6 @@ def test_what_may_not_be_read_is_said_and_makes_no_state_another(
     assert run("status", *options, "shop", "--wait=accepted").status == (0 if state == "accepted" else 2)
 
 
-def test_secrets_that_may_not_be_read_are_said_once_and_change_no_state(cluster: Cluster) -> None:
-    annotations = {**SHOP["metadata"]["annotations"], "ingress/tls": "true", "ingress/tls-secret": "shop"}
-    shop = {**SHOP, "metadata": {**SHOP["metadata"], "annotations": annotations}}
-    ingress = {**as_created(desired_for(shop, Policy())[0], shop), "status": INGRESS["status"]}
-    answers = {**ALL, "services": listing(shop), "ingresses.networking.k8s.io": listing(ingress)}
-    cluster.says(answers)
-    ended = run("status", *NO_SETTINGS, "shop", "--wait=serving")
-    assert (ended.status, ended.out.splitlines()[1].endswith("  serving"), ended.out.splitlines()[2:]) == (
-        0,
-        True,
-        ["Secrets could not be looked at: Error from server: no."],
-    )
-
-
-def test_events_that_may_not_be_read_are_said_and_change_no_state(cluster: Cluster) -> None:
-    cluster.says({key: found for key, found in ALL.items() if key != "events"})
-    ended = run("status", *NO_SETTINGS, "-o", "json")
-    assert (ended.status, states(ended)) == (0, [("serving", None)])
-    assert [unseen["what"] for unseen in json.loads(ended.out)["unseen"]] == ["Event"]
-
-
 ROUTES = "defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n"
 
 
@@ -206,12 +170,6 @@ def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, clus
     # Whether the cluster knows HTTPRoutes isn't known by a dump without any.
     ended = run("status", "-f", "-", "--settings", tmp_path / "settings.yaml", "-o", "json", stdin=as_yaml(SHOP))
     assert (ended.status, states(ended)) == (2, [("unknown", "HTTPRoutes could not be looked at")])
-
-
-def test_what_was_said_is_told_although_the_settings_are_unknown(cluster: Cluster) -> None:
-    cluster.says({**ALL, "events": listing(event(SHOP, "Sync error: no"))})
-    said = "the settings could not be looked at; Metacontroller said at 2026-01-01T04:00:00Z: Sync error: no"
-    assert states(run("status", "-o", "json")) == [("unknown", said)]
 
 
 def test_a_part_of_a_file_that_cannot_be_read_is_exit_status_1_and_an_invalid_service_is_told(tmp_path: Path) -> None:
@@ -346,12 +304,6 @@ def test_waiting_ends_in_time_with_what_it_waits_for(monkeypatch: pytest.MonkeyP
     assert (ended.status, clock.now) == (1, 3.0)
     assert "Not serving: team-a/shop Ingress shop http://shop.example.com/ accepted, " in ended.err
     assert run(*WAIT, "--wait=accepted").status == 0
-
-
-def test_a_refusal_ends_the_waiting_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch, {**ALL, "services": listing(BAD)})
-    ended = run(*WAIT)
-    assert (ended.status, clock.now, "refused: ingress/http" in ended.err) == (1, 0, True)
 
 
 def test_waiting_for_a_service_that_asks_for_nothing_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,14 +110,6 @@ def test_a_gap_is_told_where_an_ingress_is_made_anew() -> None:
     assert kept.command == ()
 
 
-def test_where_nothing_can_be_changed_nothing_is_taken() -> None:
-    deleted = {**A, "metadata": {**A["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
-    assert lines(seen(ELSEWHERE, *[deleted, *made(Policy(), A)[1:]])) == []
-    objects = made(parse("defaults: {host: a.example.com}"), shop())
-    objects[1]["metadata"]["annotations"][LAST_APPLIED] = "{"
-    assert lines(seen("defaults: {host: b.example.com}", *objects)) == []
-
-
 @pytest.mark.thorough
 @given(made_up.valid_services(), made_up.policy(), made_up.policy())
 def test_a_command_keeps_what_it_is_for_before_and_after(parent: Object, before: Policy, after: Policy) -> None:

@@ -81,13 +81,6 @@ def trusting(ca: trustme.CA) -> ssl.SSLContext:
     return context
 
 
-def trusting_all() -> ssl.SSLContext:
-    """Return what a visitor needs who checks nothing."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
-
-
 def ask_by_tls(place: Place, host: str, context: ssl.SSLContext) -> Answer:
     """Return the answer to `GET /` on a new connection. Raises ssl.SSLError where the certificate isn't trusted."""
     with (

@@ -15,7 +15,6 @@ CLUSTER_ROLES = Resource(_RBAC, "clusterroles", "ClusterRole", namespaced=False)
 CONFIG_MAPS = deployments.CONFIG_MAPS
 DEPLOYMENTS = deployments.DEPLOYMENTS
 GATEWAYS = Resource(_GATEWAYS, "gateways", "Gateway")
-GATEWAY_CLASSES = Resource(_GATEWAYS, "gatewayclasses", "GatewayClass", namespaced=False)
 INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
 POLICIES = Resource(_ADMISSION, "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False)
 POLICY_BINDINGS = Resource(
