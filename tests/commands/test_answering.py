@@ -20,12 +20,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from devcluster.sync_requests import Object, as_created, service
-from ingress_manager.commands.audit.kinds import KINDS as KINDS_OF_FINDINGS
-from ingress_manager.commands.audit.kinds import FindingKind, Severity
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.view import certificates
-from ingress_manager.commands.view.answering import Cause, CauseKind, causes
+from ingress_manager.commands.view.answering import causes
 from ingress_manager.commands.view.certificates import wrong_with
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import surroundings_in

@@ -22,8 +22,7 @@ from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.view import surroundings
-from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, Unknown
-from ingress_manager.commands.view.refusals import refused_by_all
+from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, Unknown, refused_by_all
 from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.decide import decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Service

@@ -11,7 +11,7 @@ from ingress_manager.commands.reading.installations import RESOURCE, Installatio
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.uninstall.plan import HOOK as HOOK_OBJECTS
 from ingress_manager.core.kubernetes import Object
-from tests.commands.commands import HTTPROUTES, INGRESSES, UNKNOWN_KIND, Cluster, installed, listing, put, run
+from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, installed, listing, put, run
 from tests.commands.commands import settings_on_a_cluster as named_by_default
 
 HOOK = installed("tools", "hook")

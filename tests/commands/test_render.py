@@ -16,7 +16,6 @@ from ingress_manager.commands.render.rendering import render
 from ingress_manager.core.text import quoted
 from tests.commands.commands import DEFAULTS, Cluster, listing, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
-from tests.words import ours
 from tools.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true", "ingress/host": "shop.example.com"}))

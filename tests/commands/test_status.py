@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from ingress_manager.commands.reading.kinds import HTTPROUTE
 from ingress_manager.commands.reading.kinds import INGRESS as INGRESS_KIND
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.status import command
-from ingress_manager.commands.status.printing import age
 from ingress_manager.commands.status.states import STATES, Judge, State
 from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, look

@@ -8,7 +8,6 @@ from hypothesis import given
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit.preview import Preview, preview
 from ingress_manager.commands.reading.manifests import Item, Origin
-from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests.core import made_up

@@ -14,14 +14,41 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES, INGRESS, INGRESSES, SERVICE, SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed, typed
-from ingress_manager.commands.view.refusals import refused_by_all
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.decide import Decision, Desired, Purged, Unchanged, decide, refusal_of
 from ingress_manager.core.entrances import read_entrances
-from ingress_manager.core.errors import Problem, Refused
-from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, Object, Observed, Service, key_of
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.errors import Problem, Reason, Refused
+from ingress_manager.core.kubernetes import (
+    NOTHING,
+    Attachment,
+    HTTPRoute,
+    Ingress,
+    Key,
+    Object,
+    Observed,
+    Service,
+    key_of,
+)
+from ingress_manager.core.policy import Limits, Policy, Profile
 from ingress_manager.core.removal import judge
+
+ALL_ALLOWED = Limits(
+    hosts="any",
+    classes="any",
+    path_types=("Prefix", "Exact", "ImplementationSpecific"),
+    copy_annotations={},
+    profiles="any",
+)
+"""The limits by which nothing is refused. An annotation that isn't copied isn't, either."""
+
+OPEN = {
+    Reason.ANNOTATION_NOT_ALLOWED,
+    Reason.DUPLICATE_ROUTE,
+    Reason.NOT_IN_INGRESS,
+    Reason.PROTECTION_LOST,
+    Reason.TOO_LARGE,
+}
+"""Reasons for which the default host, the outputs, or what is copied, added or accepted decide, too."""
 
 TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
     INGRESSES: (INGRESS, Ingress),
@@ -290,3 +317,12 @@ def is_being_deleted(item: Item) -> bool:
 def finalizers_of(item: Item) -> list[str]:
     found = item.metadata.get("finalizers")
     return [str(name) for name in found] if isinstance(found, list) else []
+
+
+def refused_by_all(service: Service) -> Refused | None:
+    """Return why a Service is refused whatever the settings are; None where some settings may allow it."""
+    entrances = read_entrances(service.metadata.annotations or {})
+    profiles = {stated.profile: Profile() for stated in entrances.values() if stated.profile is not None}
+    refused = refusal_of(decide(service, NOTHING, Policy(limits=ALL_ALLOWED, profiles=profiles)))
+    problems = [each for each in refused.problems if each.reason not in OPEN] if refused else []
+    return Refused(refused.status, problems, more=refused.more) if refused and problems else None
