@@ -238,6 +238,13 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
     assert again.out.splitlines()[1:] == ended.out.splitlines()[2:]
 
 
+def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:
+    (tmp_path / "dump.json").write_text(json.dumps(objects()))
+    ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json", "--accept-changes", "spec.tsl")
+    assert ended.status == 0
+    assert ended.err == f"{DEFAULTS}--accept-changes spec.tsl has no effect: this field would stay as it is.\n"
+
+
 def test_an_ingress_that_is_ingress_managers_already_is_left_alone(apply: Apply, cluster: Cluster) -> None:
     found = objects()
     ingress, owner = found["items"][1], found["items"][0]["metadata"]

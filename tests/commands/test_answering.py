@@ -70,12 +70,13 @@ def told(*objects: Object) -> list[str]:
     return [f"{cause.kind}: {cause.sentence}" for each in view.objects.values() for cause in causes(each, view, around)]
 
 
-def test_a_class_that_is_not_there_is_told_with_those_that_are() -> None:
-    said = 'no-class: spec.ingressClassName is "nginx", and there is no IngressClass of that name; there is traefik'
-    assert told(SERVICE, INGRESS, ingress_class("traefik")) == [said]
-    assert told(SERVICE, INGRESS, ingress_class("traefik"), ingress_class("nginx")) == []
-    serves = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
-    assert told(SERVICE, changed(INGRESS, status=serves), ingress_class("traefik")) == []
+def test_of_what_was_not_read_nothing_is_told() -> None:
+    assert told(SERVICE, INGRESS) == []
+    assert told(INGRESS, ingress_class("traefik")) == []
+    old = {**ingress_class("nginx"), "apiVersion": "networking.k8s.io/v1beta1"}
+    assert told(SERVICE, INGRESS, ingress_class("traefik"), old) == []
+    deleted = changed(INGRESS, metadata__deletionTimestamp="2026-01-01T00:00:00Z")
+    assert told(SERVICE, deleted, ingress_class("traefik")) == []
 
 
 def test_without_a_class_there_has_to_be_a_default_one() -> None:
@@ -105,14 +106,6 @@ def endpoint_slice(*ready: bool, ports: tuple[str | None, ...] = (None,)) -> Obj
 
 
 SELECTING = changed(SERVICE, spec__selector={"app": "shop"})
-
-
-def test_one_endpoint_that_is_ready_or_says_nothing_of_it_is_enough() -> None:
-    assert told(SELECTING, INGRESS, endpoint_slice(False, True)) == []
-    unsaid = changed(endpoint_slice(), endpoints=[{"addresses": ["192.0.2.1"]}])
-    assert told(SELECTING, INGRESS, unsaid) == []
-    said = "no-endpoints: Service team-a/shop has no endpoint that is ready, of 2"
-    assert told(SELECTING, INGRESS, endpoint_slice(False, False)) == [said]
 
 
 def test_a_port_that_is_on_no_slice_is_told_with_the_name_that_no_pod_has_for_it() -> None:

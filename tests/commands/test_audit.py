@@ -26,7 +26,6 @@ from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, Ended, listing, run, settings_on_a_cluster
 from tests.core import made_up
 from tests.core.test_properties import desired_for
-from tests.words import ours
 from tools import golden
 from tools.golden import Case
 
@@ -198,23 +197,6 @@ def test_one_kind_alone_is_printed_and_counted(tmp_path: Path) -> None:
 
 
 PART = "A part of the files could not be read; what is in no other part may be there."
-
-
-def test_what_cannot_be_read_or_judged_is_told_and_the_rest_is_judged() -> None:
-    wrong = {**GOOD, "metadata": {**GOOD["metadata"], "name": "wrong"}, "spec": {"ports": "none"}}
-    text = "---\n".join([*map(as_yaml, (GOOD, INGRESS, wrong)), "a: [\n"])
-    lines = text.splitlines()
-    ended = run("audit", "-", *DEFAULTS, stdin=text)
-    assert (ended.status, ended.out[:17]) == (1, "Nothing was found")
-    assert ended.out.splitlines()[1:] == [
-        "Service team-a/wrong could not be read.",
-        f"{PART} Not looked for, or not everywhere: missing, detached, upstream-collision.",
-        NOTHING_AROUND,
-    ]
-    where = "team-a/wrong: is no valid Service: spec.ports: must be a list or null, not text"
-    assert ours(ended.err) == (
-        f"stdin:{1 + lines.index('  ports: none')}: {where}\nstdin:{len(lines)}: is not YAML: …\n"
-    )
 
 
 def test_a_dump_without_services_or_without_ingresses_is_told_of() -> None:
@@ -391,25 +373,6 @@ def test_what_no_event_explains_is_looked_for_in_the_installation_and_else_put_d
     [found] = json.loads(run("audit", "-o", "json").out)["findings"]
     assert found["sentence"] == f"its Ingress team-a/shop isn't there, and no Event of its Service says why{says}"
     assert found["command"].startswith(f"kubectl {command} ")
-
-
-def test_where_events_may_not_be_read_the_reason_is_not_known_and_nothing_else_is_asked(cluster: Cluster) -> None:
-    answers = {**SETTINGS, "services": listing(GOOD), INGRESSES: listing(), HTTPROUTES: listing()}
-    why = "Events may not be read"
-    for options, scope in (("-A", "--all-namespaces"), ("--namespace=team-a", "--namespace=team-a")):
-        cluster.says(answers)
-        ended = run("audit", options)
-        assert (ended.status, ended.out.splitlines()[:2]) == (
-            2,
-            [
-                f"missing  Service team-a/shop  its Ingress team-a/shop isn't there; it isn't known why: {why}",
-                "    kubectl describe --namespace=team-a -- service shop",
-            ],
-        )
-        assert "Events could not be looked at: Error from server: no" in ended.out
-        last = cluster.calls[-1]
-        assert last.startswith("get --output=json --field-selector=reason=SyncError,involvedObject.kind=Service")
-        assert last.endswith(f"{scope} -- events")
 
 
 def test_a_dump_with_events_says_what_is_in_the_way_and_of_what_they_do_not_explain_that(tmp_path: Path) -> None:

@@ -103,11 +103,6 @@ def test_an_object_knows_the_lines_of_its_fields_in_json() -> None:
     assert two.line("metadata", "annotations", "ingress/http", "deeper") == 6
 
 
-def test_metadata_of_another_type_counts_as_none() -> None:
-    [one, two] = read('{"metadata": "x"} {"metadata": {"annotations": [1], "labels": {"a": 1, "b": "c"}}}').items
-    assert (one.full_name, one.annotations, two.annotations, two.labels) == ("default/", {}, {}, {"b": "c"})
-
-
 MERGED = f"a: &a {{{', '.join(f'k{n}: 1' for n in range(500))}}}\n" + "".join(f"b{n}: {{<<: *a}}\n" for n in range(300))
 ALIASED = "a: &a [x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefgh")

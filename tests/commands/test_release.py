@@ -48,13 +48,6 @@ def test_what_is_printed_is_as_the_case_says(folder: Path, case: Case) -> None:
     assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
 
 
-@pytest.mark.parametrize("option", [(), ("--without-event",)])
-def test_a_release_is_printed_with_the_name_of_its_service(option: tuple[str, ...]) -> None:
-    ended = run("release", "team-a/shop", "-f", "-", *option, stdin=dump(SHOP, managed()))
-    assert (ended.status, ended.out.splitlines()[0], ended.err) == (0, "# team-a/shop", "")
-    assert ("wait 10 seconds" in ended.out, " events" in ended.out) == (bool(option), not option)
-
-
 def test_a_service_whose_ingress_is_not_in_the_files_is_not_released() -> None:
     """Without its Ingress the plan would only take the annotations off, and Metacontroller would remove the Ingress."""
     ended = run("release", "team-a/shop", "-f", "-", stdin=dump(SHOP, managed(name="shop.internal")))
@@ -98,14 +91,6 @@ def test_wrong_use_is_told_with_exit_status_2(arguments: list[str], message: str
     ended = run(*arguments, stdin=dump(SHOP))
     assert (ended.status, ended.out) == (2, "")
     assert message in ended.err
-
-
-def test_a_file_that_is_half_right_is_read_as_far_as_it_is_right(tmp_path: Path) -> None:
-    (tmp_path / "half.yaml").write_text("a: [\n---\n" + dump(SHOP, managed()))
-    for command in (["release", "team-a/shop"], ["uninstall", "--keep"]):
-        ended = run(*command, "-f", tmp_path / "half.yaml")
-        assert (ended.status, ended.out.count("kubectl patch")) == (1, 1)
-        assert ended.err.startswith(f"{tmp_path}/half.yaml:1: is not YAML")
 
 
 # On a kubectl that only answers.

@@ -35,14 +35,6 @@ def test_a_service_becomes_what_the_hook_answers(case: Case) -> None:
     assert rendered.objects == ([] if refused else case.becomes)
 
 
-def test_standard_input_is_read_and_the_namespace_is_default_or_the_one_that_is_named() -> None:
-    bare = GOOD.replace("  namespace: team-a\n", "")
-    for options, namespace in ((), "default"), (("-n", "mine"), "mine"):
-        ended = run("render", "-f", "-", *options, stdin=bare)
-        assert (ended.status, yaml.safe_load(ended.out)["metadata"]["namespace"]) == (0, namespace)
-    assert run("render", "-", stdin='{"a": 1').err.endswith("stdin:1: is not JSON: Expecting ',' delimiter\n")
-
-
 def test_a_folder_is_read_and_the_folders_in_it_when_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "inside").mkdir()
     (tmp_path / "a.yaml").write_text(GOOD)
@@ -50,6 +42,11 @@ def test_a_folder_is_read_and_the_folders_in_it_when_that_is_asked_for(tmp_path:
     (tmp_path / "inside" / "b.json").write_text(json.dumps(service({"ingress/http": "true"})))
     assert run("render", "-f", tmp_path, "-o", "name").out.count("ingress") == 1
     assert run("render", "-R", "-f", tmp_path, "-o", "name").out.count("ingress") == 2
+
+
+def test_a_check_prints_no_objects() -> None:
+    assert run("render", "--check", "-", stdin=GOOD) == (0, "", DEFAULTS)
+    assert run("render", "--check", "-", stdin=BAD)[:2] == (1, "")
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -108,11 +105,10 @@ def test_what_is_no_service_is_told(metadata: str, spec: str, sentence: str) -> 
     assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: {wrong}\n")
 
 
-def test_a_service_of_another_api_is_another_kind() -> None:
-    knative = GOOD.replace("apiVersion: v1", "apiVersion: serving.knative.dev/v1")
-    none = f"{DEFAULTS}There is no Service in what was read.\n"
-    assert run("render", "-", stdin=knative) == (2, "", none)
-    assert run("render", "-", "--allow-empty", stdin=knative) == (0, "", none)
+def test_problems_that_are_not_kept_are_counted() -> None:
+    many = {f"ingress/x{number}": "" for number in range(25)}
+    ended = run("render", "-", stdin=as_yaml(service({"ingress/http": "true", **many})))
+    assert ended.err.endswith("stdin:1: team-a/shop: and 5 more\n")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """`ingress-manager settings`: whether the hook would start with a file, and each mistake with its line."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -40,12 +39,6 @@ def test_in_the_manifest_of_a_configmap_the_lines_are_those_of_the_file(head: st
     inside = "".join(f"    {line}\n" for line in BAD.splitlines())
     manifest = f"apiVersion: v1\nkind: ConfigMap\n---\napiVersion: v1\nkind: ConfigMap\ndata:\n  {head}\n{inside}"
     assert run("settings", "-", stdin=manifest) == (1, "", told("stdin", before=7))
-
-
-def test_what_stands_between_quotes_is_told_at_the_line_where_it_begins() -> None:
-    configmap = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": BAD}}
-    said = "".join(f"stdin:6: {sentence}\n" for _, sentence in MISTAKES)
-    assert run("settings", "-", stdin=f"\n{json.dumps(configmap, indent=1)}\n").err == said
 
 
 @pytest.mark.parametrize(("content", "sentence"), [(None, "No such file or directory"), (b"\xff", "can't be read: ")])

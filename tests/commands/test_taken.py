@@ -71,15 +71,6 @@ def test_a_host_that_is_no_longer_allowed_is_taken(others: list[Object], sentenc
     assert [each.sentence.partition(": ")[0] for each in found.kept] == [BOTH]
 
 
-def test_another_default_host_is_taken_and_a_service_that_states_the_old_one_keeps_it() -> None:
-    objects = made(parse("defaults: {host: '{service}.example.com'}"), shop())
-    found = seen("defaults: {host: '{service}.example.org'}", *objects)
-    assert lines(found) == ["team-a/shop shop.example.com/ (Prefix): nothing would answer"]
-    [kept] = found.kept
-    assert kept.sentence == "let it ask itself for what Ingress team-a/shop has"
-    assert kept.command[-1] == "ingress/host=shop.example.com"
-
-
 def test_a_path_that_another_service_is_given_below_ones_own_is_taken() -> None:
     before = parse("defaults: {host: '{service}.example.com'}")
     objects = made(before, shop(host="b.example.com"), shop("blog", path="/blog"))
