@@ -1,11 +1,13 @@
 """`ingress-manager audit`: the tables in tests/commands/audit have what is on a cluster, and what is found."""
 
+import copy
 import json
 import os
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 
 from devcluster.standin.updating import updated, with_annotation
@@ -17,9 +19,10 @@ from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.view import merge
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
 from ingress_manager.core.policy import Policy
 from tests import dumps
 from tests import make_cases as cases
@@ -381,3 +384,27 @@ def test_a_dump_with_events_says_what_is_in_the_way_and_of_what_they_do_not_expl
     (tmp_path / "settings.yaml").write_text("")
     ended = run("audit", "-f", tmp_path / "dump.yaml", "--current-settings", tmp_path / "settings.yaml")
     assert ended == (1, case.stated["becomes"]["audit"], ended.err)
+
+
+# The merge, by which `audit` knows what Metacontroller would change: it comes out as Metacontroller's does.
+
+
+CASES = yaml.safe_load(Path(__file__).with_name("merge.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["why"])
+def test_a_merge(case: Object) -> None:
+    given = copy.deepcopy(case)
+    assert merge.merge(case["observed"], case["last"], case["desired"]) == case["becomes"]
+    assert case == given, "what was given is not changed"
+
+
+def test_an_annotation_that_is_not_json_is_an_error() -> None:
+    with pytest.raises(ValueError, match="can't unmarshal"):
+        merge.last_applied({"metadata": {"annotations": {LAST_APPLIED: "{nonsense"}}})
+
+
+def test_1_and_1_point_0_and_true_are_not_the_same() -> None:
+    assert merge.same({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    assert not merge.same({"a": 1}, {"a": 1.0})
+    assert not merge.same({"a": 1}, {"a": True})
