@@ -119,7 +119,7 @@ class Operator:
         }
         controller.write_text(yaml.safe_dump(content))
         assert self.cluster.gateway
-        page = self._folder / "gateway/not-found/service.yaml"
+        page = self._folder / "gateway/not-found/deployment.yaml"
         page.write_text(page.read_text().replace("port: 8080", f"port: {self.cluster.gateway.page_port}"))
 
     def sh(self, beginning: str) -> str:

@@ -41,7 +41,8 @@ def scraped() -> list[Scraped]:
         for item in rendered(folder)
         if item["kind"] == "Deployment"
     ]
-    deployments.append(yaml.safe_load((REPOSITORY / "manifests/admission/deployment.yaml").read_text(encoding="utf-8")))
+    admission = (REPOSITORY / "manifests/admission/deployment.yaml").read_text(encoding="utf-8")
+    deployments.append(next(yaml.safe_load_all(admission)))
     return [
         Scraped(
             pod["metadata"]["labels"][monitor["spec"]["jobLabel"]],
