@@ -24,7 +24,6 @@ from tests.commands.commands import run
 from tests.commands.test_check import HERE, Cluster, changed, said, seen_of
 
 CASES = yaml.safe_load((HERE / "admission.yaml").read_text(encoding="utf-8"))
-FILES = ("deployment", "service", "webhook")
 HOST, ENDS = "ingress-manager-admission.ingress-manager.svc", datetime(2027, 1, 1)
 TOLD = ["ingress/unknown is not an annotation of ingress-manager"]
 
@@ -69,7 +68,8 @@ CERTIFICATES = {
 def sound() -> list[Object]:
     """Return the objects of a sound webhook."""
     folder = REPOSITORY / "manifests/admission"
-    deployment, service, webhook = (yaml.safe_load((folder / f"{each}.yaml").read_text()) for each in FILES)
+    deployment, service, *_ = yaml.safe_load_all((folder / "deployment.yaml").read_text())
+    webhook = yaml.safe_load((folder / "webhook.yaml").read_text())
     deployment["status"] = {"readyReplicas": deployment["spec"]["replicas"]}
     webhook["webhooks"][0]["clientConfig"]["caBundle"] = pem(AUTHORITY)
     about = {"name": "ingress-manager-admission-tls", "namespace": "ingress-manager"}

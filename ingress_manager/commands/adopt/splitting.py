@@ -167,14 +167,15 @@ def why_not_rooted(item: Item, spec: IngressSpec, home: str, around: Around, acc
     backend = spec.default_backend.service if spec.default_backend else None
     rooted = around.rooted(item, spec)
     added = sorted(without_root(spec, rooted))
-    if backend is None or not added:
+    if backend is None:
         return
     elsewhere = {(host, path.path) for host, path in spec.paths() if path.backend.service != backend}
     places = list(around.beside(item, spec))
     beside = {(host, path) for host, path, _ in places}
     others = {host for host, *_ in places if host and (host, "/", False) not in places}
-    unsure = sorted({rule.host for rule in spec.rules or ()} | others) if not added[0] else []
-    if (unsure or backend.name != home) and DEFAULT_BACKEND not in around.accepted:
+    # Under a host of another Ingress without /, the default backend may answer, and a rule for every host may not.
+    unsure = sorted(others | ({rule.host for rule in spec.rules or ()} if "" in added else set()))
+    if (unsure or (added and backend.name != home)) and DEFAULT_BACKEND not in around.accepted:
         differ = (
             f"beside the rules of {listed([host or '*' for host in unsure])}, controllers differ in what it answers"
         )
