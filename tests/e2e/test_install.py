@@ -88,8 +88,11 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
     installs = [text for text in printed if "Installing on the cluster" in text]
     assert len(installs) == 2
     for text in installs:
-        assert text.index("deployment/ingress-manager") < text.index("=metacontroller/install")
-        assert text.index("=metacontroller/install") < text.index("=metacontroller/controller")
+        applied = re.findall(r"^kubectl (?:apply|rollout status) (\S+)", text, re.MULTILINE)
+        assert applied[1] == "deployment/ingress-manager", "before Metacontroller is told"
+        assert applied.index("--kustomize=metacontroller/install") < applied.index(
+            "--kustomize=metacontroller/controller"
+        )
         checked = text.partition("\ningress-manager check --wait --timeout=30s\n")[2]
         assert "✓ Kubernetes v" in checked or "+ Kubernetes v" in checked
     for namespace in ("ingress-manager", "metacontroller"):
