@@ -16,6 +16,7 @@ from devcluster.build import REPOSITORY
 from devcluster.manifests import built, rendered
 from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.plans.steps import as_printed
+from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.uninstall.plan import MOST_NAMES, POLICIES
 from ingress_manager.core.text import one_line
 from tests import make_cases as cases
@@ -189,3 +190,12 @@ def test_the_whole_cluster_is_asked(cluster: Cluster) -> None:
     assert all(words[words.index("--") - 1] == "--context=there" for words in commands(ended.out))
     assert any("crd" in words for words in commands(ended.out)), "there is no other controller"
     assert not any("decoratorcontroller" in words for words in commands(ended.out)), "the cluster has no such kind"
+
+
+def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(cluster: Cluster) -> None:
+    cluster.answers, cluster.error = {**MADE}, UNKNOWN_KIND
+    ended = run("uninstall", "--keep", "--apply")
+    assert (ended.status, ended.out.splitlines()[-1]) == (0, "ingress-manager is removed.")
+    cluster.fails = {"delete deployment": KubectlFailed("Error from server: no")}
+    ended = run("uninstall", "--keep", "--apply")
+    assert (ended.status, ended.err.splitlines()[-1]) == (2, "Run it again: it goes on there.")

@@ -346,3 +346,24 @@ def test_watching_on_a_terminal_draws_the_table_anew_when_something_has_changed(
     with pytest.raises(KeyboardInterrupt):
         command.go_on_looking(command.Looker(source, (), None), "table")
     assert capsys.readouterr().out.count("NAMESPACE") == 2
+
+
+def test_all_about_one_service_has_what_the_settings_say_of_it_and_what_else_leads_to_it(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    backend = {"service": {"name": "shop", "port": {"number": 80}}}
+    edited = {**INGRESS, "spec": {**INGRESS["spec"], "defaultBackend": backend}}
+    other = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "by-hand", "namespace": "team-a"},
+        "spec": {"defaultBackend": backend},
+    }
+    cluster.says({**ALL, "ingresses.networking.k8s.io": listing(edited, other)})
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("defaults: {profile: internal}\nprofiles: {internal: {}}\n")
+    told = run("status", "team-a/shop", "--settings", settings).out
+    assert "the profile internal, by the settings" in told
+    assert "http://203.0.113.7/" in told
+    assert "Ingress team-a/by-hand: not made for it, but leads to it" in told
+    assert "by the settings" not in run("status", "team-a/shop", *NO_SETTINGS).out

@@ -163,12 +163,12 @@ def releasing(managed: Iterable[Item]) -> Iterator[Step]:
 def taking_off(asking: Sequence[Item], kept: Iterable[Item]) -> Iterator[Step]:
     """Yield the steps that take off Services what asks for something, and what was copied to the objects that stay."""
     keys = sorted({key for item in asking for key in asking_keys(item)})
-    made: dict[object, list[Item]] = {}
+    made: dict[str, list[Item]] = {}
     for item in kept:
-        made.setdefault(controller_of(item).get("uid"), []).append(item)
+        made.setdefault(str(controller_of(item).get("uid")), []).append(item)
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in asking:
-        copied = tuple(copied_from(item, made.get(item.metadata.get("uid"), ())))
+        copied = tuple(copied_from(item, made.get(str(item.metadata.get("uid")), ())))
         groups.setdefault(copied, []).append(item)
     for copied, items in groups.items():
         yield each_of("annotate", items, changes=[f"{key}-" for key in (*keys, *copied)])
