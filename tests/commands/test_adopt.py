@@ -13,13 +13,14 @@ import pytest
 from devcluster.sync_requests import service
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.plans.deployers import about_service, deployers_of, not_yet
-from ingress_manager.commands.plans.plan import Seen
+from ingress_manager.commands.plans.plan import Seen, Step, going_back
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL
+from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.settings import parse
 from tests import adoptions
 from tests.commands.commands import DEFAULTS, HTTPROUTES, UNKNOWN_KIND, Cluster, Ended, listing, run
@@ -185,6 +186,50 @@ def test_a_service_that_would_take_requests_from_the_httproute_of_another_is_lef
         "which HTTPRoute team-a/another answers; a profile whose outputs are [ingress] gives it none"
     )
     assert [each.sentence for each in adoption.messages] == [sentence] * is_taken
+
+
+def test_an_httproute_of_the_same_service_that_would_change_is_told() -> None:
+    manifests, ingresses, policy, _ = adoptions.adoptable(BOTH)
+    route = httproute(hosts=["elsewhere.example.com"])
+    owner = {"apiVersion": "v1", "kind": "Service", "name": BOTH.name, "uid": manifests.items[0].metadata["uid"]}
+    metadata = {
+        "name": BOTH.name,
+        "namespace": "team-a",
+        "annotations": {DECORATOR: "ingress-manager"},
+        "ownerReferences": [{**owner, "controller": True}],
+    }
+    route = Item({**route.object, "metadata": metadata}, Origin("", "team-a"))
+    manifests.take([route])
+    [adoption] = adopt(manifests, ingresses, policy)
+    assert any("would change or go, because Service" in each.sentence for each in adoption.messages)
+
+
+def test_an_ingress_that_needs_the_name_of_another_waits_for_that_one() -> None:
+    named = adoptions.objects(ADOPTIONS["several-services"])
+    rules = [{**named[-1]["spec"]["rules"][0], "host": "another.example.com"}]
+    metadata, spec = {**named[2]["metadata"], "name": "several-services-cart"}, {**named[2]["spec"], "rules": rules}
+    named.append({**named[2], "metadata": metadata, "spec": {**spec, "tls": []}})
+    said = {"http": "true", "host": "several.example.com", "path": "/cart", "port": "8080", "tls-secret": "several"}
+    named[1]["metadata"]["annotations"] = {f"ingress/{key}": value for key, value in said.items()}
+    ended = run(
+        "adopt",
+        "several-services",
+        "--namespace",
+        "team-a",
+        "-f",
+        "-",
+        stdin=json.dumps({"kind": "List", "items": named}),
+    )
+    assert "which is in the way: adopt that one first" in ended.err
+
+
+def test_what_was_taken_away_is_not_brought_back_and_the_plan_goes_on() -> None:
+    done = [
+        Step(("kubectl", "annotate"), undo=("kubectl", "annotate", "a-")),
+        Step(("kubectl", "delete"), takes_away=True),
+    ]
+    assert going_back(done[1:], ()) == []
+    assert going_back(done, ()) == ["What was done before has to stay. Plan it again to go on."]
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["that-knows-httproutes", "that-knows-none"])

@@ -367,3 +367,7 @@ def test_all_about_one_service_has_what_the_settings_say_of_it_and_what_else_lea
     assert "http://203.0.113.7/" in told
     assert "Ingress team-a/by-hand: not made for it, but leads to it" in told
     assert "by the settings" not in run("status", "team-a/shop", *NO_SETTINGS).out
+    cluster.says({**WITHOUT_INGRESS, "services": listing(service({}))})
+    assert "  stands\n    nothing\n" in run("status", "team-a/shop", *NO_SETTINGS).out
+    cluster.says(ALL, error="Error from server (Forbidden): no")
+    assert "the profile" not in run("status", "team-a/shop").out

@@ -49,11 +49,11 @@ def annotations_for(service: Service, asked: Asked, here: NamespacePolicy) -> di
 
 
 def of_routes(service: Service, routes: Sequence[Route], here: NamespacePolicy) -> dict[str, str]:
-    """Return the annotations that ask for the routes: as few and as short as can say it."""
+    """Return the annotations that ask for the routes, one at least: as few and as short as can say it."""
     by_host: dict[str, list[Route]] = {}
     for route in routes:
         by_host.setdefault(route.host or "", []).append(Route(None, route.path, route.path_type, route.port))
-    first = next(iter(by_host.values()), [])
+    first = next(iter(by_host.values()))
     alike = all(paths == first for paths in by_host.values())
     listed = first if alike else routes
     ports = {route.port for route in routes}
@@ -61,12 +61,12 @@ def of_routes(service: Service, routes: Sequence[Route], here: NamespacePolicy) 
     rules: dict[str, str] = {}
     if len(listed) > 1:
         rules["ingress/routes"] = as_text([fields_of(route, port=len(ports) > 1) for route in listed])
-    elif listed:
+    else:
         if (path := listed[0].path or "/") != "/":
             rules["ingress/path"] = path
         if (path_type := listed[0].path_type or DEFAULT_TYPE) != DEFAULT_TYPE:
             rules["ingress/path-type"] = path_type
-    if listed and alike and [*by_host] != [here.default_host(service.metadata.name)]:
+    if alike and [*by_host] != [here.default_host(service.metadata.name)]:
         rules = {"ingress/host": ", ".join(by_host), **rules}
     if shared is not None and not is_inferred(service, shared):
         rules["ingress/port"] = shared
