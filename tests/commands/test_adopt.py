@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from devcluster.sync_requests import service
+from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.plans.deployers import about_service, deployers_of, not_yet
 from ingress_manager.commands.plans.plan import Seen, Step, going_back
@@ -24,6 +24,7 @@ from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.settings import parse
 from tests import adoptions
 from tests.commands.commands import DEFAULTS, HTTPROUTES, UNKNOWN_KIND, Cluster, Ended, listing, run
+from tests.core.test_properties import desired_for
 from tools import golden
 
 ADOPTIONS = adoptions.cases()
@@ -188,20 +189,22 @@ def test_a_service_that_would_take_requests_from_the_httproute_of_another_is_lef
     assert [each.sentence for each in adoption.messages] == [sentence] * is_taken
 
 
-def test_an_httproute_of_the_same_service_that_would_change_is_told() -> None:
+@pytest.mark.parametrize("changes", [True, False])
+def test_an_httproute_of_the_same_service_that_would_change_is_told(*, changes: bool) -> None:
     manifests, ingresses, policy, _ = adoptions.adoptable(BOTH)
-    route = httproute(hosts=["elsewhere.example.com"])
-    owner = {"apiVersion": "v1", "kind": "Service", "name": BOTH.name, "uid": manifests.items[0].metadata["uid"]}
-    metadata = {
-        "name": BOTH.name,
-        "namespace": "team-a",
-        "annotations": {DECORATOR: "ingress-manager"},
-        "ownerReferences": [{**owner, "controller": True}],
-    }
-    route = Item({**route.object, "metadata": metadata}, Origin("", "team-a"))
-    manifests.take([route])
     [adoption] = adopt(manifests, ingresses, policy)
-    assert any("would change or go, because Service" in each.sentence for each in adoption.messages)
+    words = [word for step in adoption.steps for word in step.command]
+    asked = [word.split("=", 1) for word in words if word.startswith("ingress/") and "=" in word]
+    parent = manifests.items[0].object
+    parent = {**parent, "metadata": {**parent["metadata"], "annotations": dict(asked)}}
+    [route] = [each for each in desired_for(parent, policy) if each["kind"] == "HTTPRoute"]
+    made = as_created(route, parent)
+    made["metadata"]["annotations"] = {DECORATOR: "ingress-manager"}
+    if changes:
+        made["spec"] = {**made["spec"], "hostnames": ["elsewhere.example.com"]}
+    manifests.take([Item(made, Origin("", "team-a"))])
+    [adoption] = adopt(manifests, ingresses, policy)
+    assert any("would change or go, because Service" in each.sentence for each in adoption.messages) == changes
 
 
 def test_an_ingress_that_needs_the_name_of_another_waits_for_that_one() -> None:
