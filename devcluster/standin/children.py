@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 from devcluster.api import Api, ApiError, Object, Resource
 from devcluster.standin.contract import SyncError
-from devcluster.standin.objects import ObjectMap, group_key, name_of
-from devcluster.standin.updating import updated, with_last_applied
+from devcluster.standin.objects import ObjectMap, group_key, name_of, updated, with_last_applied
 from devcluster.sync_requests import owner_reference
 from ingress_manager.commands.view.merge import same
 

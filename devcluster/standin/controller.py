@@ -16,8 +16,7 @@ from devcluster.standin import children
 from devcluster.standin.contract import Hook, Spec, SyncAnswer, SyncError, TooManyRequestsError
 from devcluster.standin.events import Recorder
 from devcluster.standin.informer import informer_of
-from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of
-from devcluster.standin.updating import with_annotation
+from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of, with_annotation
 from devcluster.standin.workqueue import WorkQueue
 from ingress_manager.core.observed import DECORATOR
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devcluster.standin.updating import with_annotation
+from devcluster.standin.objects import with_annotation
 from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.finders import Finding

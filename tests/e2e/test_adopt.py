@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, Object
+from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.gateway import lacking
@@ -18,10 +18,11 @@ from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.settings import FILE_VARIABLE
 from tests import adoptions
-from tests.e2e.objects import backend, by_hand
+from tests.e2e.objects import backend, by_hand, namespace
 from tests.e2e.people import RIGHTS, mover
-from tests.e2e.shell import Ended, environment_of, run, sh
+from tests.e2e.shell import Ended, commands_of, environment_of, run, sh
 from tests.e2e.traffic import asking
 from tests.e2e.watching import Watch
 from tools.golden import Case
@@ -282,3 +283,22 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
         name: each["metadata"]["uid"] for name, each in ours.items()
     }
     assert not any(map(is_ours, now))
+
+
+def test_an_ingress_moves_in_and_out_again(cluster: DevCluster) -> None:
+    namespace(cluster.api, "team-a")
+    stage = Stage(cluster.api, "team-a", ingress_class=cluster.ingress_class)
+    before = create_pair(stage, "shop", "shop", stage.ingress_class or "nginx")
+    for name, moved_in in (("adopt", True), ("release", False)):
+        commands = commands_of(f"docs/commands/{name}.md")
+        assert len(commands) > 2
+        for command in commands:
+            ended = sh(cluster.control_plane, command, environment={FILE_VARIABLE: str(cluster.settings_file)})
+            assert ended.stdout.strip() != ""
+        settle(stage)
+        now = stage.api.get(INGRESSES, "shop", "team-a")
+        assert now is not None
+        assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+        assert is_ours(now) is moved_in
+    stage.api.delete(SERVICES, "shop", "team-a")
+    cluster.api.delete(NAMESPACES, "team-a")

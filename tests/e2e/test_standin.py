@@ -35,3 +35,12 @@ def test_without_faults_each_step_has_its_effect_with_metacontroller_and_with_th
         clusters = [exits.enter_context(DevCluster(engine)) for engine in engines]
         for wrong in pool.map(lambda cluster: play(cluster, plan), clusters):
             assert not wrong, "\n\n".join(wrong.values())
+
+
+def test_with_faults_nothing_is_left_to_be_done_in_the_end(engine: str) -> None:
+    # A cluster of its own: others would not bear the faults, nor wait for a back-off.
+    plan = Plan("short-3", 16, 20, faults=True)
+    with DevCluster(engine) as cluster:
+        wrong = play(cluster, plan)
+    assert not wrong, [f"{why}\n{plan.script(number)}" for number, why in wrong.items()]
+    assert {*plan.kills} == {"", "hook", "engine"}

@@ -4,11 +4,13 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
+import trustme
 
-from devcluster import gateway
-from devcluster.api import INGRESSES, Object, wait_for
+from devcluster import gateway, overlay
+from devcluster.api import INGRESSES, Object, path_of, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
+from tests.e2e import certificates
 from tests.e2e.objects import INGRESS_CLASSES, by_hand, create
 from tests.e2e.traffic import ON, Place, backend
 
@@ -74,3 +76,40 @@ def test_an_ingress_of_another_class_or_of_none_is_neither_served_nor_written_to
         )
         place.until_404_page(place.host("stranger"))
         assert not classes.keys() & written_by_the_gateway(serving)
+
+
+def test_a_host_with_tls_is_served_with_its_certificate(place: Place) -> None:
+    host, ca = place.host("tls"), trustme.CA()
+    with (
+        certificates.served(place) as certificate,
+        place.service("tls", certificate.annotations) as service,
+        Backend(service),
+    ):
+        certificate.store(ca.issue_cert(host))
+        answer = certificates.until_served(place, host, certificates.trusting(ca))
+        assert backend(answer) == (f"{place.namespace}/tls", 80)
+        if place.namespace == "httproute":
+            place.until_404_page(host)
+
+
+def test_a_class_that_a_profile_says_by_the_annotation_is_served_and_no_default_takes_its_place(
+    serving: DevCluster,
+) -> None:
+    place = Place(serving, "ingress")
+    default = {"annotations": {"ingressclass.kubernetes.io/is-default-class": "true"}}
+    create(place.api, INGRESS_CLASSES, "usual", metadata=default, spec={"controller": "example.com/usual"})
+    try:
+        wait_for(lambda: usual_class(place, by_hand("ingress", "any", "any.example.com", "any")), what="the default")
+        with place.service("by-annotation", {**ON, "ingress/profile": "by-annotation"}) as service, Backend(service):
+            place.until_served(place.host("by-annotation"))
+            made = only(place, "by-annotation")
+            assert "ingressClassName" not in made["spec"]
+            assert made["metadata"]["annotations"]["kubernetes.io/ingress.class"] == overlay.CLASS
+    finally:
+        place.api.delete(INGRESS_CLASSES, "usual")
+
+
+def usual_class(place: Place, ingress: Object) -> bool:
+    """Return whether the API server would give the default class to an Ingress."""
+    stored = place.api.request("POST", path_of(INGRESSES, "ingress"), params={"dryRun": "All"}, body=ingress)
+    return bool(stored["spec"].get("ingressClassName") == "usual")

@@ -12,8 +12,7 @@ from devcluster import engines
 from devcluster.api import INGRESSES, Object, Resource
 from devcluster.cluster import DevCluster
 from devcluster.standin import children
-from devcluster.standin.objects import controller_of, group_key
-from devcluster.standin.updating import with_annotation
+from devcluster.standin.objects import controller_of, group_key, with_annotation
 from devcluster.sync_requests import as_created, by_name, sync_request
 from hooks.sync import Answer, answer
 from ingress_manager.core.observed import DECORATOR

@@ -16,8 +16,7 @@ from typing import Any
 from devcluster.api import INGRESSES, SERVICES, ApiError, Resource
 from devcluster.standin import children
 from devcluster.standin.contract import SyncError
-from devcluster.standin.objects import controller_of, group_key
-from devcluster.standin.updating import with_annotation
+from devcluster.standin.objects import controller_of, group_key, with_annotation
 from devcluster.sync_requests import by_name, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.reading.kubectl import KubectlFailed
