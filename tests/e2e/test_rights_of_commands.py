@@ -71,7 +71,7 @@ def plane() -> Iterator[ControlPlane]:
             text = manifests.kustomize(REPOSITORY / folder)
             running.kubectl("apply", "--server-side", "--filename=-", input=text)
         # A webhook that nobody answers. What is written without it takes no longer: nothing listens.
-        for file in ("deployment", "service", "webhook"):
+        for file in ("deployment", "webhook"):
             running.kubectl("apply", "--server-side", f"--filename={REPOSITORY}/manifests/admission/{file}.yaml")
         configmap = manifests.find("manifests", "ConfigMap")["metadata"]["name"]
         running.api.patch(CONFIG_MAPS, configmap, {"data": {"settings.yaml": SETTINGS}}, HOOK)
