@@ -29,10 +29,8 @@ def main(engine: str, histories: int, seed: str) -> None:
             with DevCluster(engine, progress=tell) as cluster:
                 wrong = play(cluster, plan)
             tell(f"{first + count} histories, {len(wrong)} diverged")
-            for index, why in wrong.items():
-                click.echo(f"round {plan.seed}, history {index}: {why}\n{plan.script(index)}\n")
             if wrong:
-                sys.exit(1)
+                sys.exit("\n\n".join(wrong))
 
 
 if __name__ == "__main__":

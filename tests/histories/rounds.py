@@ -1,17 +1,27 @@
-"""Rounds: many histories are played side by side, step by step, each in a namespace of its own, and judged."""
+"""Rounds: many histories are played side by side, step by step, each in a namespace of its own, and judged.
+
+When all has settled, the hook is asked again about each Service, in this process, as Metacontroller would ask it. What
+Metacontroller would do then must be nothing.
+"""
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from random import Random
 
-from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, ApiError, Object
+from devcluster import engines
+from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, Object
 from devcluster.cluster import DevCluster
+from devcluster.standin.objects import controller_of, updated, with_annotation
+from devcluster.sync_requests import as_created, sync_request
+from hooks.sync import answer
+from ingress_manager.commands.view.merge import same
+from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.settings import parse
-from tests.histories.judge import Writes, asked, still_to_do
-from tests.histories.steps import TIMEOUT, Diverged, Place, Step, made_up_steps
+from tests.e2e.audit import READS
+from tests.e2e.objects import create
+from tests.histories.steps import TIMEOUT, Place, Step, is_strangers, made_up_steps
 
 CLIENTS = 8
 """Histories that go on at a time."""
@@ -41,110 +51,174 @@ class Plan:
         self.histories = [made_up_steps(f"{seed}-{number}", steps) for number in range(histories)]
         self.kills = [random.choice(("", "hook", "engine")) if faults else "" for _ in range(steps)]
 
-    def script(self, history: int) -> str:
-        """Return a history in lines, with what was killed meanwhile."""
-        pairs = zip(self.histories[history], self.kills, strict=True)
-        return "\n".join(f"{number}. {step}{kill and f' ({kill} killed)'}" for number, (step, kill) in enumerate(pairs))
+    def told(self, number: int, why: str) -> str:
+        """Return what is wrong with a history, and the history in lines, with what was killed meanwhile."""
+        pairs = zip(self.histories[number], self.kills, strict=True)
+        lines = (f"{step}{kill and f' ({kill} killed)'}" for step, kill in pairs)
+        return "\n".join((f"round {self.seed}, history {number}: {why}", *lines))
 
 
-def play(cluster: DevCluster, plan: Plan) -> dict[int, str]:
-    """Play a plan until something diverges; return what has, by the number of the history; -1 is none of them."""
-    places = [Place(cluster.api, f"history-{number}") for number in range(len(plan.histories))]
+def play(cluster: DevCluster, plan: Plan) -> list[str]:
+    """Play a plan until something diverges; return what has."""
     cluster.restart_hook(SETTINGS)
+    places = [Place(cluster.api, f"history-{number}") for number in range(len(plan.histories))]
     for place in places:
-        metadata = {"name": place.namespace}
-        cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-    judged = Judged(cluster, places)
+        create(cluster.api, NAMESPACES, place.namespace)
+    judge, wrong = Judge(cluster, places), dict[int, str]()
     with ThreadPoolExecutor(CLIENTS) as clients:
-        for number, kill in enumerate(plan.kills):
-            with killed(cluster, kill):
-                told = clients.map(lambda steps, place, n=number: play_step(steps[n], place), plan.histories, places)
-                wrong = {index: why for index, why in enumerate(told) if why}
-            if not plan.has_faults:
-                wrong |= judged.settled(SETTLING, at_the_end=False)
-            if why := judged.writes.check():
-                wrong[-1] = why
+        for steps, kill in zip(zip(*plan.histories, strict=True), plan.kills, strict=True):
+            if kill:
+                cluster.parts[kill].kill()
+            wrong |= {number: why for number, why in enumerate(clients.map(Step.play, steps, places)) if why}
+            if kill:
+                cluster.parts[kill].start()
+                cluster.hook.wait_ready(cluster.hook_ready)
+            wrong |= judge.misdeeds() if plan.has_faults else judge.settled(SETTLING)
             if wrong:
-                return wrong
-    return judged.settled(HEALING, at_the_end=True) or judged.untold()
+                break
+    wrong = wrong or judge.settled(HEALING, at_the_end=True) or judge.untold(touch=plan.has_faults)
+    return [plan.told(number, why) for number, why in wrong.items()]
 
 
-def play_step(step: Step, place: Place) -> str:
-    """Play one step of a history; return what is wrong, "" for nothing."""
-    try:
-        step.play(place)
-    except (Diverged, ApiError) as error:
-        return f"{step}: {error}"
-    return ""
+def asked(service: Object, standing: Iterable[Object]) -> tuple[str, dict[str, Object], dict[str, Object]]:
+    """Return why the hook refuses a Service, "" if it doesn't; what is made for it; and what is to be, then."""
+    there = [
+        each
+        for each in standing
+        if (controller_of(each) or {}).get("uid") == service["metadata"]["uid"]
+        and (each["metadata"].get("annotations") or {}).get(DECORATOR) == "ingress-manager"
+    ]
+    answered = answer(json.dumps(sync_request(service, attached=there, httproutes=False)).encode(), POLICY)
+    if answered.status != 200:
+        return answered.body.decode().strip(), by_name(there), by_name(there)
+    return "", by_name(there), by_name(json.loads(answered.body)["attachments"])
 
 
-@contextmanager
-def killed(cluster: DevCluster, part: str) -> Iterator[None]:
-    """Kill a part, and start it again at the end; "" for none."""
-    if part:
-        cluster.parts[part].kill()
-    yield
-    if part:
-        cluster.parts[part].start()
-        cluster.hook.wait_ready(cluster.hook_ready)
+def by_name(objects: Iterable[Object]) -> dict[str, Object]:
+    """Return objects by their names."""
+    return {each["metadata"]["name"]: each for each in objects}
 
 
-class Judged:
-    """What stands on a cluster, and what the engine has written there."""
+def still_to_do(services: Sequence[Object], ingresses: Sequence[Object]) -> Iterator[tuple[str, str]]:
+    """Yield what is still to be done in a namespace: an action, and the name of what it is done to."""
+    uids = {each["metadata"]["uid"] for each in services}
+    for name, each in by_name(ingresses).items():
+        if not is_strangers(each) and (controller_of(each) or {}).get("uid") not in uids:
+            yield "collect", name
+    for service in services:
+        refused, before, after = asked(service, ingresses)
+        if "deletionTimestamp" in service["metadata"]:
+            yield "end", service["metadata"]["name"]
+        yield from (("delete", name) for name in before.keys() - after.keys())
+        # A name that another object has stays taken.
+        yield from (("create", name) for name in after.keys() - by_name(ingresses).keys())
+        for name in before.keys() & after.keys() if not refused else ():
+            wanted = with_annotation(after[name], DECORATOR, "ingress-manager")
+            if not same(updated(before[name], wanted), before[name]):
+                yield "update", name
+
+
+class Judge:
+    """Judges what stands on a cluster, and, by the audit log, what the engine has written there."""
 
     def __init__(self, cluster: DevCluster, places: Sequence[Place]) -> None:
-        self._api, self._places = cluster.api, places
-        self.writes = Writes(cluster, places, POLICY)
+        self._api, self._places, self._log = cluster.api, places, cluster.control_plane.audit_log
+        self._read = self._log.stat().st_size
 
-    def _all(self) -> Iterator[tuple[list[Object], list[Object]]]:
-        """Yield the Services and the Ingresses of each place."""
-        found = {
-            kind: [{"apiVersion": kind.api_version, "kind": kind.kind, **each} for each in self._api.list(kind)]
+    def _all(self) -> Iterator[tuple[int, list[Object], list[Object]]]:
+        """Yield the number, the Services and the Ingresses of each place."""
+        found = [
+            [{"apiVersion": kind.api_version, "kind": kind.kind, **each} for each in self._api.list(kind)]
             for kind in (SERVICES, INGRESSES)
-        }
-        for place in self._places:
-            here = {kind: [o for o in found[kind] if o["metadata"]["namespace"] == place.namespace] for kind in found}
-            yield here[SERVICES], here[INGRESSES]
+        ]
+        for number, place in enumerate(self._places):
+            services, ingresses = ([o for o in each if o["metadata"]["namespace"] == place.namespace] for each in found)
+            yield number, services, ingresses
 
-    def _to_do(self, *, at_the_end: bool) -> dict[int, str]:
-        """Return what is still to be done, by the place's number; before the end, no taken name is waited for."""
-        found = {}
-        for number, (place, standing) in enumerate(zip(self._places, self._all(), strict=True)):
-            lines = still_to_do(*standing, POLICY)
-            found[number] = [line for line in lines if at_the_end or line.partition(" ")[2] not in place.taken]
-        return {number: f"still to be done: {', '.join(lines)}" for number, lines in found.items() if lines}
+    def settled(self, patience: float, *, at_the_end: bool = False) -> dict[int, str]:
+        """Return once nothing is to be done any more, and what is all the same after so many seconds.
 
-    def settled(self, patience: float, *, at_the_end: bool) -> dict[int, str]:
-        """Return once nothing is to be done any more, and what is all the same after so many seconds."""
+        Before the end, no name that was taken is waited for.
+        """
+
+        def to_do() -> dict[int, str]:
+            found = {}
+            for number, *here in self._all():
+                late = () if at_the_end else self._places[number].strangers.values()
+                if actions := [(verb, name) for verb, name in still_to_do(*here) if name not in late]:
+                    found[number] = f"still to be done: {actions}"
+            return found
+
         end, steady = time.monotonic() + patience, False
-        while ((to_do := self._to_do(at_the_end=at_the_end)) or not steady) and time.monotonic() < end:
+        while ((found := to_do()) or not steady) and time.monotonic() < end:
             # That nothing is to happen is right at once, and may be wrong a moment later.
-            time.sleep(0.05 if to_do else STEADY)
-            steady = not to_do
-        if why := self.writes.check():
-            to_do[-1] = why
+            time.sleep(0.05 if found else STEADY)
+            steady = not found
+        found |= self.misdeeds()
         for place in self._places:
             place.settle()
-        return to_do
-
-    def untold(self) -> dict[int, str]:
-        """Return each refused Service that no Event tells why, once all of those are gone or time is over."""
-        refused = {}
-        for number, (services, ingresses) in enumerate(self._all()):
-            for service in services:
-                answered, _ = asked(service, ingresses, POLICY)
-                if answered.status == 422:
-                    refused[service["metadata"]["uid"]] = (number, answered.body.decode().strip())
-
-        def missing() -> dict[int, str]:
-            told = [(each["involvedObject"].get("uid"), each["message"]) for each in self._api.list(EVENTS)]
-            return {
-                number: f"no Event tells: {reason}"
-                for uid, (number, reason) in refused.items()
-                if not any(uid == about and reason in message for about, message in told)
-            }
-
-        end = time.monotonic() + HEALING
-        while (found := missing()) and time.monotonic() < end:
-            time.sleep(0.3)
         return found
+
+    def untold(self, *, touch: bool) -> dict[int, str]:
+        """Return each refused Service that no Event tells why, once all of those are gone or time is over.
+
+        With `touch`, each is changed first: what was told while Metacontroller was killed is told again within the
+        hour, and what is fresh at once.
+        """
+        waiting = {}
+        for number, services, ingresses in self._all():
+            for service in services:
+                if refused := asked(service, ingresses)[0]:
+                    waiting[service["metadata"]["uid"]] = (number, refused)
+                    if touch:
+                        patch = {"metadata": {"annotations": {"example.com/touched": "yes"}}}
+                        self._api.patch(SERVICES, service["metadata"]["name"], patch, self._places[number].namespace)
+        end = time.monotonic() + HEALING
+        while waiting and time.monotonic() < end:
+            time.sleep(0.3)
+            told = [(each["involvedObject"].get("uid"), each["message"]) for each in self._api.list(EVENTS)]
+            waiting = {
+                uid: (number, why)
+                for uid, (number, why) in waiting.items()
+                if not any(uid == about and why in message for about, message in told)
+            }
+        return {number: f"no Event tells: {why}" for number, why in waiting.values()}
+
+    def misdeeds(self) -> dict[int, str]:
+        """Return what is wrong with the writes of the engine since the last time."""
+        with self._log.open("rb") as log:
+            log.seek(self._read)
+            lines = [line for line in log if line.endswith(b"\n")]  # one without an end is still being written
+        self._read += sum(map(len, lines))
+        numbers = {place.namespace: number for number, place in enumerate(self._places)}
+        found = {}
+        for event in map(json.loads, lines):
+            about = event.get("objectRef", {})
+            if event["user"]["username"] != engines.USER or event["verb"] in READS:
+                continue
+            number = numbers.get(about.get("namespace"), 0)
+            if about.get("resource") not in {"ingresses", "events", "leases"}:
+                found[number] = f"the engine has tried to write: {event}"
+            elif why := misdeed(event, self._places[number]):
+                found[number] = f"the engine has done a {event['verb']} to Ingress {about}: {why}"
+        return found
+
+
+def misdeed(event: Object, place: Place) -> str:
+    """Return why the engine should not have written to an Ingress; "" when it is right, or wasn't an Ingress."""
+    if event["objectRef"]["resource"] != "ingresses" or event["responseStatus"]["code"] >= 400:
+        return ""
+    body, name = {"metadata": {}, **event.get("requestObject", {})}, event["objectRef"].get("name", "")
+    if event["verb"] != "delete":
+        return "it is a stranger's" if is_strangers(body) else ""
+    uid = body.get("preconditions", {}).get("uid")
+    if uid is None or uid in place.strangers:
+        return f"it may be a stranger's, as its uid is {uid}"
+    # Nothing has asked for the end of an Ingress since all had settled if nobody has edited it, and its Service has
+    # asked for it all the time. A mistake asks for nothing.
+    states = place.services[name.partition(".")[0]]
+    if name in place.edited or None in states:
+        return ""
+    services = [each for each in states if each]
+    made = [as_created(each, service) for service in services for each in asked(service, ())[2].values()]
+    return "" if any(name not in asked(service, made)[2] for service in services) else "nothing asked for that"
