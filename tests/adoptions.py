@@ -5,6 +5,7 @@ A case in tests/commands/adopt/cases.yaml has a name, and below it:
 why        the reason that the case exists
 services   what each Service has beside a port http, by its name: annotations, labels, ports and more of a Service;
            if there are none, one Service has the name of the case
+beside     other Ingresses and HTTPRoutes, as tests/dumps.py has them
 ingress    the Ingress, as tools/golden.py has those that are made; a path leads to a port of the Service with the
            name of the case, or to `SERVICE:PORT`; `metadata` and `spec` are as Kubernetes has them
 settings   the administrator's settings, if they aren't those of settings.yaml
@@ -27,6 +28,7 @@ from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
+from tests import dumps
 from tools import golden
 from tools.golden import Case
 
@@ -36,7 +38,7 @@ PRINTED = ("hosts", "annotated-already", "several-services", "several-services-o
 """The cases of which the table has all that is printed: one of each kind."""
 
 NAMESPACE = "team-a"
-FIELDS = ["why", "services", "ingress", "settings", "accept", "becomes"]
+FIELDS = ["why", "services", "beside", "ingress", "settings", "accept", "becomes"]
 
 
 def cases() -> dict[str, Case]:
@@ -45,9 +47,10 @@ def cases() -> dict[str, Case]:
 
 
 def objects(case: Case) -> list[Object]:
-    """Return the Services and the Ingress of a case."""
+    """Return the Services, what is beside, and the Ingress of a case."""
     services: Object = case.stated.get("services", {case.name: {}})
-    return [*(service(name, stated) for name, stated in services.items()), ingress(case)]
+    beside = dumps.objects(case.stated.get("beside", []))
+    return [*(service(name, stated) for name, stated in services.items()), *beside, ingress(case)]
 
 
 def service(name: str, stated: Object) -> Object:
@@ -81,7 +84,7 @@ def adoptable(case: Case) -> tuple[Manifests, list[Item], Policy, list[str]]:
     for number, item in enumerate(manifests.items, start=1):
         item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
     policy = parse(case.settings or SETTINGS.read_text(encoding="utf-8"))
-    return manifests, list(manifests.of_kind(INGRESSES)), policy, case.stated.get("accept", [])
+    return manifests, list(manifests.of_kind(INGRESSES))[-1:], policy, case.stated.get("accept", [])
 
 
 def becomes(case: Case) -> Object:

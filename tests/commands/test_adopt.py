@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.commands.plans.deployers import about_service, deployers_of, not_yet
 from ingress_manager.commands.plans.plan import Seen, Step, going_back
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -20,11 +18,8 @@ from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL
-from ingress_manager.core.observed import DECORATOR
-from ingress_manager.core.settings import parse
 from tests import adoptions
 from tests.commands.commands import DEFAULTS, HTTPROUTES, UNKNOWN_KIND, Cluster, Ended, listing, run
-from tests.core.test_properties import desired_for
 from tools import golden
 
 ADOPTIONS = adoptions.cases()
@@ -106,126 +101,6 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         assert (again.steps, again.spec) == ([], made["spec"]), "what the case says suffices"
 
 
-@pytest.mark.parametrize(
-    ("name", "ingress_class", "entrance"),
-    [
-        ("shop-admin", "nginx", "admin"),
-        ("old.shop", "nginx", "old"),
-        ("web-shop-redirect", "nginx", "web-redirect"),
-        ("workshop", "nginx", "workshop"),
-        ("shop-" + "a" * 29 + "-b", "nginx", "a" * 29),
-        ("shop-redirect", "internal", "internal"),
-        ("shop-redirect", "redirect", "also"),
-        ("shop-taken", "taken", "also"),
-    ],
-)
-def test_an_entrance_is_called_by_what_the_ingress_has_beside_the_name_of_its_service(
-    name: str, ingress_class: str, entrance: str
-) -> None:
-    """Nobody's are the Ingress with the name of the Service, and that with the name of its entrance `taken`."""
-    backend = {"service": {"name": "shop", "port": {"number": 80}}}
-    rule = {"host": "second.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
-    specs = {"shop": {}, "shop.taken": {}, name: {"ingressClassName": ingress_class, "rules": [rule]}}
-    ingresses = {
-        each: Item(
-            {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": each}, "spec": spec},
-            Origin("", "team-a"),
-        )
-        for each, spec in specs.items()
-    }
-    shop = Item({**service(ports=[{"port": 80}]), "metadata": {"name": "shop"}}, Origin("", "team-a"))
-    [adoption] = adopt(Manifests([shop, *ingresses.values()]), [ingresses[name]], parse("defaults: {class: nginx}"))
-    asked = [word for step in adoption.steps for word in step.command if word.endswith(".ingress/http=true")]
-    assert asked == [f"{entrance}.ingress/http=true"]
-
-
-BOTH = ADOPTIONS["settings-make-both"]
-HOST = "settings-make-both.example.com"
-
-
-def httproute(
-    name: str = "web", section: str = "", hosts: Any = None, path: str = "/", kind: str = "PathPrefix"
-) -> Item:
-    """Return an HTTPRoute that is nobody's; `hosts` None are all."""
-    parent = {"name": name, "namespace": "infrastructure", "sectionName": section}
-    rule = {"matches": [{"path": {"type": kind, "value": path}}]}
-    metadata = {"name": "another", "namespace": "team-a"}
-    spec = {"parentRefs": [parent], "hostnames": hosts, "rules": [rule]}
-    return Item(
-        {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": metadata, "spec": spec},
-        Origin("", "team-a"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("route", "is_taken"),
-    [
-        (httproute(), True),
-        (httproute(hosts=["*.example.com"]), True),
-        (httproute(section="http", hosts=["*.com"]), True),
-        (httproute(section="https"), False),
-        (httproute("another"), False),
-        (httproute(hosts=[HOST]), False),
-        (httproute(hosts=["shop.example.com", "*.shop.example.com"]), False),
-        (httproute(path="/shop"), False),
-        (httproute(path="/", kind="Exact"), False),
-        (httproute(hosts=7), False),
-    ],
-    ids=[
-        *("every-host", "a-wildcard", "a-wider-wildcard", "another-listener", "another-gateway", "the-same-and-older"),
-        *("other-hosts", "another-path", "an-exact-path", "that-is-none"),
-    ],
-)
-def test_a_service_that_would_take_requests_from_the_httproute_of_another_is_left_alone(
-    route: Item, *, is_taken: bool
-) -> None:
-    manifests, ingresses, policy, _ = adoptions.adoptable(BOTH)
-    manifests.take([route])
-    [adoption] = adopt(manifests, ingresses, policy)
-    sentence = (
-        f"Service {BOTH.name} would also get the HTTPRoute {BOTH.name}, and {HOST}/ at the Gateway infrastructure/web, "
-        "which HTTPRoute team-a/another answers; a profile whose outputs are [ingress] gives it none"
-    )
-    assert [each.sentence for each in adoption.messages] == [sentence] * is_taken
-
-
-@pytest.mark.parametrize("changes", [True, False])
-def test_an_httproute_of_the_same_service_that_would_change_is_told(*, changes: bool) -> None:
-    manifests, ingresses, policy, _ = adoptions.adoptable(BOTH)
-    [adoption] = adopt(manifests, ingresses, policy)
-    words = [word for step in adoption.steps for word in step.command]
-    asked = [word.split("=", 1) for word in words if word.startswith("ingress/") and "=" in word]
-    parent = manifests.items[0].object
-    parent = {**parent, "metadata": {**parent["metadata"], "annotations": dict(asked)}}
-    [route] = [each for each in desired_for(parent, policy) if each["kind"] == "HTTPRoute"]
-    made = as_created(route, parent)
-    made["metadata"]["annotations"] = {DECORATOR: "ingress-manager"}
-    if changes:
-        made["spec"] = {**made["spec"], "hostnames": ["elsewhere.example.com"]}
-    manifests.take([Item(made, Origin("", "team-a"))])
-    [adoption] = adopt(manifests, ingresses, policy)
-    assert any("would change or go, because Service" in each.sentence for each in adoption.messages) == changes
-
-
-def test_an_ingress_that_needs_the_name_of_another_waits_for_that_one() -> None:
-    named = adoptions.objects(ADOPTIONS["several-services"])
-    rules = [{**named[-1]["spec"]["rules"][0], "host": "another.example.com"}]
-    metadata, spec = {**named[2]["metadata"], "name": "several-services-cart"}, {**named[2]["spec"], "rules": rules}
-    named.append({**named[2], "metadata": metadata, "spec": {**spec, "tls": []}})
-    said = {"http": "true", "host": "several.example.com", "path": "/cart", "port": "8080", "tls-secret": "several"}
-    named[1]["metadata"]["annotations"] = {f"ingress/{key}": value for key, value in said.items()}
-    ended = run(
-        "adopt",
-        "several-services",
-        "--namespace",
-        "team-a",
-        "-f",
-        "-",
-        stdin=json.dumps({"kind": "List", "items": named}),
-    )
-    assert "which is in the way: adopt that one first" in ended.err
-
-
 def test_what_was_taken_away_is_not_brought_back_and_the_plan_goes_on() -> None:
     done = [
         Step(("kubectl", "annotate"), undo=("kubectl", "annotate", "a-")),
@@ -233,16 +108,6 @@ def test_what_was_taken_away_is_not_brought_back_and_the_plan_goes_on() -> None:
     ]
     assert going_back(done[1:], ()) == []
     assert going_back(done, ()) == ["What was done before has to stay. Plan it again to go on."]
-
-
-@pytest.mark.parametrize("knows", [True, False], ids=["that-knows-httproutes", "that-knows-none"])
-def test_the_httproutes_of_a_cluster_are_looked_at(
-    settings: Callable[[str], Path], cluster: Cluster, *, knows: bool
-) -> None:
-    routes = {HTTPROUTES: listing(httproute().object)} if knows else {}
-    cluster.says({"services,ingresses": objects(BOTH), **routes}, UNKNOWN_KIND)
-    ended = run("adopt", "team-a/settings-make-both", "--settings", settings(BOTH.settings))
-    assert (ended.status, cluster.calls[1:]) == (knows, [f"get --output=json --namespace=team-a -- {HTTPROUTES}"])
 
 
 # The shell.
@@ -254,17 +119,30 @@ PRINTED = CASE.stated["becomes"]["printed"]
 Apply = Callable[..., Ended]
 
 
-def objects(case: golden.Case = CASE, **changes: Any) -> dict[str, Any]:
-    """Return what kubectl answers when it is asked for the Services and Ingresses of a case."""
+def objects(case: golden.Case = CASE) -> dict[str, Any]:
+    """Return what kubectl answers when it is asked for the objects of a case."""
     manifests, _, _, _ = adoptions.adoptable(case)
-    return {"kind": "List", "apiVersion": "v1", "items": [item.object for item in manifests.items], **changes}
+    return listing(*(item.object for item in manifests.items))
 
 
-def test_a_dump_is_planned_without_a_cluster(tmp_path: Path) -> None:
-    (tmp_path / "dump.json").write_text(json.dumps(objects()))
-    ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json")
-    assert (ended.status, ended.out, ended.err) == (0, PRINTED, DEFAULTS)
-    without = run("adopt", "hosts", "-n", "team-a", "-f", tmp_path / "dump.json", "--without-event")
+@pytest.mark.parametrize("knows", [True, False], ids=["that-knows-httproutes", "that-knows-none"])
+def test_the_httproutes_of_a_cluster_are_looked_at(
+    settings: Callable[[str], Path], cluster: Cluster, *, knows: bool
+) -> None:
+    case = ADOPTIONS["beside-an-httproute-of-every-host-refused"]
+    service, route, ingress = objects(case)["items"]
+    routes = {HTTPROUTES: listing(route)} if knows else {}
+    cluster.says({"services,ingresses": listing(service, ingress), **routes}, UNKNOWN_KIND)
+    ended = run("adopt", f"team-a/{case.name}", "--settings", settings(case.settings))
+    assert (ended.status, cluster.calls[1:]) == (knows, [f"get --output=json --namespace=team-a -- {HTTPROUTES}"])
+
+
+def test_a_dump_is_planned_without_a_cluster() -> None:
+    dump = json.dumps(objects())
+    ended = run("adopt", "team-a/hosts", "-f", "-", "--accept-changes", "spec.tsl", stdin=dump)
+    no_effect = "--accept-changes spec.tsl has no effect: this field would stay as it is.\n"
+    assert ended == (0, PRINTED, f"{DEFAULTS}{no_effect}")
+    without = run("adopt", "hosts", "-n", "team-a", "-f", "-", "--without-event", stdin=dump)
     assert ("wait 10 seconds\n" in without.out, " events" in without.out) == (True, False)
 
 
@@ -284,13 +162,6 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
     annotated = text.replace("  name: hosts\n", metadata, 1)
     again = run("adopt", "hosts", "-f", "-", "-n", "team-a", stdin=annotated)
     assert again.out.splitlines()[1:] == ended.out.splitlines()[2:]
-
-
-def test_an_acceptance_without_effect_is_told(tmp_path: Path) -> None:
-    (tmp_path / "dump.json").write_text(json.dumps(objects()))
-    ended = run("adopt", "team-a/hosts", "-f", tmp_path / "dump.json", "--accept-changes", "spec.tsl")
-    assert ended.status == 0
-    assert ended.err == f"{DEFAULTS}--accept-changes spec.tsl has no effect: this field would stay as it is.\n"
 
 
 def test_an_ingress_that_is_ingress_managers_already_is_left_alone(apply: Apply, cluster: Cluster) -> None:
@@ -327,18 +198,6 @@ def test_wrong_use_is_told_with_exit_status_2(reason: str, arguments: list[str],
     ended = run("adopt", *arguments, stdin=json.dumps(found))
     assert (ended.status, ended.out) == (2, ""), reason
     assert message in ended.err
-
-
-def test_a_default_backend_beside_another_one_is_left_alone(path: Path) -> None:
-    name = "only-a-default-backend"
-    own = objects(ADOPTIONS[name])
-    metadata = {**own["items"][-1]["metadata"], "namespace": "team-b"}
-    own["items"].append({**own["items"][-1], "metadata": metadata})
-    ended = run("adopt", f"team-a/{name}", "-f", "-", "--settings", path, stdin=json.dumps(own))
-    assert (ended.status, ended.out) == (1, "")
-    assert (
-        "spec.defaultBackend: another Ingress answers every host, too, and a rule that says it could take" in ended.err
-    )
 
 
 def test_what_other_namespaces_answer_keeps_an_ingress_from_being_replaced(path: Path, cluster: Cluster) -> None:
@@ -495,49 +354,3 @@ def test_refused_ones_do_not_keep_others_from_being_adopted(apply: Apply, cluste
     assert f"{advised[0]}\n" in ended.out, "what can be done instead is printed"
     assert "\nteam-a/hosts is ingress-manager's: team-a/hosts.\n" in ended.out
     assert f"team-a/{refused}: has the label app.kubernetes.io/managed-by: ingress-manager" in ended.err
-
-
-# Which tools keep an object, by its field managers.
-
-
-BEFORE = "before this, or another value in the"
-
-
-def item(*managers: str, **metadata: Any) -> Item:
-    """Return a Service that these have written, each as "NAME OPERATION"."""
-    entries = [dict(zip(("manager", "operation"), manager.split(), strict=True)) for manager in managers]
-    metadata = {"name": "shop", "namespace": "team-a", "managedFields": entries} | metadata
-    return Item({"apiVersion": "v1", "kind": "Service", "metadata": metadata}, Origin("", "team-a"))
-
-
-@pytest.mark.parametrize(
-    ("managers", "names", "is_before"),
-    [
-        (["helm Apply", "kubectl-annotate Update"], ["Helm"], True),
-        (["helm-controller Apply"], ["Helm"], True),
-        (["kubectl Apply", "metacontroller Update"], ["kubectl apply"], True),
-        (["argocd-controller Update"], ["Argo CD"], False),
-        (["argocd-controller Apply", "kubectl Apply"], ["Argo CD"], False),
-        (["kubectl-patch Update", "kubectl-create Update"], [], False),
-    ],
-    ids=str,
-)
-def test_a_tool_is_known_by_its_field_manager_and_whether_it_refuses_what_others_have_set(
-    managers: list[str], names: list[str], is_before: bool
-) -> None:
-    found = item(*managers)
-    assert [deployer.name for deployer in deployers_of(found)] == names
-    assert [BEFORE in sentence for sentence in about_service(found)] == [is_before for _ in names]
-
-
-@pytest.mark.parametrize("entries", [None, "kubectl", [None, {}, {"manager": 1}]], ids=str)
-def test_field_managers_that_no_api_server_has_are_nobodys(entries: Any) -> None:
-    assert deployers_of(item(managedFields=entries)) == []
-
-
-def test_what_flux_takes_off_waits_for_git_and_nothing_waits_where_nothing_is_annotated() -> None:
-    ingress, service = item(), item("kustomize-controller Apply")
-    assert list(not_yet(ingress, [(service, {})])) == []
-    assert list(not_yet(ingress, [(service, {"ingress/http": "true"})])) == [
-        "Flux keeps Service shop, and takes off annotations that Git doesn't have: put them into Git first"
-    ]
