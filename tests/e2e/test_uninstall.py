@@ -1,6 +1,7 @@
-"""`uninstall` on a real cluster: ingress-manager goes, and its Ingresses stay, or go as well."""
+"""`check` and `uninstall` on a real cluster: all is well, then ingress-manager goes, and its Ingresses stay, or go too."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +10,16 @@ import pytest
 
 from devcluster import gateway
 from devcluster.api import CRDS, HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, WEBHOOKS
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
+from devcluster.deployments import look
 from devcluster.story import Stage
 from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view.managed import operations_to_disown
 from ingress_manager.core.settings import FILE_VARIABLE
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import CLUSTER_ROLES, POLICIES, by_hand, namespace
-from tests.e2e.shell import commands_of, sh
+from tests.e2e.shell import commands_of, run, sh
 from tests.e2e.test_adopt import is_ours
 from tests.e2e.watching import Watch
 
@@ -29,6 +32,21 @@ def installed(engine: str) -> Iterator[DevCluster]:
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=1, httproute=True, admission=True) as cluster:
         namespace(cluster.api, "both")
         yield cluster
+
+
+def test_a_sound_installation_is_all_well_as_the_page_shows_it(installed: DevCluster) -> None:
+    look(installed.api, installed.workloads())
+    # It names the hook by its Service, and not by this machine's address.
+    controller = ("--kustomize", str(REPOSITORY / "metacontroller/httproute"))
+    installed.kubectl("apply", "--server-side", "--force-conflicts", *controller)
+    ended = run(installed.control_plane, "check")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    # Who makes a certificate chooses when it ends.
+    said = re.sub(r"(?<= ends at )\S+(?=Z,)", "2027-02-21T09:12:44", ended.stdout).splitlines()
+    page = (REPOSITORY / "docs/commands/examples/check.txt").read_text(encoding="utf-8").splitlines()
+    warning, _, total = [line for line in said if line not in page]
+    assert "no Pod has read them" in warning, "no Pod runs here"
+    assert total.startswith("Nothing is wrong: 1 warning, ")
 
 
 @pytest.mark.parametrize("keep", [True, False], ids=["keep", "remove"])
