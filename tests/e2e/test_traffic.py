@@ -4,15 +4,14 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-import trustme
 
-from devcluster import gateway, overlay
-from devcluster.api import INGRESSES, Object, path_of, wait_for
+from devcluster import gateway
+from devcluster.api import INGRESSES, Object, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
-from tests.e2e import certificates
+from devcluster.gateway import answers
 from tests.e2e.objects import INGRESS_CLASSES, by_hand, create
-from tests.e2e.traffic import ON, Place, backend
+from tests.e2e.traffic import ON, PATIENCE, Place, backend
 
 
 @pytest.mark.gate
@@ -78,38 +77,57 @@ def test_an_ingress_of_another_class_or_of_none_is_neither_served_nor_written_to
         assert not classes.keys() & written_by_the_gateway(serving)
 
 
-def test_a_host_with_tls_is_served_with_its_certificate(place: Place) -> None:
-    host, ca = place.host("tls"), trustme.CA()
-    with (
-        certificates.served(place) as certificate,
-        place.service("tls", certificate.annotations) as service,
-        Backend(service),
-    ):
-        certificate.store(ca.issue_cert(host))
-        answer = certificates.until_served(place, host, certificates.trusting(ca))
-        assert backend(answer) == (f"{place.namespace}/tls", 80)
-        if place.namespace == "httproute":
-            place.until_404_page(host)
+# Several entrances of one Service: each has a controller of its own, and goes without the other.
+
+BESIDE, INSIDE = "127.0.0.7", "inside"
+INTERNAL = {"internal.ingress/http": "true"}
 
 
-def test_a_class_that_a_profile_says_by_the_annotation_is_served_and_no_default_takes_its_place(
-    serving: DevCluster,
-) -> None:
-    place = Place(serving, "ingress")
-    default = {"annotations": {"ingressclass.kubernetes.io/is-default-class": "true"}}
-    create(place.api, INGRESS_CLASSES, "usual", metadata=default, spec={"controller": "example.com/usual"})
-    try:
-        wait_for(lambda: usual_class(place, by_hand("ingress", "any", "any.example.com", "any")), what="the default")
-        with place.service("by-annotation", {**ON, "ingress/profile": "by-annotation"}) as service, Backend(service):
-            place.until_served(place.host("by-annotation"))
-            made = only(place, "by-annotation")
-            assert "ingressClassName" not in made["spec"]
-            assert made["metadata"]["annotations"]["kubernetes.io/ingress.class"] == overlay.CLASS
-    finally:
-        place.api.delete(INGRESS_CLASSES, "usual")
+@pytest.fixture
+def two_controllers(serving: DevCluster) -> Iterator[Place]:
+    """Yield the namespace `ingress` while one more Traefik, at an address of its own, serves the class `inside`."""
+    assert serving.gateway is not None
+
+    def change(static: Object) -> None:
+        static["providers"]["kubernetesIngress"]["ingressClass"] = INSIDE
+
+    create(serving.api, INGRESS_CLASSES, INSIDE, spec={"controller": "traefik.io/ingress-controller"})
+    traefik, [probes, *_] = serving.gateway.beside(BESIDE, change), serving.gateway.internal_ports
+    traefik.start()
+    traefik.wait_ready(lambda: answers(probes, "/ping", address=BESIDE))
+    yield Place(serving, "ingress")
+    traefik.kill()
+    serving.api.delete(INGRESS_CLASSES, INSIDE)
 
 
-def usual_class(place: Place, ingress: Object) -> bool:
-    """Return whether the API server would give the default class to an Ingress."""
-    stored = place.api.request("POST", path_of(INGRESSES, "ingress"), params={"dryRun": "All"}, body=ingress)
-    return bool(stored["spec"].get("ingressClassName") == "usual")
+def until_inside(place: Place, hosts: list[str], of: list[str]) -> None:
+    """Return once the Traefik of the class `inside` serves these hosts, and no other of some."""
+    port = place.gateway.http_port
+    wait_for(
+        lambda: [host for host in of if answers(port, "/", address=BESIDE, host=host)] == hosts,
+        PATIENCE,
+        what=f"{hosts} alone being served inside",
+    )
+
+
+def test_each_of_two_controllers_serves_its_entrance_and_one_goes_without_the_other(two_controllers: Place) -> None:
+    place = two_controllers
+    outer, inner = hosts = [place.host("outer"), place.host("inner")]
+    more = {"ingress/host": outer, "internal.ingress/host": inner, "internal.ingress/class": INSIDE}
+    with place.service("sides", ON | INTERNAL | more) as service, Backend(service):
+        place.until_served(outer)
+        until_inside(place, [inner], of=hosts)
+        place.until_404_page(inner)
+
+        first = only(place, "sides")
+        place.annotate("sides", {"internal.ingress/http": None})
+        until_inside(place, [], of=hosts)
+        place.annotate("sides", INTERNAL)
+        until_inside(place, [inner], of=hosts)
+        assert only(place, "sides") == first
+
+        second = only(place, "sides.internal")
+        place.annotate("sides", {"ingress/http": "false"})
+        place.until_404_page(outer)
+        until_inside(place, [inner], of=hosts)
+        assert only(place, "sides.internal") == second

@@ -1,4 +1,4 @@
-"""`check` and `uninstall` on a real cluster: all is well, then ingress-manager goes, and its Ingresses stay, or go too."""
+"""`check` and `uninstall` on a real cluster: all is well; and it goes, and its Ingresses stay, or go as well."""
 
 import json
 import re
