@@ -9,7 +9,7 @@ import http.client
 import platform
 import ssl
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,8 +140,9 @@ class Gateway:
         token = plane.api.service_account_token(NAME, NAME)
         plane.write_kubeconfig(plane.folder / "gateway.kubeconfig", NAME, token)
 
-    def beside(self, address: str, change: Callable[[dict[str, Any]], None] = lambda _static: None) -> Process:
-        """Return one more Traefik, to be started, with an address of loopback for itself and the same ports.
+    @contextlib.contextmanager
+    def beside(self, address: str, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+        """Have one more Traefik, with an address of loopback for itself and the same ports.
 
         Its configuration is that of the first one, but for what `change` does to the static part.
         """
@@ -153,8 +154,12 @@ class Gateway:
         path = self._processes.folder / f"traefik-{address}.yaml"
         path.write_text(yaml.safe_dump(static))
         process = self._processes.add(path.stem, [program, f"--configFile={path}"], env=self.traefiks[0].env)
-        self._exits.callback(process.kill)
-        return process
+        process.start()
+        try:
+            process.wait_ready(lambda: answers(self.internal_ports[0], "/ping", address=address))
+            yield
+        finally:
+            process.kill()
 
     def _configure(self, folder: Path, rendered: Rendered, page_url: str, internal_port: int) -> None:
         """Write the files of one instance into a folder."""

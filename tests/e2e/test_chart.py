@@ -31,10 +31,10 @@ from tests.docs.test_docs import blocks
 from tests.e2e.conftest import require
 from tests.e2e.nodes import Nodes
 from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, PODS, namespace
-from tests.e2e.shell import Ended, environment_of, run, sh
+from tests.e2e.shell import Ended, environment_of, sh
 from tests.e2e.test_install import everything
 from tests.helm import lacking
-from tests.manifests.test_helm_test import script_against
+from tests.manifests.test_chart import script_against
 
 NAME = "ingress-manager"
 NETWORK_POLICIES = Resource("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy")
@@ -232,36 +232,3 @@ def replicas(site: Site) -> int:
     """Return how many pods of the hook are asked for."""
     deployment = site.plane.api.get(DEPLOYMENTS, NAME, NAME) or {}
     return int(deployment["spec"]["replicas"])
-
-
-def test_the_commands_find_a_release_of_another_name_in_another_namespace(
-    site: Site, processes: Processes, hook_port: int
-) -> None:
-    metacontroller = blocks("helm.md", "sh")[0]
-    site.run(metacontroller)
-    site.plane.start_controllers()
-    start_metacontroller(site, processes, hook_port)
-    site.plane.kubectl("create", "namespace", "tools")
-    before = everything(site.plane)
-    install = "helm install edge charts/ingress-manager --namespace tools --values my-values.yaml"
-    site.values({"settings": {"defaults": {"class": "traefik", "host": "{service}.example.org"}}})
-    site.run(install)
-    stage = stage_of(site, "team-a", "traefik")
-    assert class_of_a_new_ingress(stage, "shop") == "traefik"
-
-    def printed(*arguments: str) -> Ended:
-        return run(site.plane, *arguments)
-
-    found = "With the settings of the ConfigMap tools/edge-ingress-manager-settings-"
-    audited = printed("audit", "--namespace=team-a", "--only=missing")
-    assert (audited.returncode, audited.stderr.startswith(found)) == (0, True), audited
-
-    ingress = stage.ingress("shop")
-    removed = printed("uninstall", "--keep", "--keep-metacontroller", "--apply")
-    assert (removed.returncode, removed.stderr) == (0, "")
-    assert (stage.ingress("shop") or {})["spec"] == (ingress or {})["spec"]
-    site.plane.kubectl("delete", "namespace", stage.namespace)
-    left = everything(site.plane) - before
-    assert left == {("Secret", "tools", "sh.helm.release.v1.edge.v1")}, "by which Helm knows the release"
-    site.run("helm uninstall edge --namespace tools")
-    assert everything(site.plane) == before

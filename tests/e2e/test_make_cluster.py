@@ -1,20 +1,18 @@
-"""`make cluster`, as a person uses it: what it prints is typed as it stands, and its Deployments act as elsewhere."""
+"""`make demo` and `make cluster`, as a person uses them: what it prints is typed as it stands."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 
-import psutil
 import pytest
 
-from devcluster import gateway
+from devcluster import gateway, story
 from devcluster.api import wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from tests.e2e import pages
 
 PATIENCE = 30
-HOOK, ENGINE = r"hooks\.app", r"/metacontroller --|devcluster\.standin"
-"""What the commands of these two hold."""
 
 
 @pytest.fixture(scope="module")
@@ -56,18 +54,22 @@ def edit_settings(shell: pages.Shell, ingress_class: str) -> None:
     run(shell, restart)
 
 
-def running(shell: pages.Shell, program: str) -> set[psutil.Process]:
-    """Return the processes of the cluster whose command holds `program`, a regular expression."""
-    found = psutil.Process(shell.cluster).children(recursive=True)
-    return {each for each in found if re.search(program, command_of(each))}
-
-
-def command_of(process: psutil.Process) -> str:
-    """Return the command of a process; nothing if it has ended."""
-    try:
-        return " ".join(process.cmdline())
-    except psutil.Error:
-        return ""
+def test_make_demo_tells_the_story(engine: str) -> None:
+    ended = subprocess.run(
+        ["make", "demo", f"ENGINE={engine}"],  # noqa: S607
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=story.PATIENCE * 10,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    told = " ".join(ended.stdout.split())
+    for step in story.STORY:
+        assert f"{step.done} → {step.happens}" in told
+    assert len(re.findall(r"✔ +\d+\.", ended.stdout)) == len(story.STORY)
+    assert ("the stand-in" if engine == "standin" else "driven by Metacontroller") in ended.stdout
+    assert "\x1b" not in ended.stdout, "colour only on a terminal"
 
 
 def test_the_example_is_answered_by_http_and_by_https_with_a_certificate_that_its_authority_vouches_for(
@@ -104,11 +106,8 @@ def test_make_uninstall_leaves_the_cluster_and_make_install_brings_all_of_it_bac
     run(shell, f"cd {REPOSITORY}")
     context = run(shell, "kubectl config current-context").strip()
     assert "It is removed." in run(shell, f"make uninstall CONTEXT={context} YES=1")
-    wait_for(lambda: not running(shell, f"{HOOK}|{ENGINE}"), PATIENCE, what="the end of the hook and the engine")
     run(shell, "kubectl get services")
     image = "registry.example.com/ingress-manager:0.1.0"
     crds = f"METACONTROLLER_CRDS={CRD_FILE}"
     assert "It is installed." in run(shell, f"make install CONTEXT={context} IMAGE={image} {crds} YES=1")
-    assert running(shell, HOOK)
-    assert running(shell, ENGINE)
     assert class_of_a_new_ingress(shell, "back") == "nginx", "the settings are those of manifests/"

@@ -12,6 +12,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.manifests import FOLDERS, rendered
+from tests.docs.test_readme import blocks
 from tests.e2e.nodes import Nodes
 from tests.e2e.shell import commands_of, sh
 from tools import dist
@@ -86,7 +87,7 @@ def test_the_file_of_a_release_installs_the_hook_alone_first_and_then_the_rest(
     assert len(everything) == len(hook) + len(rendered("metacontroller/controller"))
 
 
-# What docs/upgrade.md, docs/operating.md and metacontroller/README.md tell people to run.
+# What docs/upgrade.md and the README tell people to run.
 
 
 def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: ControlPlane, tmp_path: Path) -> None:
@@ -101,3 +102,16 @@ def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: Control
             sh(installed, command.replace("dist/install.yaml", str(file)))
             ran.append(command.split()[1])
     assert ran == ["apply", "rollout", "apply", "apply", "rollout", "get", "apply", "apply"]
+
+
+def test_the_commands_of_kubectl_install_what_they_are_for(installed: ControlPlane) -> None:
+    commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("kubectl ")]
+    assert len(commands) == 2
+    for command in commands:
+        sh(installed, command)
+    for kind, namespace, name in (
+        ("service", "sample", "hello"),
+        ("deployment", "ingress-manager-gateway", "ingress-manager-gateway"),
+        ("deployment", "ingress-manager-gateway", "not-found"),
+    ):
+        assert name in installed.kubectl("get", kind, "--namespace", namespace, name)

@@ -1,16 +1,74 @@
-"""The promises, checked with the API server's own records: the audit log, managedFields and the authorizer."""
+"""The story, the promises, checked with the API server's own records, and the vocabulary end to end."""
 
+import contextlib
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import yaml
 
-from devcluster.api import INGRESSES, SERVICES
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, path_of
 from devcluster.cluster import DevCluster
-from devcluster.story import Stage
-from tests.e2e.audit import READS, done_by_the_engine, write_requests, writes
-from tests.e2e.objects import by_hand
+from devcluster.story import Stage, routes, steps_for
+from tests.e2e.audit import (
+    READS,
+    done_by_the_engine,
+    until_create_met_an_existing_ingress,
+    write_requests,
+    writes,
+)
+from tests.e2e.conftest import fresh_stage
+from tests.e2e.objects import by_hand, create
+from tests.e2e.people import tenant_of
 
-pytestmark = pytest.mark.gate
+
+@pytest.mark.gate
+def test_the_story(stage: Stage) -> None:
+    for step in steps_for(stage):
+        step.play(stage)
+
+
+@pytest.mark.gate
+def test_a_service_that_waits_for_its_ingress_is_removed_and_so_is_that(stage: Stage) -> None:
+    stage.create_service("shop", {"ingress/http": "true"})
+    stage.until_ingress("shop", "the Ingress", lambda _: True)
+    stage.api.delete(SERVICES, "shop", stage.namespace, propagation="Foreground")
+    stage.until("no Ingress", lambda: stage.ingress("shop") is None)
+    stage.until("no Service", lambda: stage.api.get(SERVICES, "shop", stage.namespace) is None)
+
+
+@pytest.mark.gate
+def test_what_others_add_to_our_ingress_stays(stage: Stage) -> None:
+    """An ingress controller, or cert-manager, may write annotations of its own."""
+    stage.create_service("shop", {"ingress/http": "true"})
+    stage.until_ingress("shop", "the Ingress", lambda _: True)
+    mark = {"metadata": {"annotations": {"example.com/mark": "kept"}, "labels": {"team": "a"}}}
+    stage.api.patch(INGRESSES, "shop", mark, stage.namespace)
+    stage.api.patch(SERVICES, "shop", {"spec": {"ports": [{"name": "http", "port": 81}]}}, stage.namespace)
+    ingress = stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
+    assert ingress["metadata"]["annotations"]["example.com/mark"] == "kept"
+    assert ingress["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "ingress-manager", "team": "a"}
+
+
+@pytest.mark.gate
+def test_an_ingress_without_metacontrollers_annotation_is_left_alone_until_it_is_put_back(
+    cluster: DevCluster, stage: Stage
+) -> None:
+    stage.create_service("shop", {"ingress/http": "true"})
+    stage.until_ingress("shop", "the Ingress", lambda _: True)
+    key = "metacontroller.k8s.io/decorator-controller"
+    lost = stage.api.patch(INGRESSES, "shop", {"metadata": {"annotations": {key: None}}}, stage.namespace)
+    stage.api.patch(SERVICES, "shop", {"spec": {"ports": [{"name": "http", "port": 81}]}}, stage.namespace)
+    until_create_met_an_existing_ingress(cluster, stage, "shop")
+    assert stage.ingress("shop") == lost
+    assert stage.events("shop") == []
+    stage.api.patch(INGRESSES, "shop", {"metadata": {"annotations": {key: "ingress-manager"}}}, stage.namespace)
+    stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
+
+
+# The audit log, and managedFields.
 
 
 def until_seen(stage: Stage, name: str) -> None:
@@ -19,6 +77,7 @@ def until_seen(stage: Stage, name: str) -> None:
     stage.until_ingress(name, "the Ingress of a Service annotated later", lambda _: True)
 
 
+@pytest.mark.gate
 def test_a_service_is_never_written_to(cluster: DevCluster, stage: Stage) -> None:
     stage.create_service("shop", {"ingress/http": "true"})
     stage.until_ingress("shop", "the Ingress", lambda _: True)
@@ -36,6 +95,7 @@ def test_a_service_is_never_written_to(cluster: DevCluster, stage: Stage) -> Non
     assert verbs, "the audit log holds what the engine did to Services"
 
 
+@pytest.mark.gate
 def test_an_ingress_is_written_once_and_an_event_that_changes_nothing_writes_nothing(
     cluster: DevCluster, stage: Stage
 ) -> None:
@@ -54,6 +114,7 @@ def test_an_ingress_is_written_once_and_an_event_that_changes_nothing_writes_not
     assert stage.events("shop") == [], "while all is well there is none"
 
 
+@pytest.mark.gate
 def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Stage) -> None:
     stranger = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop", "blog.example.com", "blog"))
     stage.create_service("shop", {"ingress/http": "true"})
@@ -70,3 +131,121 @@ def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Sta
     tried = {(verb, status) for verb, name, status in write_requests(cluster, stage, "ingresses") if name == "shop"}
     assert ("create", 403) in tried
     assert tried <= {("create", 403), ("create", 409)}
+
+
+# Opting out, a pause with new settings, and the largest Ingress.
+
+TWO_PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
+
+
+def published(stage: Stage) -> None:
+    """Create the Service shop with two ports, and wait for its Ingress."""
+    stage.create_service("shop", {"ingress/http": "true"})
+    set_ports(stage, *TWO_PORTS)
+    stage.until_ingress("shop", "the Ingress", lambda _: True)
+
+
+def annotate(stage: Stage, changes: dict[str, str | None]) -> Object:
+    """Set annotations, and return the Service."""
+    return stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": changes}}, stage.namespace)
+
+
+def set_ports(stage: Stage, *ports: dict[str, Any]) -> None:
+    stage.api.patch(SERVICES, "shop", {"spec": {"ports": list(ports)}}, stage.namespace)
+
+
+@pytest.mark.gate
+def test_opting_out_works_whatever_else_is_wrong(stage: Stage) -> None:
+    published(stage)
+    before = stage.ingress("shop")
+    annotate(stage, {"ingress/host": "A", "ingress/path": "x", "ingress/routes": "[", "ingress/hots": "x"})
+    message = stage.until_event(
+        "shop", "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host?"
+    )
+    assert 'ingress/host: "A" must be lower case' in message
+    assert stage.ingress("shop") == before
+    stage.annotate("shop", "false")
+    stage.until("no Ingress", lambda: stage.ingress("shop") is None)
+
+
+def test_while_a_namespace_is_paused_nothing_changes_in_it_and_no_event_says_so(
+    cluster: DevCluster, stage: Stage
+) -> None:
+    """Others go on. Afterwards, new settings are followed."""
+    published(stage)
+    before = stage.ingress("shop")
+    settings = yaml.safe_load(cluster.settings_file.read_text())
+    try:
+        cluster.restart_hook(settings | {"namespaces": {stage.namespace: {"paused": True}}})
+        paused = answers_429(cluster)
+        annotate(stage, {"ingress/host": "Wrong"})
+        stage.until("an answer of the paused hook", lambda: answers_429(cluster) > paused)
+        with fresh_stage(cluster, f"{stage.namespace}-beside") as beside:
+            published(beside)
+        assert stage.ingress("shop") == before
+        # An Event may say that the hook was down during its restart. None says that it is paused, or names the mistake.
+        assert not [event for event in stage.events("shop") if "429" in event or "ingress/host" in event]
+        own = {"defaults": {"class": "internal", "tls": {"enabled": True}}, "limits": {"hosts": ["*.example.org"]}}
+        general = settings["defaults"] | {"host": "{service}.example.org"}
+        cluster.restart_hook(settings | {"defaults": general, "namespaces": {stage.namespace: own}})
+        annotate(stage, {"ingress/host": None})
+        ingress = stage.until_ingress("shop", "the new settings", lambda found: "tls" in found["spec"])
+        assert ingress["spec"]["ingressClassName"] == "internal"
+        assert ingress["spec"]["tls"] == [{"hosts": ["shop.example.org"]}]
+    finally:
+        cluster.restart_hook(settings)
+
+
+def answers_429(cluster: DevCluster) -> int:
+    """Return how often the hook has answered that it is paused, from its log."""
+    return len(re.findall(r'"status": ?429', cluster.hook.log_path.read_text()))
+
+
+def test_the_largest_ingress_that_we_accept_can_be_stored(stage: Stage) -> None:
+    """Metacontroller stores it twice: as the object, and as an annotation."""
+    published(stage)
+    hosts = ",".join(f"h{i}.example.com" for i in range(100))
+    annotate(stage, {"ingress/path": f"/{'x' * 830}", "ingress/host": hosts})
+    large = stage.until_ingress("shop", "the long paths", lambda found: len(found["spec"]["rules"]) == 100)
+    assert len(json.dumps(large["spec"], separators=(",", ":"))) > 95_000
+    ampersands = ",".join(f"h{i}.example.com" for i in range(15))
+    annotate(stage, {"ingress/path": "/" + "&" * 1000, "ingress/host": ampersands})
+    stage.until_ingress("shop", "the long paths", lambda found: len(found["spec"]["rules"]) == 15)
+
+
+# What failed waits in one queue of Metacontroller's, for all tenants. One of them can't fill it.
+
+PATCHES = 1000
+"""If each failed, and made an Event, what fails next would wait for a minute and a half."""
+
+
+@pytest.mark.parametrize("value", ["yes", "true"])
+def test_who_patches_all_the_time_services_that_are_refused_or_whose_name_is_taken_delays_nobody(
+    value: str, cluster: DevCluster, stage: Stage
+) -> None:
+    names = [f"wrong-{number}" for number in range(12)]
+    attacker = f"{stage.namespace}-attacker"
+    create(stage.api, NAMESPACES, attacker)
+    with contextlib.closing(tenant_of(cluster.control_plane, attacker, rights=(SERVICES, INGRESSES))) as tenant:
+        for name in names:
+            tenant.create(INGRESSES, by_hand(attacker, name, f"{name}.example.com", name))
+            Stage(tenant, attacker).create_service(name, {"ingress/http": value})
+
+        def patch(number: int) -> None:
+            change = {"metadata": {"labels": {"patched": f"{number}"}}}
+            tenant.request("PATCH", path_of(SERVICES, attacker, names[number % 12]), body=change)
+
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(patch, range(PATCHES)))
+    stage.create_service("mistaken", {"ingress/http": "yes"})
+    stage.until_event("mistaken", "must be")
+    stage.annotate("mistaken", "true")
+    stage.until_ingress("mistaken", "the Ingress of the corrected Service", lambda _: True)
+    cluster.hook.stop()
+    try:
+        stage.create_service("unlucky", {"ingress/http": "true"})
+        stage.until_event("unlucky", "")
+    finally:
+        cluster.restart_hook()
+    stage.until_ingress("unlucky", "the Ingress of a Service that failed for another reason", lambda _: True)
+    stage.api.delete(NAMESPACES, attacker)

@@ -325,7 +325,7 @@ def before(operator: Operator) -> None:
 
 def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     """Let the gateway serve the class nginx, forth and back; a Traefik has the component's configuration."""
-    served, http, https = operator.cluster.gateway, operator.new.http, operator.new.https
+    served, new = operator.cluster.gateway, operator.new._replace(ip="127.0.0.10")
     assert served
 
     def change(static: Object) -> None:
@@ -334,22 +334,19 @@ def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     assert operator.sh("kubectl get ingresses --all-namespaces --output yaml") == ""
     operator.file("my-gateway/kustomization.yaml")
     operator.sh("kubectl apply -k my-gateway/\ningress-manager audit")
-    traefik, new = served.beside("127.0.0.10", change), Address(http, https, "127.0.0.10")
-    traefik.start()
-    traefik.wait_ready(lambda: gateway.answers(served.internal_ports[0], "/ping", address=new.ip))
-    operator.until_served(new)
-    operator.bash(f"export NEW='{new.curl_options}'")
-    assert operator.compare("compare") == {
-        PLAIN: "200 200 200 200",
-        SECURE: "308 308 200 200",
-        STAFF: "403 403 403 403",
-    }
-    move(new, visitor, late)
-    move(operator.old, visitor, late)
-    operator.bash(f"export NEW='{operator.new.curl_options}'")
-    operator.file("my-gateway/kustomization.yaml")
-    operator.sh("kubectl apply -k my-gateway/")
-    traefik.kill()
+    with served.beside(new.ip, change):
+        operator.until_served(new)
+        operator.bash(f"export NEW='{new.curl_options}'")
+        assert operator.compare("compare") == {
+            PLAIN: "200 200 200 200",
+            SECURE: "308 308 200 200",
+            STAFF: "403 403 403 403",
+        }
+        move(new, visitor, late)
+        move(operator.old, visitor, late)
+        operator.bash(f"export NEW='{operator.new.curl_options}'")
+        operator.file("my-gateway/kustomization.yaml")
+        operator.sh("kubectl apply -k my-gateway/")
     operator.bash(f"kubectl delete -f {NGINX / 'rbac.yaml'} -f {NGINX / 'name-collisions.yaml'}")
 
 

@@ -92,11 +92,8 @@ def two_controllers(serving: DevCluster) -> Iterator[Place]:
         static["providers"]["kubernetesIngress"]["ingressClass"] = INSIDE
 
     create(serving.api, INGRESS_CLASSES, INSIDE, spec={"controller": "traefik.io/ingress-controller"})
-    traefik, [probes, *_] = serving.gateway.beside(BESIDE, change), serving.gateway.internal_ports
-    traefik.start()
-    traefik.wait_ready(lambda: answers(probes, "/ping", address=BESIDE))
-    yield Place(serving, "ingress")
-    traefik.kill()
+    with serving.gateway.beside(BESIDE, change):
+        yield Place(serving, "ingress")
     serving.api.delete(INGRESS_CLASSES, INSIDE)
 
 

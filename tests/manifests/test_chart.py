@@ -1,7 +1,10 @@
 """The Helm chart makes what kustomize makes, and each value does what it says. On a cluster: tests/e2e."""
 
 import copy
+import os
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,9 @@ import yaml
 
 from ingress_manager.core.settings import parse
 from tests.docs.test_docs import blocks
-from tests.helm import RELEASE, cases, changes, helm, lacking, of_helm_test, rendered, template
-from tests.manifests.objects import Build, one, selects
+from tests.helm import RELEASE, by_default, cases, changes, helm, lacking, of_helm_test, rendered, template
+from tests.hooks.test_server import free_port
+from tests.manifests.objects import Build, Object, one, selects
 from tools import chart
 from tools.golden import Case
 
@@ -281,3 +285,49 @@ UNLIMITED = "limits.hosts is any, so every namespace may claim every host"
 )
 def test_the_notes_warn_while_every_namespace_may_claim_every_host(hosts: list[str], said: int) -> None:
     assert notes(*(option for stated in hosts for option in ("--set", stated))).count(UNLIMITED) == said
+
+
+# What `helm test` makes: only its pod gets to the hook, and its script says whether the hook answers.
+
+NAMED = cases()["name"].stated["values"]
+CHANGED_LABELS = {"commonLabels": {"app.kubernetes.io/instance": "mine", "app.kubernetes.io/component": "hook"}}
+
+
+@pytest.mark.parametrize("values", [{}, NAMED, CHANGED_LABELS], ids=["none", "name", "labels"])
+def test_nothing_of_the_hook_selects_the_tests_pod_and_only_the_tests_policy_lets_it_in(values: dict[str, Any]) -> None:
+    objects = rendered(values, "mine")
+    mine, others = ([item for item in objects if of_helm_test(item) is its] for its in (True, False))
+    test, hook = one(mine, "Pod")["metadata"]["labels"], one(others, "Deployment")["spec"]["template"]
+    own = one(others, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"]
+    for selector in (own, one(others, "Service")["spec"]["selector"]):
+        assert selects(selector, hook["metadata"]["labels"])
+        assert not selects(selector, test)
+    policy = one(mine, "NetworkPolicy")["spec"]
+    [rule] = policy["ingress"]
+    [peer] = rule["from"]
+    assert policy["podSelector"]["matchLabels"] == own
+    assert policy["policyTypes"] == ["Ingress"]
+    assert rule["ports"] == [{"port": "http"}]
+    assert peer.keys() == {"podSelector"}, "only pods of its own namespace"
+    assert selects(peer["podSelector"]["matchLabels"], test)
+    assert not selects(peer["podSelector"]["matchLabels"], hook["metadata"]["labels"])
+
+
+def script_against(pod: Object, port: int) -> subprocess.CompletedProcess[str]:
+    """Run the script of a pod, as it stands there, against a port of this machine, without trying again."""
+    [container] = pod["spec"]["containers"]
+    [python, *rest] = container["command"]
+    assert python == "python"
+    stated = {each["name"]: each["value"] for each in container["env"]}
+    environment = os.environ | stated | {"HOOK": f"127.0.0.1:{port}", "SECONDS_TO_TRY": "0"}
+    return subprocess.run(
+        [sys.executable, *rest], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_it_fails_with_a_sentence_where_nothing_listens() -> None:
+    port = free_port()
+    done = script_against(one(by_default(), "Pod"), port)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"The hook doesn't answer at 127.0.0.1:{port}: ConnectionRefusedError(")
+    assert done.stderr.endswith("See whether its pods are ready.\n")
