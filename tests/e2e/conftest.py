@@ -133,17 +133,22 @@ def place(serving: DevCluster, request: pytest.FixtureRequest) -> Place:
     return Place(serving, str(request.param))
 
 
+@contextlib.contextmanager
+def bare_plane(engine: str = "standin") -> Iterator[ControlPlane]:
+    """Yield an API server with nothing installed; skip the test where it, or the engine, can't be had."""
+    require(engine)
+    with Processes() as processes, contextlib.closing(ControlPlane(find_programs(print), processes)) as plane:
+        plane.start()
+        plane.wait_ready()
+        yield plane
+
+
 @pytest.fixture(scope="session")
 def empty_cluster() -> Iterator[ControlPlane]:
     """Yield an API server with nothing installed but the CRDs of the Gateway API."""
-    require("standin")
-    with Processes() as processes:
-        plane = ControlPlane(find_programs(print), processes)
-        plane.start()
-        plane.wait_ready()
+    with bare_plane() as plane:
         install_crds(plane.api, gateway_api.crds(print))
         yield plane
-        plane.close()
 
 
 _numbers = itertools.count(1)

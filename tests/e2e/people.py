@@ -8,18 +8,30 @@ import yaml
 from devcluster.api import SERVICE_ACCOUNTS, SERVICES, Api, ApiError, Object, Resource, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
-from tests.e2e.objects import ROLE_BINDINGS, ROLES, create
+from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, REVIEWS, ROLE_BINDINGS, ROLES, create
 
 RIGHTS = REPOSITORY / "docs/commands/examples/mover.yaml"
 """The rights of whoever moves Ingresses in and out."""
 
 
-def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], namespace: str) -> None:
-    """Give rights in a namespace to a ServiceAccount, which is a namespace and a name."""
-    create(api, ROLES, role, namespace, rules=rules)
+def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], namespace: str | None) -> None:
+    """Give rights in a namespace, or in all, to a ServiceAccount, which is a namespace and a name."""
+    roles, bindings = (ROLES, ROLE_BINDINGS) if namespace else (CLUSTER_ROLES, CLUSTER_BINDINGS)
+    create(api, roles, role, namespace, rules=rules)
     subject = {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
-    of = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role}
-    create(api, ROLE_BINDINGS, role, namespace, roleRef=of, subjects=[subject])
+    of = {"apiGroup": "rbac.authorization.k8s.io", "kind": roles.kind, "name": role}
+    create(api, bindings, role, namespace, roleRef=of, subjects=[subject])
+
+
+def is_allowed(api: Api, user: str, verb: str, kind: str, namespace: str) -> bool:
+    """Return whether the API server's authorizer lets a ServiceAccount do this; "": in all namespaces."""
+    name, _, group = kind.partition(".")
+    plural, _, subresource = name.partition("/")
+    asked = {"verb": verb, "group": group, "resource": plural, "subresource": subresource, "namespace": namespace}
+    of = user.split(":")[2]
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{of}", "system:authenticated"]
+    answer = create(api, REVIEWS, "", spec={"user": user, "groups": groups, "resourceAttributes": asked})
+    return bool(answer["status"]["allowed"])
 
 
 def kubeconfig_of(plane: ControlPlane, namespace: str, name: str, folder: Path) -> Path:

@@ -22,13 +22,12 @@ from devcluster.cluster import CRD_FILE, hook_command
 from devcluster.control_plane import ControlPlane
 from devcluster.gateway import answers
 from devcluster.manifests import find
-from devcluster.processes import Process, Processes, ReservedPort
-from devcluster.programs import find_programs
+from devcluster.processes import Process, ReservedPort
 from devcluster.story import Stage, steps_for
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.settings import FILE_VARIABLE, parse
 from tests.docs.test_docs import blocks
-from tests.e2e.conftest import require
+from tests.e2e.conftest import bare_plane
 from tests.e2e.nodes import Nodes
 from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, PODS, namespace
 from tests.e2e.shell import Ended, environment_of, sh
@@ -43,11 +42,11 @@ NETWORK_POLICIES = Resource("networking.k8s.io/v1", "networkpolicies", "NetworkP
 class Pods(Nodes):
     """What a cluster with nodes does for the hook's Deployment: it serves the hook."""
 
-    def __init__(self, plane: ControlPlane, processes: Processes, port: int) -> None:
+    def __init__(self, plane: ControlPlane, port: int) -> None:
         super().__init__(plane.api)
         self.plane, self.port = plane, port
-        self.settings = processes.folder / "settings.yaml"
-        self.hook: Process = processes.add(
+        self.settings = plane.processes.folder / "settings.yaml"
+        self.hook: Process = plane.processes.add(
             "hook", hook_command(port), env={FILE_VARIABLE: str(self.settings)}, cwd=REPOSITORY
         )
 
@@ -94,38 +93,29 @@ class Site:
 
 
 @pytest.fixture
-def processes() -> Iterator[Processes]:
+def site(tmp_path: Path) -> Iterator[Site]:
     if reason := lacking():
         pytest.skip(reason)
-    require("metacontroller")
-    with Processes() as running:
-        yield running
-
-
-@pytest.fixture
-def site(processes: Processes, tmp_path: Path) -> Iterator[Site]:
-    with contextlib.closing(ControlPlane(find_programs(print), processes)) as plane:
-        plane.start()
-        plane.wait_ready()
+    with bare_plane("metacontroller") as plane:
         yield Site(plane, tmp_path)
 
 
 @pytest.fixture
-def hook_port(site: Site, processes: Processes) -> Iterator[int]:
+def hook_port(site: Site) -> Iterator[int]:
     """Yield the port of the hook, which is served as soon as there is a Deployment of it."""
-    with contextlib.closing(ReservedPort()) as port, Pods(site.plane, processes, port.number):
+    with contextlib.closing(ReservedPort()) as port, Pods(site.plane, port.number):
         yield port.number
 
 
-def start_metacontroller(site: Site, processes: Processes, hook_port: int) -> Process:
+def start_metacontroller(site: Site, hook_port: int) -> Process:
     """Start Metacontroller as its Deployment says."""
-    kubeconfig = processes.folder / "engine.kubeconfig"
+    kubeconfig = site.plane.processes.folder / "engine.kubeconfig"
     token = site.plane.api.service_account_token(engines.NAME, engines.NAME)
     site.plane.write_kubeconfig(kubeconfig, engines.NAME, token)
     deployment = find("metacontroller/install", "Deployment")
     command = engines.command(engines.find_engine("metacontroller"), deployment, kubeconfig)
     proxy = {"HTTP_PROXY": f"http://127.0.0.1:{hook_port}"}
-    process = processes.add("engine", command, env=proxy, cwd=REPOSITORY)
+    process = site.plane.processes.add("engine", command, env=proxy, cwd=REPOSITORY)
     process.start()
     return process
 
@@ -143,14 +133,12 @@ def class_of_a_new_ingress(stage: Stage, name: str) -> str:
     return str(ingress["spec"]["ingressClassName"])
 
 
-def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
-    site: Site, processes: Processes, hook_port: int
-) -> None:
+def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(site: Site, hook_port: int) -> None:
     metacontroller, install, _, upgrade, roll_back, uninstall, without_metacontroller = blocks("helm.md", "sh")
     before = everything(site.plane)
     site.run(metacontroller)
     site.plane.start_controllers()
-    engine = start_metacontroller(site, processes, hook_port)
+    engine = start_metacontroller(site, hook_port)
     only_metacontroller = everything(site.plane)
 
     values = yaml.safe_load(blocks("helm.md", "yaml")[0])
@@ -188,14 +176,12 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(
     assert everything(site.plane) - before == set()
 
 
-def test_helm_takes_over_what_make_install_has_made_and_every_ingress_stays(
-    site: Site, processes: Processes, hook_port: int
-) -> None:
+def test_helm_takes_over_what_make_install_has_made_and_every_ingress_stays(site: Site, hook_port: int) -> None:
     metacontroller, _, take_over, *_ = blocks("helm.md", "sh")
     site.run(metacontroller)
     site.run("kubectl apply -k manifests/")
     site.plane.start_controllers()
-    start_metacontroller(site, processes, hook_port)
+    start_metacontroller(site, hook_port)
     site.run("kubectl apply -k metacontroller/controller/")
     stage = stage_of(site, "team-a", "nginx")
     stage.create_service("shop", {"ingress/http": "true"})

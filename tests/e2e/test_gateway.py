@@ -17,8 +17,7 @@ from devcluster.cluster import DevCluster
 from devcluster.gateway import USER, Answer, Gateway, lacking
 from devcluster.story import Stage, served_by
 from tests.e2e.objects import SECRETS, backend, by_hand, create, new
-from tests.e2e.people import said, tenant_of
-from tests.e2e.test_rights import is_allowed
+from tests.e2e.people import is_allowed, said, tenant_of
 
 PORT = 8085
 """The port of a Service that is asked for something."""
@@ -194,7 +193,7 @@ def class_nginx(cluster: DevCluster) -> Iterator[None]:
     applied = ("ingressclass", "rbac", "name-collisions")
     files = [option for name in applied for option in ("-f", f"{NGINX}/{name}.yaml")]
     cluster.kubectl("apply", *files)
-    wait_for(lambda: is_allowed(cluster, USER, "watch", "configmaps", ""), 30, what="the right to read ConfigMaps")
+    wait_for(lambda: is_allowed(cluster.api, USER, "watch", "configmaps", ""), 30, what="the right to read ConfigMaps")
 
     def change(static: Object) -> None:
         static["providers"] |= yaml.safe_load((NGINX / "provider.yaml").read_text())

@@ -10,9 +10,7 @@ from devcluster.api import SERVICE_ACCOUNTS, wait_for
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
-from devcluster.processes import Processes
-from devcluster.programs import find_programs
-from tests.e2e.conftest import require
+from tests.e2e.conftest import bare_plane
 from tests.e2e.nodes import Nodes
 from tests.e2e.objects import DEPLOYMENTS
 from tests.e2e.shell import fences, sh
@@ -38,15 +36,10 @@ def commands_of(page: str) -> list[str]:
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
     """Yield an API server with nothing installed, whose namespaces can be deleted."""
-    require("standin")
-    with Processes() as processes:
-        plane = ControlPlane(find_programs(print), processes)
-        plane.start()
-        plane.wait_ready()
+    with bare_plane() as plane:
         plane.start_controllers()
         with Nodes(plane.api):
             yield plane
-        plane.close()
 
 
 def run(plane: ControlPlane, command: str) -> str:

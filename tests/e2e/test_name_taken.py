@@ -121,14 +121,6 @@ def test_adopt_is_not_offered_for_an_ingress_that_leads_elsewhere(stage: Stage) 
     stage.until_event("shop", f"`ingress-manager adopt {stage.namespace}/shop.web` makes it ingress-manager's while it")
 
 
-def test_an_ingress_with_our_label_that_is_not_ours_is_left_alone_in_silence(cluster: DevCluster, stage: Stage) -> None:
-    theirs = stage.api.create(INGRESSES, ingress(stage.namespace, "shop", labels=LABEL))
-    stage.create_service("shop", {"ingress/http": "true"})
-    until_create_met_an_existing_ingress(cluster, stage, "shop")
-    assert stage.ingress("shop") == theirs
-    assert stage.events("shop") == []
-
-
 def test_a_service_made_again_while_the_garbage_collector_lags_has_its_ingress_soon_after(
     cluster: DevCluster, stage: Stage
 ) -> None:

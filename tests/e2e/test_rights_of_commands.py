@@ -1,6 +1,5 @@
 """The table of the commands' rights holds: each is run by somebody who has just those, and uses all of them."""
 
-import contextlib
 import itertools
 import json
 from collections.abc import Iterator, Sequence
@@ -11,29 +10,18 @@ import pytest
 import yaml
 
 from devcluster import gateway_api, manifests
-from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, Object, wait_for
+from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, install_crds
 from devcluster.control_plane import ControlPlane
-from devcluster.processes import Processes
-from devcluster.programs import find_programs
 from devcluster.story import Stage
 from ingress_manager.commands.reading.rights import RIGHTS, Right, Where
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.observed import DECORATOR
-from tests.e2e.conftest import require
-from tests.e2e.objects import (
-    CLUSTER_BINDINGS,
-    CLUSTER_ROLES,
-    CONFIG_MAPS,
-    REVIEWS,
-    ROLE_BINDINGS,
-    ROLES,
-    by_hand,
-    create,
-)
+from tests.e2e.conftest import bare_plane
+from tests.e2e.objects import CONFIG_MAPS, by_hand, create
 from tests.e2e.objects import namespace as make_namespace
-from tests.e2e.people import kubeconfig_of
+from tests.e2e.people import grant, is_allowed, kubeconfig_of
 from tests.e2e.shell import Ended, commands_of, run, sh
 
 TEAM, HOOK = "team-a", "ingress-manager"
@@ -62,10 +50,7 @@ SETTINGS = "defaults: {outputs: [ingress, httproute], gateway: {name: web, names
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
     """Yield an API server with ingress-manager installed, and nothing that runs: what a Service asks for is missing."""
-    require("standin")
-    with Processes() as processes, contextlib.closing(ControlPlane(find_programs(print), processes)) as running:
-        running.start()
-        running.wait_ready()
+    with bare_plane() as running:
         install_crds(running.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *gateway_api.crds(print)])
         for folder in ("manifests", "metacontroller/install", "metacontroller/httproute"):
             text = manifests.kustomize(REPOSITORY / folder)
@@ -114,12 +99,6 @@ class One(NamedTuple):
     resource: str
     namespace: str | None
 
-    @property
-    def group_and_plural(self) -> tuple[str, str]:
-        """The plural has the subresource, as in services/proxy."""
-        plural, _, group = self.resource.partition(".")
-        return group, plural
-
     def __str__(self) -> str:
         return f"{self.verb} {self.resource} in {self.namespace or 'all namespaces'}"
 
@@ -129,35 +108,27 @@ def ones(rights: Sequence[Right]) -> list[One]:
     return [One(verb, each.resource, IN[each.where]) for each in rights for verb in each.verbs.split()]
 
 
-def give(plane: ControlPlane, user: str, rights: Sequence[One]) -> None:
-    """Give somebody these rights and no others."""
+def give(plane: ControlPlane, account: str, rights: Sequence[One]) -> None:
+    """Give a ServiceAccount these rights and no others. Return once the API server, which takes a moment, knows."""
     for namespace in {each.namespace for each in rights}:
         rules = [
             {"apiGroups": [group], "resources": [plural], "verbs": [each.verb]}
             for each in rights
-            for group, plural in [each.group_and_plural]
+            for plural, _, group in [each.resource.partition(".")]
             if each.namespace == namespace
         ]
-        roles, bindings = (ROLES, ROLE_BINDINGS) if namespace else (CLUSTER_ROLES, CLUSTER_BINDINGS)
-        create(plane.api, roles, user, namespace, rules=rules)
-        of = {"apiGroup": "rbac.authorization.k8s.io", "kind": roles.kind, "name": user}
-        subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
-        create(plane.api, bindings, user, namespace, roleRef=of, subjects=[subject])
+        grant(plane.api, (READERS, account), account, rules, namespace)
+
+    def given() -> bool:
+        asked = ((each.verb, each.resource, each.namespace or "") for each in rights)
+        return all(is_allowed(plane.api, user_of(account), *each) for each in asked)
+
+    wait_for(given, 30, what=f"the rights of {account}")
 
 
-def allowed(plane: ControlPlane, user: str, right: One) -> bool:
-    """Return whether the API server's authorizer lets somebody do something."""
-    group, plural = right.group_and_plural
-    resource, _, subresource = plural.partition("/")
-    asked: Object = {"verb": right.verb, "group": group, "resource": resource, "namespace": right.namespace or ""}
-    asked["subresource"] = subresource
-    answer = create(plane.api, REVIEWS, "", spec={"user": user, "resourceAttributes": asked})
-    return bool(answer["status"]["allowed"])
-
-
-def until_given(plane: ControlPlane, user: str, rights: Sequence[One]) -> None:
-    """Return once the API server, which takes a moment, knows what somebody was given."""
-    wait_for(lambda: all(allowed(plane, user, each) for each in rights), 30, what=f"the rights of {user}")
+def user_of(account: str) -> str:
+    """Return what the API server calls a ServiceAccount."""
+    return f"system:serviceaccount:{READERS}:{account}"
 
 
 def used(plane: ControlPlane, user: str) -> set[One]:
@@ -192,16 +163,12 @@ def test_a_command_runs_whole_with_the_rights_of_the_table_uses_all_of_them_and_
 
     nothing = run_it()
     assert (nothing.returncode, bool(unseen(nothing))) == (2, True), nothing
-    user, rights = (
-        f"system:serviceaccount:{READERS}:{name}",
-        ones([each for each in RIGHTS[command] if not each.option]),
-    )
-    give(plane, user, rights)
-    until_given(plane, user, rights)
+    rights = ones([each for each in RIGHTS[command] if not each.option])
+    give(plane, name, rights)
     whole = run_it()
     assert (whole.returncode in {0, 1}, unseen(whole)) == (True, []), whole
     # What is asked for in a namespace may be granted in all of them.
-    granted = {each if each in rights else each._replace(namespace=None) for each in used(plane, user)}
+    granted = {each if each in rights else each._replace(namespace=None) for each in used(plane, user_of(name))}
     assert granted == {*rights}
 
 

@@ -153,11 +153,11 @@ class Operator:
         (self._folder / path).parent.mkdir(exist_ok=True)
         (self._folder / path).write_text(text)
 
-    def edit(self, stated: dict[str, Any]) -> None:
-        """Change the settings to the next block, which states this."""
+    def edit(self) -> None:
+        """Change the settings to the next block."""
         language, text = self.blocks.pop(0)
-        assert (language, yaml.safe_load(text)) == ("yaml", stated)
-        self.settings(stated)
+        assert language == "yaml"
+        self.settings(yaml.safe_load(text))
 
     def settings(self, stated: dict[str, Any]) -> None:
         """Change the fields of the settings file, those of `defaults` one by one."""
@@ -350,23 +350,17 @@ def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.bash(f"kubectl delete -f {NGINX / 'rbac.yaml'} -f {NGINX / 'name-collisions.yaml'}")
 
 
-BOTH = {"class": "nginx", "outputs": ["ingress", "httproute"]}
 EVERY_SHOP = {"shop", "pay"}
 
 
 def httproutes(operator: Operator, visitor: Visitor, late: Visitor) -> None:
-    operator.edit(
-        {
-            "defaults": {"gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}},
-            "namespaces": {"team-a": {"defaults": {"outputs": ["ingress", "httproute"]}}},
-        }
-    )
+    operator.edit()
     operator.learn_to_take_effect()
     operator.take_effect()
     operator.until_routes({"shop"})
     operator.settings({"namespaces": {}})
     operator.sh("kubectl apply -k metacontroller/httproute/")
-    operator.edit({"defaults": {**BOTH, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}}})
+    operator.edit()
     operator.take_effect()
     operator.until_routes(EVERY_SHOP)
     operator.until_served(operator.new)
@@ -377,18 +371,18 @@ def httproutes(operator: Operator, visitor: Visitor, late: Visitor) -> None:
         STAFF: "403 404 403 404",
     }
     move(operator.new, visitor, late)
-    operator.edit({"defaults": {"outputs": ["httproute"]}})
+    operator.edit()
     operator.take_effect()
     operator.until_served(operator.old, served=False)
 
     # The way back, and then forth again.
-    operator.settings({"defaults": BOTH})
+    operator.settings({"defaults": {"class": "nginx", "outputs": ["ingress", "httproute"]}})
     operator.take_effect()
     operator.until_served(operator.old)
     move(operator.old, visitor, late)
     move(operator.new, visitor, late)
 
-    operator.edit({"defaults": {"class": "ingress-manager", "outputs": ["ingress", "httproute"]}})
+    operator.edit()
     operator.take_effect()
     operator.until_classes("ingress-manager")
     assert operator.sh("kubectl get ingresses").count(" ingress-manager ") == len(SHOPS)
@@ -396,8 +390,7 @@ def httproutes(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.settings({"defaults": {"outputs": ["ingress"]}})
     operator.take_effect()
     operator.until_routes(set())
-    target = {"external-dns.alpha.kubernetes.io/target": "gateway.example.com"}
-    operator.edit({"defaults": {"annotations": target}})
+    operator.edit()
 
 
 def move(address: Address, visitor: Visitor, late: Visitor) -> None:

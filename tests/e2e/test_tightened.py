@@ -204,7 +204,7 @@ def settings(defaults: Object, **changed: Any) -> Object:
 BEFORE = settings({}) | {
     "profiles": {"open": profile(), "gone": profile(), "sso": profile(), "by-ingress": {"outputs": ["ingress"]}}
 }
-PROFILES = {"open": profile(), "sso": profile(filters=[LOGIN])}
+WITH_LOGIN = {"open": profile(), "sso": profile(filters=[LOGIN])}
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_nothing_without_the_login_stands_once_the_settings_require_it(
     with Backend(service):
         place.until_served(host)
         serving.restart_hook(
-            settings({"profile": "sso"}, limits={"profiles": ["sso"]}, paused=paused) | {"profiles": PROFILES}
+            settings({"profile": "sso"}, limits={"profiles": ["sso"]}, paused=paused) | {"profiles": WITH_LOGIN}
         )
         for name in WAYS:
             serving.api.patch(SERVICES, name, {"metadata": {"labels": {"synced": f"{paused}"}}}, "httproute")
