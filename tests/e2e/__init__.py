@@ -9,8 +9,6 @@ What helps, beside the tests:
 
     objects                 objects as they are written here
     people, shell           somebody with some rights and no others; commands as that person runs them
-    watching, audit         what happens to Ingresses; what the engine asked the API server for, from its audit log
-    traffic, certificates
-                            visitors and backends: ordinary ones, with TLS, at a steady rate
-    old_controller, nodes   the ingress controller that somebody moves away from; nodes on which no pod runs
+    audit                   what the engine asked the API server for, and what happened to Ingresses, by its audit log
+    traffic, nodes          visitors and backends; nodes on which no pod runs
 """

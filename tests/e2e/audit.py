@@ -1,5 +1,7 @@
-"""What the engine has asked the API server for, from the audit log."""
+"""What the engine, or anybody, has asked the API server for, from the audit log."""
 
+import contextlib
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,11 +12,11 @@ from devcluster.story import Stage
 READS = {"get", "list", "watch"}
 
 
-def done_by_the_engine(cluster: DevCluster, resource: str) -> Iterator[dict[str, Any]]:
-    """Yield the audit events of what the engine did, or tried to do, to one kind of object."""
+def done(cluster: DevCluster, resource: str, user: str = engines.USER) -> Iterator[dict[str, Any]]:
+    """Yield the audit events of what the engine, or somebody else, did or tried to do to one kind of object."""
     for event in cluster.audit_events():
         # A request that is about no object, such as for the list of APIs, has no objectRef.
-        if event["user"]["username"] == engines.USER and event.get("objectRef", {}).get("resource") == resource:
+        if event["user"]["username"] == user and event.get("objectRef", {}).get("resource") == resource:
             yield event
 
 
@@ -23,7 +25,7 @@ def write_requests(cluster: DevCluster, stage: Stage, resource: str) -> list[tup
     return [
         # A create that was cut off before its body was read, because the engine was killed, has no name.
         (event["verb"], event["objectRef"].get("name", ""), event["responseStatus"]["code"])
-        for event in done_by_the_engine(cluster, resource)
+        for event in done(cluster, resource)
         if event["verb"] not in READS and event["objectRef"].get("namespace") == stage.namespace
     ]
 
@@ -39,3 +41,25 @@ def until_create_met_an_existing_ingress(cluster: DevCluster, stage: Stage, name
         f"AlreadyExists for Ingress {name}",
         lambda: ("create", name, 409) in write_requests(cluster, stage, "ingresses"),
     )
+
+
+@contextlib.contextmanager
+def written(cluster: DevCluster, namespace: str) -> Iterator[list[tuple[str, str]]]:
+    """Yield what holds, in the end, (verb, name) of all that anybody has done to a namespace's Ingresses meanwhile.
+
+    Their status doesn't count.
+    """
+    before = sum(1 for _ in cluster.audit_events())
+    found: list[tuple[str, str]] = []
+    yield found
+    for event in itertools.islice(cluster.audit_events(), before, None):
+        about = event.get("objectRef", {})
+        place = (about.get("resource"), about.get("namespace"), about.get("subresource"))
+        carried_out = event["verb"] not in READS and event["responseStatus"]["code"] < 400
+        if carried_out and place == ("ingresses", namespace, None):
+            found.append((event["verb"], about.get("name", "")))
+
+
+def deleted(writes: list[tuple[str, str]]) -> set[str]:
+    """Return the names of what was deleted."""
+    return {name for verb, name in writes if verb.startswith("delete")}

@@ -20,11 +20,11 @@ from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.settings import FILE_VARIABLE
 from tests import adoptions
+from tests.e2e.audit import deleted, written
 from tests.e2e.objects import backend, by_hand, namespace
 from tests.e2e.people import RIGHTS, mover
 from tests.e2e.shell import Ended, commands_of, environment_of, run, sh
 from tests.e2e.traffic import asking
-from tests.e2e.watching import Watch
 from tools.golden import Case
 
 SETTINGS = adoptions.SETTINGS
@@ -57,12 +57,13 @@ def create(stage: Stage, case: Case) -> Object:
     return made
 
 
-def create_pair(stage: Stage, name: str, service: str, ingress_class: str = "nginx") -> Object:
-    """Create a Service, and an Ingress for the host NAME.NAMESPACE.example.com that leads to it; return that."""
-    stage.create_service(service, {}, PORT)
-    host = f"{name}.{stage.namespace}.example.com"
-    made = by_hand(stage.namespace, name, host, service, PORT, ingressClassName=ingress_class)
-    return stage.api.create(INGRESSES, made)
+def create_pair(stage: Stage, ingress_class: str = "nginx") -> Object:
+    """Create the Service shop, and an Ingress of that name that leads to it; return that."""
+    stage.create_service("shop", {}, PORT)
+    host = f"shop.{stage.namespace}.example.com"
+    return stage.api.create(
+        INGRESSES, by_hand(stage.namespace, "shop", host, "shop", PORT, ingressClassName=ingress_class)
+    )
 
 
 def planned(case: Case) -> Object:
@@ -114,22 +115,22 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
             assert now["metadata"].get("finalizers") == before[name]["metadata"].get("finalizers")
         assert stage.ingress(REFUSED) == before[REFUSED], "what is refused is left alone"
 
-    with Watch(stage.api, stage.namespace) as watch:
+    with written(adopting, stage.namespace) as writes:
         options = (f"--settings={SETTINGS}", "--apply")
         exactly = command("adopt", *options, *EXACTLY, REFUSED)
         changed = command("adopt", *options, "--accept-changes=spec.ingressClassName", CHANGED)
     assert (exactly.returncode, changed.returncode) == (1, 0), exactly.stderr + changed.stderr
-    assert watch.deleted() == set()
+    assert deleted(writes) == set()
     check(ours=True)
-    with Watch(stage.api, stage.namespace) as watch:
+    with written(adopting, stage.namespace) as writes:
         settle(stage)
-    assert {name for _, name in watch.events} == {"canary"}, "nothing is written again"
+    assert {name for _, name in writes} == {"canary"}, "nothing is written again"
 
-    with Watch(stage.api, stage.namespace) as watch:
+    with written(adopting, stage.namespace) as writes:
         released = command("release", "--apply", *good)
         settle(stage)
     assert released.returncode == 0, released.stderr
-    assert watch.deleted() == {"canary"}
+    assert deleted(writes) == {"canary"}
     check(ours=False)
     for service in stage.api.list(SERVICES, stage.namespace):
         annotations = service["metadata"].get("annotations", {})
@@ -197,40 +198,33 @@ def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevClu
 
 def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluster: DevCluster, stage: Stage) -> None:
     """Metacontroller sees Services and Ingresses by two watches. It would delete the Ingress of an older Service."""
-    before = create_pair(stage, "shop", "shop")
+    before = create_pair(stage)
+
+    def annotated() -> bool:
+        return bool((stage.api.get(SERVICES, "shop", stage.namespace) or {})["metadata"].get("annotations"))
+
     arguments = ("adopt", f"{stage.namespace}/shop", f"--settings={cluster.settings_file}")
     with cluster.engine.paused():
         late = run(cluster.control_plane, *arguments, "--apply", "--timeout=1")
         assert late.returncode != 0
         assert f"After 1 s: Metacontroller has not reported that Ingress {stage.namespace}/shop" in late.stderr
-        assert sh(cluster.control_plane, late.stderr.splitlines()[-1], check=False).returncode == 0, (
-            "it says how to go back"
-        )
+        sh(cluster.control_plane, late.stderr.splitlines()[-1])  # how to go back
         adopting = subprocess.Popen(
             [str(cluster.control_plane.programs.kubectl), "ingress-manager", *arguments, "--apply"],
             env=environment_of(cluster.control_plane),
             stdout=subprocess.PIPE,
             text=True,
         )
-        stage.until("the annotation", lambda: service_of(stage, "shop")["metadata"].get("annotations"))
+        stage.until("the annotation", annotated)
         with pytest.raises(subprocess.TimeoutExpired):
             adopting.wait(3)
         assert stage.ingress("shop") == before
     out, _ = adopting.communicate(timeout=100)
-    assert (adopting.returncode, out.splitlines()[-1]) == (
-        0,
-        f"{stage.namespace}/shop is ingress-manager's: {stage.namespace}/shop.",
-    )
+    assert adopting.returncode == 0
+    assert out.splitlines()[-1] == f"{stage.namespace}/shop is ingress-manager's: {stage.namespace}/shop."
     now = stage.ingress("shop")
     assert now is not None
     assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
-
-
-def service_of(stage: Stage, name: str) -> Object:
-    """Return a Service."""
-    found = stage.api.get(SERVICES, name, stage.namespace)
-    assert found is not None
-    return found
 
 
 def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and_released(
@@ -288,7 +282,7 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
 def test_an_ingress_moves_in_and_out_again(cluster: DevCluster) -> None:
     namespace(cluster.api, "team-a")
     stage = Stage(cluster.api, "team-a", ingress_class=cluster.ingress_class)
-    before = create_pair(stage, "shop", "shop", stage.ingress_class or "nginx")
+    before = create_pair(stage, stage.ingress_class or "nginx")
     for name, moved_in in (("adopt", True), ("release", False)):
         commands = commands_of(f"docs/commands/{name}.md")
         assert len(commands) > 2

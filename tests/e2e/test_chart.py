@@ -29,7 +29,7 @@ from ingress_manager.core.settings import FILE_VARIABLE, parse
 from tests.docs.test_docs import blocks
 from tests.e2e.conftest import bare_plane
 from tests.e2e.nodes import Nodes
-from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, PODS, namespace
+from tests.e2e.objects import CONFIG_MAPS, PODS, namespace
 from tests.e2e.shell import Ended, environment_of, sh
 from tests.e2e.test_install import everything
 from tests.helm import lacking
@@ -152,13 +152,11 @@ def test_the_commands_of_the_page_install_upgrade_roll_back_and_uninstall_it(sit
     for step in steps_for(stage):
         step.play(stage)
 
-    site.values(values | {"settings": {"defaults": {"class": "haproxy"}}, "replicaCount": 3})
+    site.values(values | {"settings": {"defaults": {"class": "haproxy"}}})
     site.run(upgrade)
     assert class_of_a_new_ingress(stage, "upgraded") == "haproxy"
-    assert replicas(site) == 3
     site.run(roll_back)
     assert class_of_a_new_ingress(stage, "rolled-back") == "traefik"
-    assert replicas(site) == 2
 
     site.values(values | {"settings": {"defaults": {"host": "not a host"}}})
     failed = site.run(upgrade.replace("--rollback-on-failure", "--rollback-on-failure --timeout 5s"), check=False)
@@ -212,9 +210,3 @@ def helm_test(site: Site, hook_port: int) -> None:
     assert re.search(r"^Phase: +Succeeded$", said, re.MULTILINE), done.stderr
     assert policies == {NAME, f"{NAME}-test"}
     assert [item["metadata"]["name"] for item in api.list(NETWORK_POLICIES, NAME)] == [NAME]
-
-
-def replicas(site: Site) -> int:
-    """Return how many pods of the hook are asked for."""
-    deployment = site.plane.api.get(DEPLOYMENTS, NAME, NAME) or {}
-    return int(deployment["spec"]["replicas"])

@@ -18,7 +18,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.processes import Process
 from devcluster.story import HOST, PORT, Stage, served_by
-from tests.e2e.audit import READS, done_by_the_engine
+from tests.e2e.audit import READS, done
 from tests.e2e.objects import create
 from tests.e2e.traffic import IN_A_ROW, ON
 
@@ -236,7 +236,7 @@ def test_while_a_part_is_down_what_the_table_says_is_what_happens(
         assert healed(row, down) == row["heals"]
         assert (", ".join(earlier.replaced() + meanwhile.replaced()) or "nothing") == row["lost"]
         assert site.stage.ingress(VISITED) == site.visited
-        assert {event["verb"] for event in done_by_the_engine(site.cluster, "services")} <= READS
+        assert {event["verb"] for event in done(site.cluster, "services")} <= READS
     finally:
         site.second_engine.kill()
         site.start(down)

@@ -14,7 +14,7 @@ from devcluster.cluster import DevCluster
 from devcluster.story import Stage, routes, steps_for
 from tests.e2e.audit import (
     READS,
-    done_by_the_engine,
+    done,
     until_create_met_an_existing_ingress,
     write_requests,
     writes,
@@ -90,7 +90,7 @@ def test_a_service_is_never_written_to(cluster: DevCluster, stage: Stage) -> Non
     assert service is not None
     assert {entry["manager"] for entry in service["metadata"]["managedFields"]} == {"devcluster"}
     assert "finalizers" not in service["metadata"]
-    verbs = {event["verb"] for event in done_by_the_engine(cluster, "services")}
+    verbs = {event["verb"] for event in done(cluster, "services")}
     assert verbs <= READS
     assert verbs, "the audit log holds what the engine did to Services"
 

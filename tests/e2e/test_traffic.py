@@ -10,6 +10,7 @@ from devcluster.api import INGRESSES, Object, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.gateway import answers
+from tests.e2e.audit import done
 from tests.e2e.objects import INGRESS_CLASSES, by_hand, create
 from tests.e2e.traffic import ON, PATIENCE, Place, backend
 
@@ -42,17 +43,6 @@ def with_an_address(serving: DevCluster) -> Iterator[None]:
     gateway.give_addresses(serving.api)
 
 
-def written_by_the_gateway(cluster: DevCluster) -> set[str]:
-    """Return the names of the Ingresses that Traefik has written to, from the audit log."""
-    return {
-        event["objectRef"]["name"]
-        for event in cluster.audit_events()
-        if event["user"]["username"] == gateway.USER
-        and event["verb"] not in ("get", "list", "watch")
-        and event.get("objectRef", {}).get("resource") == "ingresses"
-    }
-
-
 @pytest.mark.usefixtures("with_an_address")
 def test_an_ingress_of_another_class_or_of_none_is_neither_served_nor_written_to(serving: DevCluster) -> None:
     place = Place(serving, "ingress")
@@ -74,7 +64,8 @@ def test_an_ingress_of_another_class_or_of_none_is_neither_served_nor_written_to
             what="the address",
         )
         place.until_404_page(place.host("stranger"))
-        assert not classes.keys() & written_by_the_gateway(serving)
+        by_the_gateway = done(serving, "ingresses", gateway.USER)
+        assert not classes.keys() & {event["objectRef"].get("name") for event in by_the_gateway}
 
 
 # Several entrances of one Service: each has a controller of its own, and goes without the other.

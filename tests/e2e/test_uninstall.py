@@ -17,11 +17,11 @@ from devcluster.story import Stage
 from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view.managed import operations_to_disown
 from ingress_manager.core.settings import FILE_VARIABLE
+from tests.e2e.audit import deleted, written
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import CLUSTER_ROLES, POLICIES, by_hand, namespace
 from tests.e2e.shell import commands_of, run, sh
 from tests.e2e.test_adopt import is_ours
-from tests.e2e.watching import Watch
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
     )
 
     commands = "\n".join(commands_of("docs/commands/uninstall.md"))
-    with Watch(stage.api, "both") as watch:
+    with written(installed, "both") as writes:
         commands = commands if keep else commands.replace("--keep", "--remove")
         sh(
             installed.control_plane,
@@ -81,7 +81,7 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
         )
         if keep:
             stage.api.delete(SERVICES, "shop", "both")
-    assert watch.deleted() == (set() if keep else {"shop"})
+    assert deleted(writes) == (set() if keep else {"shop"})
     for resource, before in ((INGRESSES, ingress), (HTTPROUTES, route)):
         now = stage.api.get(resource, "shop", "both")
         assert (now is not None) is keep
