@@ -18,15 +18,13 @@ from tests.e2e.shell import commands_of, sh
 from tools import dist
 from tools.install import replacement
 
-EVERY_FOLDER = [*FOLDERS, "metacontroller/httproute"]
-
 
 @pytest.fixture(scope="module")
 def installed(empty_cluster: ControlPlane) -> ControlPlane:
     """Return an API server to which every folder was applied; a warning would have been an error."""
     empty_cluster.kubectl("apply", "--filename", str(CRD_FILE))
     empty_cluster.kubectl("wait", "--for=condition=established", "--filename", str(CRD_FILE))
-    text = yaml.safe_dump_all(item for folder in EVERY_FOLDER for item in rendered(folder))
+    text = yaml.safe_dump_all(item for folder in (*FOLDERS, "metacontroller/httproute") for item in rendered(folder))
     empty_cluster.kubectl("apply", "--filename=-", "--warnings-as-errors", input=text)
     return empty_cluster
 
