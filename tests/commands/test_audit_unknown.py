@@ -81,11 +81,11 @@ def objects_of(case: Case) -> list[Object]:
     return [item.object for item in dumps.manifests(case).items]
 
 
-def read_again(case: Case, less: Less) -> tuple[Manifests, Known, Policy | Unknown]:
+def read_again(case: Case, objects: list[Object], less: Less) -> tuple[Manifests, Known, Policy | Unknown]:
     """Return what can be read of a case of which something is taken away."""
     kept = [
         each
-        for each in objects_of(case)
+        for each in objects
         if each["kind"] not in less.kinds and each["metadata"].get("namespace") not in less.namespaces
     ]
     documents = [unreadable(each, less.objects[n]) if n in less.objects else each for n, each in enumerate(kept)]
@@ -107,9 +107,10 @@ def told(found: Finding) -> tuple[str, ...]:
 
 def finds_no_more(case: Case, *lesses: Less) -> None:
     """Whoever sees less of the case is told no more, and is never told to delete more."""
+    objects = objects_of(case)
     whole, *parts = (
         audit(manifests.items, policy, known, surroundings_in(manifests)).findings
-        for manifests, known, policy in (read_again(case, less) for less in (NOTHING_LESS, *lesses))
+        for manifests, known, policy in (read_again(case, objects, less) for less in (NOTHING_LESS, *lesses))
     )
     deleted = {str(each.item) for each in whole if "delete" in each.command}
     for part in parts:
