@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ingress_manager.commands.audit.audit import audit
+from ingress_manager.commands.audit.audit import audit, audit_of
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import effects, findings
 from ingress_manager.commands.audit.why import with_reasons
@@ -21,6 +21,7 @@ from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.status.printing import printed
+from ingress_manager.commands.status.service import told
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall.plan import lines as lines_of_uninstall
 from ingress_manager.commands.uninstall.plan import uninstall
@@ -85,17 +86,27 @@ def new_settings(case: Case) -> str:
 
 
 def status_of(case: Case) -> dict[str, Any]:
-    """Return what `status` prints in a case; of JSON, what is null or empty is left out."""
+    """Return what `status` prints in a case, in the form `service` of each by itself.
+
+    Of JSON, what is null or empty is left out.
+    """
     manifests = dumps.manifests(case)
     around = surroundings_in(manifests)
     view = look(manifests.items, case.policy.without_pause())
-    found = list(Judge(view, case.policy, around, reports_in(manifests.items)).rows(view.services.values()))
+    reports = reports_in(manifests.items)
+    judge = Judge(view, case.policy, around, reports)
+    found = list(judge.rows(view.services.values()))
     forms = ["table", *case.stated.get("forms", ())]
-    texts = {form: "".join(printed(found, {}, around.now, form)) for form in forms}
+    texts = {form: "".join(printed(found, {}, around.now, form)) for form in forms if form != "service"}
+    if "service" in forms:
+        wrong = with_reasons(audit_of(view, case.policy, around).findings, reports)
+        texts["service"] = "\n".join(
+            told(each, judge.rows([each]), view, wrong, manifests.items, []) for each in view.services.values()
+        )
     if "json" in texts:
-        told = json.loads(texts["json"])
-        exposed = [{key: value for key, value in row.items() if value} for row in told["exposed"]]
-        return texts | {"json": told | {"exposed": exposed}}
+        whole = json.loads(texts["json"])
+        exposed = [{key: value for key, value in row.items() if value} for row in whole["exposed"]]
+        return texts | {"json": whole | {"exposed": exposed}}
     return texts
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ingress_manager.commands.reading.installations import RESOURCE, Installation, installations, namespaces_of_hooks
+from ingress_manager.commands.reading.installations import RESOURCE, Installation, installations
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.uninstall.plan import HOOK as HOOK_OBJECTS
 from ingress_manager.core.kubernetes import Object
@@ -66,11 +66,6 @@ def test_the_service_of_a_hook_may_be_named_by_its_url(url: str) -> None:
 def test_another_controller_and_another_deployment_are_none(number: int, path: tuple[str, ...], value: Any) -> None:
     objects = [put(each, path, value) if place == number else each for place, each in enumerate(HOOK)]
     assert found_in(objects) == []
-
-
-def test_namespaces_are_those_of_hooks_alone() -> None:
-    metrics = put(HOOK[0], ("spec", "attachments"), [{"apiVersion": "v1", "resource": "services"}])
-    assert namespaces_of_hooks(read(json.dumps(listing(HOOK[0], HOOK[0], metrics))).items) == ["tools"]
 
 
 # The commands.

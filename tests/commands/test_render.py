@@ -60,19 +60,6 @@ def test_the_formats_are_those_of_kubectl(form: str) -> None:
         assert [made["kind"] for made in found] == ["Ingress", "Ingress"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("y", "N", "on", "1e3", "0o10", "010", "1:20", "2020-01-01", "", "~", "null", "a: b", "*.a", "<<", "=", "{a}"),
-        *("a\nb", "a\nb\n", " a\n", "\x1b", "ü", "#", "a #b", "shop.example.com", "/"),
-    ],
-)
-def test_text_is_written_so_that_kubectl_and_others_read_text(text: str) -> None:
-    shown = as_yaml({"kind": "X", "text": text})
-    assert read(shown).items[0].object["text"] == text
-    assert yaml.safe_load(shown)["text"] == text
-
-
 def test_the_settings_hold_from_a_file_or_the_environment(
     settings: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

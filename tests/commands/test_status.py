@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -204,44 +205,13 @@ def test_options_that_mean_nothing_together_are_wrong_use(options: tuple[str, ..
 # One Service.
 
 
-def told(tmp_path: Path, *objects: Object, settings: str = "") -> str:
-    """Return what is told of the Service shop, of a dump that lacks what is around."""
-    (tmp_path / "dump.yaml").write_text("---\n".join(map(as_yaml, objects)))
-    (tmp_path / "settings.yaml").write_text(settings)
-    return run("status", "team-a/shop", "-f", tmp_path / "dump.yaml", "--settings", tmp_path / "settings.yaml").out
-
-
-def test_one_service_is_told_with_what_it_asks_for_what_stands_what_happened_and_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("")
-    [case] = (each for each in golden.cases_in(cases.AUDITS) if each.name == "missing-for-a-reason")
-    (tmp_path / "dump.yaml").write_text(dumps.text(case), encoding="utf-8")
-    ended = run("status", "team-a/quota", "-f", tmp_path / "dump.yaml", "--settings", tmp_path / "settings.yaml")
-    assert ended.out.startswith(
-        "Service team-a/quota\n\n"
-        '  asks for\n    ingress/http: "true"\n    ingress/host: "quota.example.com"\n\n'
-        "  stands\n    team-a/quota Ingress quota http://quota.example.com/ waiting for "
-    )
-    assert "\n\n  happened\n    2026-01-01T04:00:00Z SyncError: Sync error: can't reconcile children " in ended.out
-    assert "\n    2026-01-01T03:30:00Z SyncError: Sync error: an older one\n" in ended.out
-    assert "\n\n  to do\n    missing: its Ingress team-a/quota isn't there" in ended.out
-    assert "\n      $ kubectl describe --namespace=team-a -- resourcequota none\n" in ended.out
-
-
-def test_a_service_that_asks_for_nothing_that_is_refused_or_paused_or_has_anothers_ingress_is_told_so(
-    tmp_path: Path,
-) -> None:
-    anothers = as_created(INGRESS, SHOP)
-    anothers["metadata"] |= {"name": "other", "annotations": {}, "ownerReferences": [], "labels": {}}
-    out = told(tmp_path, service({}), anothers, settings="defaults: {profile: a}\nprofiles: {a: {}}\n")
-    assert 'asks for\n    nothing: it has no annotation ingress/http: "true"\n' in out
-    assert "    Ingress team-a/other: not made for it, but leads to it\n" in out
-    assert "  to do\n    nothing was found\n" in out
-    out = told(tmp_path, BAD, anothers, settings="defaults: {profile: a}\nprofiles: {a: {}}\n")
-    assert "    the profile a, by the settings\n" in out
-    assert '  stands\n    team-a/shop refused: ingress/http: "yes" must be "true" or "false" [invalid-value]\n' in out
-    assert "\n      $ kubectl annotate " in out
-    out = told(tmp_path, SHOP, anothers, settings="paused: true")
-    assert "missing: its Ingress team-a/shop isn't there, because of the pause\n" in out
+def test_one_service_is_told_with_what_was_not_looked_at(settings: Callable[[str], Path]) -> None:
+    [case] = (each for each in CASES if each.name == "one-service-and-another")
+    options = ("-f", "-", "--settings", settings(case.settings))
+    ended = run("status", "team-a/quota", *options, stdin=dumps.text(case))
+    text, _, unseen = ended.out.partition("\n  not looked at\n")
+    assert case.stated["becomes"]["service"].endswith(text)
+    assert "IngressClasses" in unseen
 
 
 def test_a_service_of_the_cluster_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:
@@ -348,26 +318,6 @@ def test_watching_on_a_terminal_draws_the_table_anew_when_something_has_changed(
     assert capsys.readouterr().out.count("NAMESPACE") == 2
 
 
-def test_all_about_one_service_has_what_the_settings_say_of_it_and_what_else_leads_to_it(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    backend = {"service": {"name": "shop", "port": {"number": 80}}}
-    edited = {**INGRESS, "spec": {**INGRESS["spec"], "defaultBackend": backend}}
-    other = {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": {"name": "by-hand", "namespace": "team-a"},
-        "spec": {"defaultBackend": backend},
-    }
-    cluster.says({**ALL, "ingresses.networking.k8s.io": listing(edited, other)})
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("defaults: {profile: internal}\nprofiles: {internal: {}}\n")
-    told = run("status", "team-a/shop", "--settings", settings).out
-    assert "the profile internal, by the settings" in told
-    assert "http://203.0.113.7/" in told
-    assert "Ingress team-a/by-hand: not made for it, but leads to it" in told
-    assert "by the settings" not in run("status", "team-a/shop", *NO_SETTINGS).out
-    cluster.says({**WITHOUT_INGRESS, "services": listing(service({}))})
-    assert "  stands\n    nothing\n" in run("status", "team-a/shop", *NO_SETTINGS).out
+def test_of_one_service_it_is_told_what_is_known_without_the_settings(cluster: Cluster) -> None:
     cluster.says(ALL, error="Error from server (Forbidden): no")
     assert "the profile" not in run("status", "team-a/shop").out
