@@ -9,8 +9,7 @@ EndpointSlice    one of the Service `of`, with one ready address
 anything else    whole, as Kubernetes has it
 
 Each has the `namespace` team-a, when it was `created`, and `then`, a patch (RFC 7396) by which it has become another
-one since. A Service has a `uid`. Of what is made, `recorded: false` leaves out the record, and `stored: true` adds what
-only an API server gives it.
+one since. A Service has a `uid`. Of what is made, `recorded: false` leaves out the record.
 """
 
 from typing import Any
@@ -101,8 +100,8 @@ def attachment(kind: str, short: Object, services: list[Object]) -> Object:
     gone: Object = {"apiVersion": "v1", "kind": "Service", "metadata": identity | {"uid": "gone"}}
     [owner, *_] = [each for each in services if identity.items() <= each["metadata"].items()] or [gone]
     made = as_created(desired, owner)
-    if not short.get("stored"):
-        del made["metadata"]["uid"], made["metadata"]["resourceVersion"], made["status"]
+    # An API server gives it these.
+    del made["metadata"]["uid"], made["metadata"]["resourceVersion"], made["status"]
     if not short.get("recorded", True):
         del made["metadata"]["annotations"][LAST_APPLIED]
     if "creationTimestamp" in own:

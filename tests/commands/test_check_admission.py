@@ -24,7 +24,7 @@ from tests.commands.commands import run
 from tests.commands.test_check import HERE, Cluster, changed, said, seen_of
 
 CASES = yaml.safe_load((HERE / "admission.yaml").read_text(encoding="utf-8"))
-HOST, ENDS = "ingress-manager-admission.ingress-manager.svc", datetime(2027, 1, 1)
+HOST, ENDS = "ingress-manager-admission.ingress-manager.svc", datetime(2099, 1, 1)
 TOLD = ["ingress/unknown is not an annotation of ingress-manager"]
 
 
