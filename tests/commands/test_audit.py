@@ -303,6 +303,7 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     cluster.says({"services": listing(GOOD)}, no)
     found = run("audit", "-o", "json").json
     assert (found["findings"], len(found["unseen"])) == ([], 3), "no Ingress is missing that nobody may look at"
+    assert run("audit", "--allow-empty").status == 2, "what may not be read is not empty"
     ended = run("audit", "--settings", settings("defaults: {class: internal}\n"))
     assert (ended.status, ended.out) == (2, "Nothing would change.\n")
     cluster.says({}, no)
