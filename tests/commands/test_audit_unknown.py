@@ -128,10 +128,9 @@ def test_who_sees_less_of_a_case_is_told_no_more(case: Case, less: Less) -> None
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
 def test_without_one_kind_the_settings_or_any_one_object_of_a_case_nobody_is_told_more(
-    case: Case, pytestconfig: pytest.Config
+    case: Case,
 ) -> None:
-    ways = ("is invalid", *(["is no YAML"] if pytestconfig.getoption("--thorough") else []))
-    objects = [{n: way} for n in range(len(objects_of(case))) for way in ways]
+    objects = [{n: way} for n in range(len(objects_of(case))) for way in ("is invalid", "is no YAML")]
     finds_no_more(
         case,
         *(NOTHING_LESS._replace(kinds=frozenset({kind})) for kind in (*KINDS, *AROUND)),
