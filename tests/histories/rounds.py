@@ -18,6 +18,7 @@ from devcluster.sync_requests import as_created, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.view.merge import same
 from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests.e2e.audit import READS
 from tests.e2e.objects import create
@@ -80,7 +81,9 @@ def play(cluster: DevCluster, plan: Plan) -> list[str]:
     return [plan.told(number, why) for number, why in wrong.items()]
 
 
-def asked(service: Object, standing: Iterable[Object]) -> tuple[str, dict[str, Object], dict[str, Object]]:
+def asked(
+    service: Object, standing: Iterable[Object], policy: Policy = POLICY
+) -> tuple[str, dict[str, Object], dict[str, Object]]:
     """Return why the hook refuses a Service, "" if it doesn't; what is made for it; and what is to be, then."""
     there = [
         each
@@ -88,10 +91,11 @@ def asked(service: Object, standing: Iterable[Object]) -> tuple[str, dict[str, O
         if (controller_of(each) or {}).get("uid") == service["metadata"]["uid"]
         and (each["metadata"].get("annotations") or {}).get(DECORATOR) == "ingress-manager"
     ]
-    answered = answer(json.dumps(sync_request(service, attached=there, httproutes=False)).encode(), POLICY)
+    answered = answer(json.dumps(sync_request(service, attached=there, httproutes=False)).encode(), policy)
     if answered.status != 200:
         return answered.body.decode().strip(), by_name(there), by_name(there)
-    return "", by_name(there), by_name(json.loads(answered.body)["attachments"])
+    wanted = json.loads(answered.body)["attachments"]
+    return "", by_name(there), by_name(with_annotation(each, DECORATOR, "ingress-manager") for each in wanted)
 
 
 def by_name(objects: Iterable[Object]) -> dict[str, Object]:
@@ -113,8 +117,7 @@ def still_to_do(services: Sequence[Object], ingresses: Sequence[Object]) -> Iter
         # A name that another object has stays taken.
         yield from (("create", name) for name in after.keys() - by_name(ingresses).keys())
         for name in before.keys() & after.keys() if not refused else ():
-            wanted = with_annotation(after[name], DECORATOR, "ingress-manager")
-            if not same(updated(before[name], wanted), before[name]):
+            if not same(updated(before[name], after[name]), before[name]):
                 yield "update", name
 
 

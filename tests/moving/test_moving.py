@@ -1,197 +1,197 @@
 """Random clusters are moved in, out and in again by our commands; at every write, all that was served still is.
 
-What is served: answers, what guards them, TLS, and the certificates that are renewed.
+What is served: answers, what guards them, TLS, and the certificates that are renewed. `pytest --thorough
+--clusters 1000 --seed 7 tests/moving` moves more clusters, or others. A failure names its seed.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 import msgspec
 import pytest
+import yaml
 
-from devcluster.api import INGRESSES, SERVICES, ApiError
+from devcluster.api import INGRESSES, SERVICES, ApiError, Object
+from devcluster.standin.objects import controller_of
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.settings import parse
 from tests.commands.commands import run
-from tests.moving.estates import Estate
-from tests.moving.model import Model, is_ours, key_of, merged
-from tests.moving.served import Facts, facts, lost, requests_for
+from tests.dumps import patched
+from tests.e2e.objects import new
+from tests.moving.model import Key, Model, key_of
+from tests.moving.served import Facts, facts, requests_for
 
-GROUPS, AT_LEAST = 10, 2
-"""Tests, into which the clusters are parted; and how many each moves in `make test`."""
+OF = yaml.safe_load(Path(__file__).with_name("drawn.yaml").read_bytes())
+"""What clusters are drawn of."""
 
-Disturb = Callable[["Player", Callable[[], str]], str]
-"""Does a write of a plan; before it or after it, it may raise, or let somebody else write."""
-
-
-@pytest.fixture(params=range(GROUPS))
-def seeds(request: pytest.FixtureRequest) -> range:
-    """Return the seeds of the clusters of one test."""
-    option = request.config.getoption
-    count = option("--clusters") // GROUPS if option("--thorough") else AT_LEAST
-    first = option("--seed") + request.param * count
-    return range(first, first + count)
+Clusters = Iterator[Callable[[], "Player"]]
 
 
-class Told(NamedTuple):
-    """What to read when something is wrong."""
+def drawn(chance: Random) -> Iterator[Object]:
+    """Yield Services and Ingresses, some of which have the name of an earlier one."""
+    claimed: set[tuple[str, str]] = set()
+    for namespace in ("team-a", "team-b")[: chance.choice((1, 1, 2))]:
+        hosts = chance.sample(OF["hosts"], 2)
+        names = chance.sample(OF["services"], chance.randint(1, 4))
+        services = [service(chance, namespace, name, hosts[0]) for name in names]
+        ingresses = [ingress(chance, services, hosts, claimed) for _ in range(chance.randint(1, 3))]
+        if chance.random() < 0.2:
+            ingresses[-1]["spec"]["rules"] = ingresses[0]["spec"]["rules"]
+        yield from chance.sample(services + ingresses, len(services) + len(ingresses))
 
-    seed: int
-    lines: list[str]
 
-    def __repr__(self) -> str:
-        return "\n".join([f"seed {self.seed}", *self.lines[-40:]])
+def service(chance: Random, namespace: str, name: str, host: str) -> Object:
+    """Return a Service with one or two ports, which sometimes is ingress-manager's already."""
+    ports = [{"name": "http", "port": 80}, {"name": "admin", "port": 9090}][: chance.choice((1, 1, 2))]
+    own = {"ingress/http": "true", "ingress/host": chance.choice((f"{name}.own.example.com", host))}
+    own["ingress/path"] = chance.choice(OF["paths"])
+    asked = chance.choice(({},) * 8 + (own, own, own | {"ingress/tls-secret": "own-cert"}))
+    return new(SERVICES, name, namespace, {"annotations": asked}, spec={"ports": ports})
 
 
-class Player:
+def ingress(chance: Random, services: Sequence[Object], hosts: Sequence[str], claimed: set[tuple[str, str]]) -> Object:
+    """Return a hand-written Ingress, mostly of one Service and of its name; no other has a path of its."""
+    over = chance.sample(services, min(len(services), chance.choice((1, 1, 1, 1, 2, 2, 3))))
+    namespace, name = (over[0]["metadata"][key] for key in ("namespace", "name"))
+    used = ["", hosts[1]] if chance.random() < 0.06 else hosts
+    rules: dict[str, list[Object]] = {}
+    for each in over:
+        port = chance.choice(each["spec"]["ports"])
+        asked = chance.choice(({"number": port["port"]}, {"name": port["name"]}))
+        backend = {"service": {"name": each["metadata"]["name"], "port": asked}}
+        for host in used[: chance.choice((1, 1, 2))]:
+            path = chance.choice(OF["paths"])
+            while (host, path.rstrip("/")) in claimed:
+                path = f"/{len(claimed)}{path}"
+            claimed.add((host, path.rstrip("/")))
+            kind = chance.choice(OF["pathTypes"])
+            rules.setdefault(host, []).append({"path": path, "pathType": kind, "backend": backend})
+    ruled = [({"host": host} if host else {}) | {"http": {"paths": paths}} for host, paths in rules.items()]
+    spec: Object = {"rules": ruled, **chance.choice(OF["classes"])}
+    if chance.random() < 0.08:
+        spec |= {"defaultBackend": backend, "rules": chance.choice((ruled, ruled, []))}
+    if chance.random() < 0.5:
+        named = [host for host in rules if host]
+        wild = [{"hosts": [f"*.{host.partition('.')[2]}"], "secretName": "wild-cert"} for host in named[:1]]
+        several = [{"hosts": [host], "secretName": f"cert-{number}"} for number, host in enumerate(named)]
+        one: list[Object] = [{"hosts": named, "secretName": "cert"}]
+        spec["tls"] = chance.choice((one, one, one, [{"secretName": "cert"}], wild, several))
+    annotations = {"annotations": chance.choice(OF["annotations"])}
+    return new(INGRESSES, chance.choice((name, name, f"{name}-a", f"{name}-b")), namespace, annotations, spec=spec)
+
+
+class Player(Model):
     """A cluster in memory, the commands, and what was served at the last write."""
 
-    def __init__(self, seed: int, settings: Path) -> None:
-        self.estate, self.chance, self.settings = Estate(seed), Random(seed), settings
-        settings.write_bytes(text := msgspec.yaml.encode(self.estate.settings))
+    def __init__(self, seed: int, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.chance, self._settings, self._lines = Random(seed), folder / "settings.yaml", [f"seed {seed}"]
+        self._settings.write_bytes(text := msgspec.yaml.encode(self.chance.choice(OF["settings"])))
         # Every other time, Metacontroller sees Services and Ingresses late, and not in the order of the writes.
-        lagging = Random(seed) if seed % 2 else None
-        self.model = Model(parse(text.decode()), lagging)
-        self.disturb: dict[int, Disturb] = {}
-        """What disturbs a write of a plan, by the number of the write."""
+        super().__init__(parse(text.decode()), Random(seed) if seed % 2 else None)
+        self._host_first = seed % 4 < 2
+        self.writes, self.disturbed = 0, (0, "")
+        """How many there were, and the number of the one that is disturbed, with how."""
 
-        self.writes = 0
-        self.told: list[str] = []
-        for each in self.estate.objects:
+        self._requests, self._served = list[tuple[str, str, str]](), Facts()
+        for each in drawn(self.chance):
             # Where Metacontroller was first, nobody else's Ingress can have the name.
             with suppress(ApiError):
-                self.model.create({"Service": SERVICES, "Ingress": INGRESSES}[each["kind"]], each, "somebody")
-        self.model.react(fully=True)
+                self.create(INGRESSES, each)
+        self.react(fully=True)
         self.begin()
-        self.model.written = self._written
+        patch.setattr(Kubectl, "run", lambda _, *words, stdin="": self.asked_for(words, stdin))
+        patch.setattr(carrying_out, "sleep", self.sleep)
+        patch.setattr(carrying_out, "monotonic", lambda: self.time)
+
+    def __repr__(self) -> str:
+        return "\n".join([self._lines[0], *self._lines[1:][-40:]])
 
     def begin(self) -> None:
         """Take what is served now for what has to be served from now on."""
-        self.requests = requests_for(self.model.all("Ingress"))
-        self.served = self._facts()
+        self._requests, self._served = requests_for(self.all("Ingress")), Facts()
+        self.written("begun")
 
-    def _facts(self) -> Facts:
-        return facts(self.model.all("Service", "Ingress"), self.requests, host_first=self.estate.host_first)
+    def written(self, done: str) -> None:
+        """See that all that was served still is."""
+        now = facts(self.all("Service", "Ingress"), self._requests, host_first=self._host_first)
+        lost = {key: was for key, was in self._served.items() if key not in now or not was <= now[key]}
+        assert not lost, f"{done}: {[(*each, now.get(each[0])) for each in lost.items()]}\n{self}"
+        self._served = now
 
-    def _written(self, done: str) -> None:
-        now = self._facts()
-        gone = lost(self.served, now)
-        assert not gone, "\n".join([f"seed {self.estate.seed}: {done}:", *gone[:5], *self.told[-40:]])
-        self.served = now
+    def asked_for(self, words: tuple[str, ...], stdin: str) -> str:
+        """Run kubectl.
 
-    def kubectl(self, *words: str, stdin: str = "") -> str:
-        """Run kubectl."""
-        if words[0] == "get":
-            return self.model.run(*words, stdin=stdin)
-        self.writes += 1
-        self.told.append(f"    kubectl {' '.join(words)}")
-        if disturb := self.disturb.pop(self.writes, None):
-            return disturb(self, lambda: self.model.run(*words, stdin=stdin))
-        return self.model.run(*words, stdin=stdin)
+        A write can be refused, be carried out though its answer is lost, or come after somebody has guarded all
+        Ingresses that are nobody's by a password.
+        """
+        self.writes += words[0] != "get"
+        self._lines += [] if words[0] == "get" else [f"    kubectl {' '.join(words)}"]
+        how = self.disturbed[1] if words[0] != "get" and self.writes == self.disturbed[0] else ""
+        if how == "guarded":
+            for key in sorted(self.ours(ours=False)):
+                self._served = Facts()
+                self.update(INGRESSES, patched(self.store[key], {"metadata": {"annotations": OF["guard"]}}))
+            self.begin()
+        printed = self.kubectl(*words, stdin=stdin) if how != "refused" else ""
+        if how in {"refused", "answer lost"}:
+            raise KubectlFailed("error: unexpected EOF")
+        return printed
 
     def run(self, *words: str) -> int:
         """Run a command of ours; return its exit status. Some seconds have gone by since the last one."""
-        self.model.react(fully=True)
-        self.told.append(f"$ ingress-manager {' '.join(words)}")
+        self.react(fully=True)
+        self._lines.append(f"$ ingress-manager {' '.join(words)}")
         ended = run(*words, "--apply")
-        self.told += [f"    {line}" for line in ended.err.splitlines()]
+        self._lines += [f"    {line}" for line in ended.err.splitlines()]
         return ended.status
 
     def adopt(self) -> int:
         """Adopt all that is not ingress-manager's."""
-        return self.run("adopt", "--all", "--all-namespaces", "--settings", str(self.settings))
+        return self.run("adopt", "--all", "--all-namespaces", "--settings", str(self._settings))
 
     def release(self) -> set[int]:
         """Release all Services."""
-        names = ["/".join(key_of(each)[1:]) for each in self.model.all("Service")]
-        return {self.run("release", name) for name in names}
+        return {self.run("release", "/".join(key_of(each)[1:])) for each in self.all("Service")}
 
-    def managed(self) -> list[str]:
-        """Return the names of what is ingress-manager's."""
-        return [each["metadata"]["name"] for each in self.model.all("Ingress") if is_ours(each)]
-
-
-@contextmanager
-def playing(seed: int, folder: Path) -> Iterator[Player]:
-    """Yield a player whose commands work on the cluster of a seed."""
-    player = Player(seed, folder / "settings.yaml")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Kubectl, "run", lambda _, *words, stdin="": player.kubectl(*words, stdin=stdin))
-        patch.setattr(carrying_out, "sleep", player.model.sleep)
-        patch.setattr(carrying_out, "monotonic", lambda: player.model.time)
-        yield player
+    def ours(self, *, ours: bool = True) -> set[Key]:
+        """Return the Ingresses that are ingress-manager's, or those that aren't."""
+        return {key_of(each) for each in self.all("Ingress") if ours is bool(controller_of(each))}
 
 
-def test_all_that_answers_answers_at_every_moment_of_moving_in_and_out(seeds: range, tmp_path: Path) -> None:
-    for seed in seeds:
-        with playing(seed, tmp_path) as player:
-            told = Told(seed, player.told)
-            assert player.adopt() in {0, 1}, told
-            assert player.release() <= {0}, told
-            assert not player.managed(), told
-            assert player.adopt() in {0, 1}, told
+@pytest.fixture
+def clusters(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clusters:
+    """Return, for each seed, what makes a player."""
+    option = request.config.getoption
+    seeds = range(option("--seed"), option("--seed") + (option("--clusters") if option("--thorough") else 20))
+    return (partial(Player, seed, tmp_path, monkeypatch) for seed in seeds)
 
 
-# What is cut off in the middle, and what somebody else does meanwhile.
+def test_all_that_answers_answers_at_every_moment_of_moving_in_and_out(clusters: Clusters) -> None:
+    for made in clusters:
+        player = made()
+        assert player.adopt() in {0, 1}, player
+        assert player.release() <= {0}, player
+        assert not player.ours(), player
+        assert player.adopt() in {0, 1}, player
 
 
-def refused(_: Player, _write: Callable[[], str]) -> str:
-    raise KubectlFailed("The connection to the server 127.0.0.1:6443 was refused")
-
-
-def answer_lost(_: Player, write: Callable[[], str]) -> str:
-    write()
-    raise KubectlFailed("error: unexpected EOF")
-
-
-def stopped(_: Player, write: Callable[[], str]) -> str:
-    write()
-    raise KeyboardInterrupt
-
-
-def test_what_is_cut_off_loses_nothing_and_is_brought_to_its_end_by_another_run(seeds: range, tmp_path: Path) -> None:
-    for seed in seeds:
-        with playing(seed, tmp_path) as player:
-            player.adopt()
-            whole, writes = player.managed(), player.writes
-        with playing(seed, tmp_path) as player:
-            told = Told(seed, player.told)
-            cut = player.chance.choice((refused, answer_lost, stopped))
-            player.disturb = {player.chance.randint(1, writes + 1): cut}
-            player.adopt()
-            player.adopt()
-            assert player.managed() == whole, told
-            player.disturb = {player.writes + player.chance.randint(1, 8): cut}
-            player.release()
-            player.disturb.clear()
-            assert player.release() <= {0}, told
-            assert not player.managed(), told
-
-
-def guards(player: Player, write: Callable[[], str]) -> str:
-    """Let somebody guard all Ingresses that are nobody's by a password; then go on."""
-    watching, player.model.written = player.model.written, lambda _: None
-    for each in player.model.all("Ingress"):
-        if not is_ours(each):
-            change = {"metadata": {"annotations": {"nginx.ingress.kubernetes.io/auth-url": "https://login/new"}}}
-            player.model.update(INGRESSES, merged(each, change), "somebody")
-    player.model.written = watching
-    player.begin()
-    return write()
-
-
-def test_what_somebody_else_changes_meanwhile_stops_a_plan_and_loses_nothing(seeds: range, tmp_path: Path) -> None:
-    for seed in seeds:
-        with playing(seed, tmp_path) as player:
-            player.disturb = {player.chance.randint(1, 5): guards}
-            player.adopt()
-            player.adopt()
-            player.disturb = {player.writes + player.chance.randint(1, 5): guards}
-            player.release()
-            player.disturb.clear()
-            assert player.release() <= {0}, Told(seed, player.told)
-            assert not player.managed(), Told(seed, player.told)
+def test_what_is_cut_off_or_changed_meanwhile_loses_nothing_and_another_run_ends_it(clusters: Clusters) -> None:
+    for made in clusters:
+        whole = made()
+        whole.adopt()
+        player = made()
+        how = player.chance.choice(("refused", "answer lost", "guarded"))
+        player.disturbed = (player.chance.randint(1, whole.writes + 1), how)
+        player.adopt()
+        player.adopt()
+        # A name that the first run has made free may make more possible to the second.
+        assert player.ours(ours=False) <= whole.ours(ours=False) or how == "guarded", player
+        player.disturbed = (player.writes + player.chance.randint(1, 8), how)
+        player.release()
+        player.disturbed = (0, "")
+        assert player.release() <= {0}, player
+        assert not player.ours(), player
