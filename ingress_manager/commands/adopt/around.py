@@ -75,10 +75,13 @@ class Around:
         for claim in dict.fromkeys(places_of(spec)):
             self.claims.setdefault(claim, []).append(claimant)
 
-    def beside(self, item: Item, spec: IngressSpec) -> Iterator[Place]:
-        """Yield what another Ingress than this one may answer."""
+    def beside(self, item: Item, spec: IngressSpec, *, of_its_class: bool = False) -> Iterator[Place]:
+        """Yield what another Ingress than this one may answer, or surely does, as it has the same class."""
         own = Claimant(item.full_name, class_of(item, spec), item.born)
-        return (claim for claim, claimants in self.claims.items() if any(own.meets(each) for each in claimants))
+        for claim, claimants in self.claims.items():
+            meeting = [each.ingress_class for each in claimants if own.meets(each)]
+            if own.ingress_class in meeting or (meeting and not of_its_class):
+                yield claim
 
     def rooted(self, item: Item, spec: IngressSpec) -> set[str]:
         """Return which of its hosts have a path / that another Ingress than this one may answer."""

@@ -172,7 +172,8 @@ def why_not_rooted(item: Item, spec: IngressSpec, home: str, around: Around, acc
     elsewhere = {(host, path.path) for host, path in spec.paths() if path.backend.service != backend}
     places = list(around.beside(item, spec))
     beside = {(host, path) for host, path, _ in places}
-    others = {host for host, *_ in places if host and (host, "/", False) not in places}
+    surely = set(around.beside(item, spec, of_its_class=True))
+    others = {host for host, *_ in places if host and (host, "/", False) not in surely}
     # Under a host of another Ingress without /, the default backend may answer, and a rule for every host may not.
     unsure = sorted(others | ({rule.host for rule in spec.rules or ()} if "" in added else set()))
     if (unsure or (added and backend.name != home)) and DEFAULT_BACKEND not in around.accepted:
