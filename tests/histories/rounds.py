@@ -24,9 +24,6 @@ from tests.e2e.audit import READS
 from tests.e2e.objects import create
 from tests.histories.steps import TIMEOUT, Place, Step, is_strangers, made_up_steps
 
-CLIENTS = 8
-"""Histories that go on at a time."""
-
 SETTLING, STEADY, HEALING = 30.0, 0.3, 400.0
 """Seconds in which a step must have had its effect where nothing is broken; for which nothing may change any more; and
 in which everything must have settled at the end: a name that was taken is tried again within six minutes."""
@@ -66,7 +63,7 @@ def play(cluster: DevCluster, plan: Plan) -> list[str]:
     for place in places:
         create(cluster.api, NAMESPACES, place.namespace)
     judge, wrong = Judge(cluster, places), dict[int, str]()
-    with ThreadPoolExecutor(CLIENTS) as clients:
+    with ThreadPoolExecutor(8) as clients:  # histories that go on at a time
         for steps, kill in zip(zip(*plan.histories, strict=True), plan.kills, strict=True):
             if kill:
                 cluster.parts[kill].kill()
