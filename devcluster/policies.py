@@ -13,7 +13,7 @@ from ingress_manager.core.observed import DECORATOR
 STRANGER, OWNED = "policy-probe", "policy-probe-owned"
 """An Ingress that nothing has made, and one that a Service owns."""
 
-OURS = {"annotations": {DECORATOR: overlay.CONTROLLER}}
+OURS = {"annotations": {DECORATOR: overlay.CONTROLLER}, "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}}
 OPTED_IN = {"annotations": {"ingress/http": "true"}}
 DEEP = functools.reduce(lambda inner, _: {"f:a": inner}, range(9), dict[str, Any]())
 
@@ -40,7 +40,17 @@ DENIED: dict[str, tuple[str, str, Object]] = {
             "spec": {"ports": [{"port": 80}]},
         },
     ),
-    "the depth of Services": (
+    "ExternalNames": (
+        "POST",
+        path_of(SERVICES, "default"),
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": OWNED},
+            "spec": {"type": "ExternalName", "externalName": "example.com"},
+        },
+    ),
+    "the size of Services": (
         "PATCH",
         path_of(SERVICES, "default", "kubernetes"),
         {

@@ -53,7 +53,7 @@ def test_a_pod_has_time_to_serve_on_longer_than_a_connection_lasts_and_to_finish
 
 
 def test_what_traefik_lists_for_httproutes_can_not_be_nested_so_deeply_that_it_can_not_be_listed(build: Build) -> None:
-    """What is nobody's but the administrator's is left out. tests/e2e/test_depth.py says what the policies do."""
+    """What is nobody's but the administrator's is left out. tests/e2e/test_size.py says what the policies do."""
     objects = with_components(build, "gateway-api")
     [*_, crds] = [
         rule["resources"]
@@ -62,7 +62,7 @@ def test_what_traefik_lists_for_httproutes_can_not_be_nested_so_deeply_that_it_c
     ]
     policies = [
         one(objects, "ValidatingAdmissionPolicy", "ingress-manager-gateway-depth"),
-        find("metacontroller/controller", "ValidatingAdmissionPolicy", "ingress-manager-depth"),
+        find("metacontroller/controller", "ValidatingAdmissionPolicy", "ingress-manager-size"),
     ]
     kept = {
         resource

@@ -29,10 +29,12 @@ DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"
 COMPOSITES = "metacontroller.k8s.io/v1alpha1/CompositeController"
 
 POLICIES = (
-    "ingress-manager-depth",
+    "ingress-manager-external-name",
     "ingress-manager-name-taken",
     "ingress-manager-owner-guard",
     "ingress-manager-service-guard",
+    "ingress-manager-size",
+    "ingress-manager-httproute-external-name",
     "ingress-manager-httproute-name-taken",
 )
 """The admission policies of metacontroller/, and their bindings."""
