@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from flask import Flask, Response, request
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 
 from hooks import logs
 from hooks.attempts import NEW_SECONDS, Attempts
@@ -148,8 +148,10 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     app.config["PROPAGATE_EXCEPTIONS"] = True  # to `guarded`
     app.wsgi_app = guarded(shortcut(sync, app.wsgi_app), sync.bug)  # type: ignore[method-assign, assignment]
 
-    # POST itself never gets there: this is why Flask answers any other method with 405.
-    app.add_url_rule("/sync", endpoint="sync", methods=["POST"])
+    @app.post("/sync")
+    def not_found() -> Response:
+        """Answer any other method with 405, and //sync, of which Flask strips a slash; POST /sync never gets here."""
+        raise NotFound
 
     @app.get("/metrics")
     def show_metrics() -> Response:

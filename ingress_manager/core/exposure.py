@@ -170,9 +170,9 @@ def require_profile(basis: Basis) -> None:
 
 
 def no_profile(name: str, policy: NamespacePolicy) -> Problem:
-    """Return why a Service can't have the profile that it asks for."""
+    """Return why a Service can't have the profile that it asks for; with limits, not whether others may have it."""
     usable = policy.usable_profiles()
-    if name in policy.profiles:
+    if policy.allowed_profiles is not None:
         return refusals.profile_not_allowed(f"{PROFILE}:", PROFILE, name, policy.namespace, usable)
     return refusals.unknown_profile(name, policy.namespace, usable)
 

@@ -133,7 +133,8 @@ def unknown_profile(profile: str, namespace: str, usable: Sequence[str]) -> Prob
 def profile_not_allowed(origin: str, annotation: str, profile: str, namespace: str, usable: Sequence[str]) -> Problem:
     """The settings don't allow the profile in the namespace."""
     return Problem(
-        f"{origin} {quoted(profile)} may not be chosen; allowed in namespace {namespace}: {listed(usable) or 'none'}",
+        f"{origin} {quoted(profile)} may not be chosen{did_you_mean(profile, usable)}; "
+        f"allowed in namespace {namespace}: {listed(usable) or 'none'}",
         Reason.PROFILE_NOT_ALLOWED,
         annotation,
     )

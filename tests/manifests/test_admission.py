@@ -115,7 +115,7 @@ def test_the_api_server_waits_a_second_and_writes_without_an_answer_and_never_as
     fields = ("failurePolicy", "timeoutSeconds", "sideEffects", "matchPolicy")
     assert [webhook[field] for field in fields] == ["Ignore", 1, "None", "Equivalent"]
     [rule] = webhook["rules"]
-    assert (rule["operations"], rule["resources"]) == (["CREATE", "UPDATE"], ["services"])
+    assert (rule["operations"], rule["resources"]) == (["CREATE", "UPDATE"], ["services", "services/status"])
     [expression] = webhook["namespaceSelector"]["matchExpressions"]
     own = [find(folder, "Namespace")["metadata"]["name"] for folder in ("manifests", "metacontroller")]
     assert (expression["operator"], expression["values"]) == ("NotIn", ["kube-system", *own])
