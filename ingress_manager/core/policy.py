@@ -7,6 +7,7 @@ general settings, then what is built in; each field by itself.
 """
 
 from collections.abc import Callable, Container, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any, TypeVar
 
@@ -177,7 +178,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the settings state for one namespace. A field that is left out is as in general."""
+    """What the settings state for a namespace, or for those of a pattern. A field that is left out is as in general."""
 
     defaults: Annotated[Defaults | UnsetType, Meta(description="Its own defaults.")] = UNSET
     limits: Annotated[Limits | UnsetType, Meta(description="Its own limits.")] = UNSET
@@ -240,7 +241,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     limits: Annotated[Limits, Meta(description="The most that a Service may ask for.")] = BUILT_IN_LIMITS
     profiles: Annotated[dict[str, Profile], Meta(description="The meaning of each value of `ingress/profile`.")] = {}
     namespaces: Annotated[
-        dict[str, NamespaceSettings], Meta(description="The defaults and limits of a namespace, by its name.")
+        dict[str, NamespaceSettings],
+        Meta(description="The defaults and limits of a namespace, by its name or a pattern with one *."),
     ] = {}
     paused: Annotated[
         bool,
@@ -277,9 +279,21 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         outputs = {name for each in (self.defaults, *own, *self.profiles.values()) for name in each.outputs or ()}
         return {KINDS[name]: API_VERSIONS[KINDS[name]] for name in outputs}
 
+    @cached_property
+    def patterns(self) -> list[str]:
+        """Return the patterns of namespaces: the longest first, and of equal ones the first in alphabetical order."""
+        return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
+
+    def entry_of(self, namespace: str) -> NamespaceSettings:
+        """Return what the settings state for a namespace: the entry of its name, else of the longest pattern."""
+        if namespace in self.namespaces:
+            return self.namespaces[namespace]
+        fitting = (pattern for pattern in self.patterns if fnmatchcase(namespace, pattern))
+        return self.namespaces.get(next(fitting, ""), NOTHING_STATED)
+
     def paused_in(self, namespace: str) -> bool:
         """Return whether nothing is to change in a namespace."""
-        stated = self.namespaces.get(namespace, NOTHING_STATED).paused
+        stated = self.entry_of(namespace).paused
         return self.paused if stated is UNSET else stated
 
     @property
@@ -481,7 +495,7 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
 
     The nearest that is stated holds: the profile's, the namespace's, the general one.
     """
-    own = policy.namespaces.get(namespace, NOTHING_STATED)
+    own = policy.entry_of(namespace)
     # Each of these is whole: none of its fields is UNSET.
     defaults: Any = overlay(own.defaults, policy.defaults)
     limits: Any = overlay(own.limits, policy.limits)

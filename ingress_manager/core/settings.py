@@ -165,7 +165,7 @@ def find_problems(policy: Policy) -> Found:
         yield from _check_losses((*at, "acceptedLosses"), profile.accepted_losses)
     for name, entry in policy.namespaces.items():
         at = ("namespaces", name)
-        yield from _check_key(at, check_namespace)
+        yield from _check_key(at, check_pattern_of_namespaces)
         yield from _check_defaults((*at, "defaults"), entry.defaults or Defaults())
         yield from _check_limits((*at, "limits"), entry.limits or Limits())
     for name, known in policy.ingress_classes.items():
@@ -179,7 +179,7 @@ def find_contradictions(policy: Policy) -> Found:
     """Yield where settings that are right by themselves contradict each other."""
     # Hosts contradict nothing. Each namespace would fill in all of the general ones: there can be thousands of both.
     policy = msgspec.structs.replace(policy, limits=msgspec.structs.replace(policy.limits, hosts=ANY))
-    general = list(_find_contradictions_in("", policy.defaults, policy))
+    general = list(_find_contradictions_in("", policy.defaults, msgspec.structs.replace(policy, namespaces={})))
     yield from general
     yield from _find_unknown_profiles((), policy.defaults, policy.limits, policy)
     for name, entry in policy.namespaces.items():
@@ -344,6 +344,14 @@ def check_pattern(pattern: str) -> str:
     """Return a pattern of hosts, in which {namespace} may stand. Raises Problem."""
     service, namespace = TEMPLATE_FIELDS
     return _check_filled_in(pattern, fill_in(pattern, service, "a"), [namespace], check_host)
+
+
+def check_pattern_of_namespaces(pattern: str) -> str:
+    """Return the name of a namespace, or a pattern that some name fits. Raises Problem."""
+    if pattern.count("*") > 1:
+        raise Problem("must be a namespace's name, or a pattern with one *")
+    check_namespace(pattern.replace("*", "a"))
+    return pattern
 
 
 def _check_filled_in(template: str, filled_in: str, placeholders: Sequence[str], check: Callable[[str], str]) -> str:

@@ -25,7 +25,7 @@ def test_every_mistake_is_told_with_its_line_and_the_other_files_are_checked_all
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text("")
     bad.write_text(BAD)
-    out = f"{good}: the hook would start with it: 0 profiles, settings for 0 namespaces\n"
+    out = f"{good}: the hook would start with it: 0 profiles, 0 under namespaces\n"
     assert run("settings", bad, good) == (1, out, f"{told(str(bad))}{good}: {EVERY_HOST}\n")
 
 

@@ -30,9 +30,18 @@ def stated(policy: msgspec.Struct) -> Object:
     return made
 
 
+def entry_of(settings: Object, namespace: str) -> Object:
+    """Return the entry of a namespace: of its name, else of the longest pattern, the first of equal ones."""
+    entries: Object = settings.get("namespaces", {})
+    fitting = [name for name in entries if re.fullmatch(name.replace("*", ".*"), namespace)]
+    fitting.sort(key=lambda name: ("*" in name, -len(name), name))
+    found: Object = entries[fitting[0]] if fitting else {}
+    return found
+
+
 def limits_in(settings: Object, namespace: str) -> Object:
     """Return the limits in a namespace: each is its own, else the general one."""
-    own: Object = settings.get("namespaces", {}).get(namespace, {})
+    own = entry_of(settings, namespace)
     limits: Object = settings.get("limits", {}) | own.get("limits", {})
     return limits
 
@@ -42,7 +51,7 @@ def defaults_in(settings: Object, namespace: str, profile: str | None) -> Object
 
     Without a profile, it is the default one.
     """
-    own: Object = settings.get("namespaces", {}).get(namespace, {})
+    own = entry_of(settings, namespace)
     layers: list[Object] = [settings.get("defaults", {}), own.get("defaults", {})]
     name = profile or (layers[0] | layers[1]).get("profile")
     layers.append(settings.get("profiles", {}).get(name, {}))
@@ -102,7 +111,7 @@ def gateways_in(settings: Object, namespace: str) -> Iterator[Object]:
 
 def own_defaults(settings: Object, namespace: str) -> Object:
     """Return the defaults in a namespace without a profile."""
-    own: Object = settings.get("namespaces", {}).get(namespace, {})
+    own = entry_of(settings, namespace)
     defaults: Object = settings.get("defaults", {}) | own.get("defaults", {})
     return defaults
 

@@ -448,7 +448,7 @@ def limits(names: tuple[str, ...]) -> st.SearchStrategy[Limits]:
 def namespaces(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, NamespaceSettings]]:
     """Return the settings of namespaces, where there are profiles of these names."""
     own = st.builds(NamespaceSettings, defaults=or_left_out(defaults(names)), limits=or_left_out(limits(names)))
-    return st.dictionaries(st.sampled_from(["team-a", "team-b"]), own, max_size=2)
+    return st.dictionaries(st.sampled_from(["team-a", "team-b", "team-*"]), own, max_size=2)
 
 
 KNOWN_PROFILES = st.dictionaries(PROFILE_NAMES, profiles(), max_size=2)

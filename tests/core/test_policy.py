@@ -16,6 +16,7 @@ PAUSED, RUNNING, SILENT = NamespaceSettings(paused=True), NamespaceSettings(paus
         (True, {}, "every namespace", "abcd"),
         (False, {"a": PAUSED, "b": RUNNING, "c": SILENT, "d": PAUSED}, "a, d", "ad"),
         (True, {"a": PAUSED, "b": RUNNING, "c": SILENT}, "every namespace but b", "acd"),
+        (False, {"*": PAUSED, "b": RUNNING, "c": SILENT}, "*", "ad"),
     ],
 )
 def test_a_pause_is_that_of_the_namespace_or_the_general_one(

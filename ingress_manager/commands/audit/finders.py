@@ -33,7 +33,7 @@ from ingress_manager.core.effects import protects
 from ingress_manager.core.entrances import entrance_for, no_effect, without_http
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.observed import LAST_APPLIED
-from ingress_manager.core.policy import NOTHING_STATED, Policy, in_namespace
+from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.text import listed
 
@@ -348,5 +348,5 @@ def has_placeholder(service: ServiceView, entrance: str, policy: Policy) -> bool
     # What a namespace or a profile says was meant, whatever it is.
     namespace = service.item.namespace
     profile = in_namespace(policy, namespace, stated.profile).profile
-    nearer = (policy.namespaces.get(namespace, NOTHING_STATED).defaults, policy.profiles.get(profile or ""))
+    nearer = (policy.entry_of(namespace).defaults, policy.profiles.get(profile or ""))
     return policy.defaults.host == PLACEHOLDER_HOST and not any(each and each.host for each in nearer)

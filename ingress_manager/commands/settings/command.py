@@ -44,8 +44,8 @@ def check(found: SettingsText) -> int:
     policy = found.policy()
     if isinstance(policy, list):
         return show(policy)
-    profiles, namespaces = counted(len(policy.profiles), "profile"), counted(len(policy.namespaces), "namespace")
-    click.echo(f"{found.file}: the hook would start with it: {profiles}, settings for {namespaces}")
+    profiles = counted(len(policy.profiles), "profile")
+    click.echo(f"{found.file}: the hook would start with it: {profiles}, {len(policy.namespaces):,} under namespaces")
     if policy.limits.hosts == ANY:
         note(f"{found.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")
     return 0
