@@ -3,7 +3,8 @@
 `removal` has the theory of it in a table: what becomes of what is observed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -144,13 +145,17 @@ def desired_objects(
     """Return the objects that the annotations ask for. Raises Refused (422), with what is wrong with all entrances."""
     objects: list[Object] = []
     refused: dict[str, Refused] = {}
+    claims: dict[Any, str] = {}
     for_controllers = {
         key: value for key, value in (service.metadata.annotations or {}).items() if is_for_controllers(key)
     }
     for entrance, asked in stated.items():
         try:
             here = in_namespace(policy, service.metadata.namespace, asked.profile)
-            exposure = with_class(expose(service, asked, here, for_controllers, entrance), observed)
+            exposure = expose(service, asked, here, for_controllers, entrance)
+            if len(stated) > 1:
+                check_claims(exposure.claims(by_ingress=here.makes_ingresses), entrance, claims)
+            exposure = with_class(exposure, observed)
             if exposure.routing is not None and observed.httproutes is None:
                 raise Refused(422, [refusals.no_httproutes()])
             for output in here.outputs:
@@ -164,6 +169,13 @@ def desired_objects(
     if len(objects) > MOST_OBJECTS:
         raise Refused(422, [refusals.too_many_objects(len(objects), MOST_OBJECTS)])
     return tuple(objects)
+
+
+def check_claims(claims: Iterable[tuple[Any, str]], entrance: str, known: dict[Any, str]) -> None:
+    """Remember what an entrance claims beside what is `known`. Raises Refused (422) if another one claims the same."""
+    for claim, shown in claims:
+        if (first := known.setdefault(claim, entrance)) != entrance:
+            raise Refused(422, [refusals.duplicate_claim(shown, first)])
 
 
 def refused_entrances(refused: Mapping[str, Refused]) -> Refused:

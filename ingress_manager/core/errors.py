@@ -86,8 +86,8 @@ REASONS = {
     ),
     Reason.DUPLICATE_ROUTE: Meaning(
         "Two routes are the same one to ingress controllers.",
-        "Remove one from ingress/routes. A slash at the end counts only in an Exact path, and ImplementationSpecific "
-        "counts as Prefix.",
+        "Remove one from ingress/routes, or give an entrance another host, path, class or profile. A slash at the end "
+        "counts only in an Exact path, and ImplementationSpecific counts as Prefix.",
     ),
     Reason.EXTERNAL_NAME: Meaning(
         "The Service is of type ExternalName, which leads out of its namespace.",

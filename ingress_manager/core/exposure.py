@@ -1,11 +1,12 @@
 """The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from ingress_manager.core import refusals
-from ingress_manager.core.annotations import ONE_ROUTE, PROFILE, Stated
+from ingress_manager.core.annotations import ONE_ROUTE, PREFIX, PROFILE, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import (
     ADDED,
@@ -26,7 +27,7 @@ from ingress_manager.core.policy import NamespacePolicy
 from ingress_manager.core.ports import choose_ports
 from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.routing import Routing, choose_routing
-from ingress_manager.core.rules import Rule, allowed_hosts, choose_rules
+from ingress_manager.core.rules import Rule, allowed_hosts, choose_rules, location
 from ingress_manager.core.text import listed
 
 MOST_LEFT = 500
@@ -61,6 +62,21 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
 
     routing: Routing | None
     """None: no HTTPRoute is made."""
+
+    def claims(self, *, by_ingress: bool) -> Iterator[tuple[Any, str]]:
+        """Yield what no other entrance of the Service may claim, and a name for each; `by_ingress`: an Ingress is made.
+
+        That is a host and path at a listener, or of Ingresses that nothing could lead to different places.
+        """
+        places: list[Any] = [self.routing.parent, self.routing.redirect] if self.routing else []
+        if by_ingress:
+            others = {key: value for key, value in self.annotations.items() if not key.startswith(PREFIX)}
+            places.append((self.ingress_class, self.tls, frozenset(others.items()), frozenset(self.labels.items())))
+        for place in filter(None, places):
+            for rule in self.rules:
+                for path in rule.paths:
+                    shown = f"{rule.host}{path.path} ({path.path_type})"
+                    yield (place, location(rule.host, path.path, path.path_type)), shown
 
 
 def expose(

@@ -40,6 +40,17 @@ def duplicate_route(first: str, second: str) -> Problem:
     return Problem(f"ingress/routes: {second} {same}", Reason.DUPLICATE_ROUTE, "ingress/routes")
 
 
+def duplicate_claim(claimed: str, entrance: str) -> Problem:
+    """Another entrance claims the same host and path, and nothing tells the two apart."""
+    first = quoted(f"{entrance}.ingress/http" if entrance else "ingress/http")
+    return Problem(
+        f"ingress/http: {claimed} is the same to ingress controllers as that of {first}; state another host, path, "
+        "class or profile",
+        Reason.DUPLICATE_ROUTE,
+        "ingress/http",
+    )
+
+
 def unknown_port(
     origin: str, annotation: str, port: str, ports: Sequence[ServicePort], by_target: Mapping[str, ServicePort]
 ) -> Problem:

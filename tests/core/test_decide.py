@@ -124,9 +124,11 @@ def with_own_paths(hosts: int) -> dict[str, str]:
 def test_the_objects_of_all_entrances_are_counted_and_each_may_have_two() -> None:
     plain = ON | REDIRECTED
     asked = plain | {f"e{n}.{key}": value for n in range(8) for key, value in plain.items()}
+    asked |= {f"e{n}.ingress/path": f"/{n}" for n in range(8)}
     routes = msgspec.structs.replace(BOTH, defaults=msgspec.structs.replace(BOTH.defaults, outputs=("httproute",)))
     assert len(desired(made(asked), NOTHING, routes).objects) == 18
-    asked |= {f"e7.{key}": value for key, value in with_own_paths(2).items()}
+    asked |= {"e7.ingress/routes": "[{path: /7}, {host: h.example.com, path: /h}]"}
+    del asked["e7.ingress/path"]
     assert refused(made(asked), NOTHING, routes).line() == f"this Service would be given 20 objects{TOO_MANY}"
 
 

@@ -207,7 +207,7 @@ TWO = {
     "ingress/routes": "[{path: /a}, {host: b.example.com}]",
     "ingress/tls": "true",
 }
-TWO_INTERNAL = {f"internal.{key}": value for key, value in TWO.items()}
+TWO_INTERNAL = {f"internal.{key}": value.replace(".example", ".corp.example") for key, value in TWO.items()}
 REDIRECTED: Object = {"defaults": WEB | {"tls": {"redirect": True}}}
 
 

@@ -21,7 +21,7 @@ admission: {deny: true}
 defaults: {host: "{service}.{namespace}.example.com"}
 limits:
   hosts: ["*.{namespace}.example.com"]
-  classes: [nginx, internal]
+  classes: [nginx, internal, office]
   profiles: [fast]
 profiles:
   fast: {annotations: {example.com/fast: "true"}}
@@ -137,6 +137,8 @@ def wrong_of(entrance: str, state: State) -> Iterator[str]:
 def made(state: State, **metadata: Any) -> Object:
     """Return the Service that says this."""
     stated = {key: value for key, value in state.items() if value is not None}
+    if stated.get("in.ingress/class", "internal") == "internal":
+        stated["in.ingress/class"] = "office"  # so that no two entrances claim one host and path of a class
     type_, ports = stated.pop("type", "ClusterIP"), PORTS[stated.pop("ports", None)]
     labels = {key.removeprefix("label "): stated.pop(key) for key in list(stated) if key.startswith("label ")}
     found = service(stated, type=type_, ports=ports)
