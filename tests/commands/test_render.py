@@ -78,7 +78,7 @@ def test_the_settings_hold_from_a_file_or_the_environment(
     ("metadata", "spec", "sentence"),
     [
         ("annotations: {ingress/http: true}", "{}", "ingress/http: must be text: put the value in quotes"),
-        ("annotations: {ingress/host: }", "{}", "ingress/host: must be text: put the value in quotes"),
+        ("labels: {a: 1}", "{}", "metadata.labels.a: must be text, not a number"),
         ("", "", "spec is missing"),
         ("", "{ports: [{port: '80'}]}", "spec.ports[0].port: must be a whole number, not text"),
         ("annotations: [x]", "{}", "metadata.annotations: must be a mapping or null, not a list"),
@@ -90,6 +90,13 @@ def test_what_is_no_service_is_told(metadata: str, spec: str, sentence: str) -> 
     ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{name: a, {metadata}}}{stated}}}\n")
     wrong = sentence if sentence.startswith("ingress/") else f"is no valid Service: {sentence}"
     assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: {wrong}\n")
+
+
+def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
+    stated = "name: a, labels: {a: }, annotations: {ingress/http: 'true', example.com/x: , ingress/host: }"
+    ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{{stated}}}, spec: {{}}}}\n")
+    no_host = 'stdin:1: default/a: ingress/host: "" must name a domain [invalid-value]\n'
+    assert (ended.status, ended.err.splitlines(keepends=True)[1]) == (1, no_host)
 
 
 def test_problems_that_are_not_kept_are_counted() -> None:

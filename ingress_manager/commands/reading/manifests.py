@@ -56,6 +56,11 @@ class Item:
     def __post_init__(self) -> None:
         found = self.object.get("metadata")
         metadata = found if isinstance(found, dict) else {}
+        for key in ("annotations", "labels"):
+            stated = metadata.get(key)
+            if isinstance(stated, dict) and None in stated.values():
+                # A key without a value, as Helm leaves it, is "" to the API server.
+                metadata = metadata | {key: {each: "" if text is None else text for each, text in stated.items()}}
         namespace = str(metadata.get("namespace") or self.origin.namespace)
         name = str(metadata.get("name") or "")
         vars(self).update(
