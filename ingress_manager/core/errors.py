@@ -98,8 +98,9 @@ REASONS = {
         "State an allowed host in ingress/host or ingress/routes, or the administrator allows it (limits.hosts).",
     ),
     Reason.HTTPS_PORT: Meaning(
-        "The Service's only TCP port speaks HTTPS, and no annotation asks for it.",
-        "Add a port for HTTP. Or name the port in ingress/port, if the controller is told to send HTTPS.",
+        "The Service's only TCP port seems to speak HTTPS, and no annotation asks for it.",
+        "Add a port for HTTP. Or name the port in ingress/port, if it speaks HTTP, or the controller is told to send "
+        "HTTPS.",
     ),
     Reason.INVALID_DEFAULT_HOST: Meaning(
         "The settings' template of the default host makes no valid host for this Service.",

@@ -1,5 +1,6 @@
 """The ports: which of a Service's ports serve HTTP."""
 
+import re
 from collections.abc import Collection, Sequence
 
 from ingress_manager.core import refusals
@@ -82,5 +83,14 @@ def infer_port(service: Service, tcp: Sequence[ServicePort]) -> int:
 
 
 def speaks_https(port: ServicePort) -> bool:
-    """Return whether a port says that it speaks HTTPS: by its appProtocol, else by its name."""
-    return (port.app_protocol or port.name) == "https"
+    """Return whether a port says that it speaks HTTPS: by its appProtocol, else by its name, else by its number.
+
+    Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA knows, in any case.
+    """
+    if port.app_protocol:
+        return port.app_protocol.lower() == "https"
+    return bool(_OF_HTTPS.search(port.name)) if port.name else port.port == 443
+
+
+_OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
+"""The name of a port that speaks HTTPS, as people write it: https, https-web, web-tls; but not httpserver."""

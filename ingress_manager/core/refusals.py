@@ -69,10 +69,11 @@ def no_port(ports: Sequence[ServicePort]) -> Problem:
 
 
 def https_port(port: ServicePort) -> Problem:
-    """The only port speaks HTTPS, and controllers speak HTTP unless they are told otherwise."""
+    """The only port looks like HTTPS, and controllers speak HTTP unless they are told otherwise."""
     return Problem(
-        f"this Service's only TCP port, {described_port(port)}, speaks HTTPS, and ingress controllers send HTTP: add "
-        f'a port for HTTP; or state ingress/port: "{port.port}", if the controller is told to send HTTPS',
+        f"this Service's only TCP port, {described_port(port)}, seems to speak HTTPS, and ingress controllers send "
+        f'HTTP: add a port for HTTP; or state ingress/port: "{port.port}", if it speaks HTTP, or the controller is '
+        "told to send HTTPS",
         Reason.HTTPS_PORT,
         "ingress/port",
     )
