@@ -25,7 +25,7 @@ from ingress_manager.core.entrances import begin_of, no_effect, read_entrances, 
 from ingress_manager.core.errors import MOST_KEPT, Problem, Reason, Refused
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.read_from_services import is_read_from_services
+from ingress_manager.core.vocabulary import is_read_from_services
 
 LONGEST_WARNING = 256
 """Characters. The API server cuts a longer one off, when there are many."""

@@ -27,9 +27,6 @@ from ingress_manager.commands.main import commands
 from ingress_manager.commands.reading.rights import BY_NAME, RIGHTS, THE_SETTINGS
 from ingress_manager.commands.status.states import STATES
 from ingress_manager.core.annotations import TABLE
-from ingress_manager.core.copying import KNOWN
-from ingress_manager.core.effects import NGINX, Effect
-from ingress_manager.core.effects import TABLE as EFFECTS
 from ingress_manager.core.errors import REASONS, Reason
 from ingress_manager.core.policy import (
     BUILT_IN_DEFAULTS,
@@ -40,6 +37,8 @@ from ingress_manager.core.policy import (
     Profile,
 )
 from ingress_manager.core.settings import FILE_VARIABLE
+from ingress_manager.core.vocabulary import KNOWN, NGINX, Effect
+from ingress_manager.core.vocabulary import TABLE as EFFECTS
 from tools import chart, golden
 from tools.markdown import played, table
 

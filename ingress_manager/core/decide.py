@@ -11,7 +11,6 @@ import msgspec
 
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import Stated
-from ingress_manager.core.copying import OLD_CLASS, is_for_controllers
 from ingress_manager.core.entrances import MOST_ENTRANCES, of_entrance, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
 from ingress_manager.core.exposure import Exposure, expose
@@ -20,6 +19,7 @@ from ingress_manager.core.observed import as_it_stands
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.removal import State, Sync, removals
+from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""

@@ -8,32 +8,25 @@ import msgspec
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import ONE_ROUTE, PREFIX, PROFILE, Stated
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.copying import (
-    ADDED,
-    NOT_COPIED,
-    OLD_CLASS,
-    copy,
-    for_httproutes,
-    is_for_controllers,
-    is_for_ingresses_alone,
-    keys_not_copied,
-    protection_lost,
-)
-from ingress_manager.core.effects import protects
+from ingress_manager.core.copying import ADDED, NOT_COPIED, copy
 from ingress_manager.core.entrances import ingress_of
 from ingress_manager.core.errors import Problem, Problems, Refused
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import NamespacePolicy
 from ingress_manager.core.ports import choose_ports
-from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.routing import Routing, choose_routing
 from ingress_manager.core.rules import Rule, allowed_hosts, choose_rules, location
 from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import (
+    EDIT_IN_PLACE,
+    OLD_CLASS,
+    is_for_ingresses_alone,
+    is_read_from_services,
+    protects,
+)
 
 MOST_LEFT = 500
 """Annotations meant for a controller that what we make may lack: whether each protects is looked up."""
-
-NOTHING_LEFT: Sequence[str] = ()
 
 
 class Exposure(msgspec.Struct, frozen=True, gc=False):
@@ -105,13 +98,12 @@ def expose(
     ingress_class = choose_class(basis)
     present = service.metadata.annotations or {}
     effective = ingress_class or policy.default_class
-    if policy.makes_ingresses and present.get(OLD_CLASS, effective) != effective:
-        problems.add(refusals.old_class(present[OLD_CLASS], effective))
+    check_words_of_ingresses(basis, present, effective)
     copied = copy(present, policy.copy_annotations, policy.added_with_tls, problems)
     records = {} if policy.profile is None else {PROFILE: policy.profile}
     added = policy.added_with_tls if basis.tls else policy.annotations
     annotations, left = annotate(for_controllers, copied, added, records)
-    routing, left_of_httproutes = None, NOTHING_LEFT
+    routing, left_of_httproutes = None, list[str]()
     if policy.makes_httproutes:
         added_to_routes = for_httproutes(policy.annotations)
         on_routes, left_of_httproutes = annotate(for_controllers, for_httproutes(copied), added_to_routes, records)
@@ -210,24 +202,37 @@ def choose_class(basis: Basis) -> str | None:
     return chosen
 
 
+def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_class: str | None) -> None:
+    """Add a problem for each annotation that says of an Ingress what none of this Service, of this class, will be."""
+    if basis.policy.makes_ingresses and present.get(OLD_CLASS, ingress_class) != ingress_class:
+        basis.problems.add(refusals.old_class(present[OLD_CLASS], ingress_class))
+    if present.get(EDIT_IN_PLACE) == "true":
+        basis.problems.add(refusals.edited_in_place())
+
+
 def annotate(
     for_controllers: Mapping[str, str],
     copied: Mapping[str, str],
     added: Mapping[str, str],
     records: Mapping[str, str],
-) -> tuple[dict[str, str], Sequence[str]]:
+) -> tuple[dict[str, str], list[str]]:
     """Return the annotations of what we make, and the keys of a controller's that they lack.
 
     Those of the Service are told where they aren't `copied`, or the settings have `added` them otherwise. The `records`
     say by which profile an object is made.
     """
     annotations = {**copied, **added, **records}
-    left = keys_not_copied(for_controllers, annotations) if for_controllers else NOTHING_LEFT
+    left = sorted([key for key, value in for_controllers.items() if annotations.get(key) != value])
     if left:
         annotations[NOT_COPIED] = listed(left)
     if added:
         annotations[ADDED] = ", ".join(sorted(added))
     return annotations, left
+
+
+def for_httproutes(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations that have a meaning in an HTTPRoute: all but those that are read from an Ingress alone."""
+    return {key: value for key, value in annotations.items() if not is_for_ingresses_alone(key)}
 
 
 def check_protection(basis: Basis, left: Sequence[str], left_of_httproutes: Sequence[str]) -> None:
@@ -236,21 +241,19 @@ def check_protection(basis: Basis, left: Sequence[str], left_of_httproutes: Sequ
     `left` are the keys that an Ingress would lack, `left_of_httproutes` those that an HTTPRoute would.
     """
     policy, problems = basis.policy, basis.problems
-    if not (left or left_of_httproutes):
-        return  # nearly every Service has none of a controller's annotations
     if (count := max(len(left), len(left_of_httproutes))) > MOST_LEFT:
         problems.add(refusals.too_many_not_copied(count, MOST_LEFT))
         return
-    accepted = policy.accepted_losses
-    lost = protection_lost(left, accepted, of_httproutes=False) if policy.makes_ingresses else []
-    lost_of_httproutes = protection_lost(left_of_httproutes, accepted, of_httproutes=True)
-    for key in sorted({*lost, *lost_of_httproutes}):
-        if key in lost_of_httproutes and is_for_ingresses_alone(key):
-            problems.add(refusals.protection_of_httproutes(key))
-        elif key in policy.added_with_tls:
-            problems.add(refusals.protection_overruled(key))
-        else:
-            problems.add(refusals.protection_not_copied(key))
+    for key in sorted({*left, *left_of_httproutes}):
+        if not protects(key) or key in policy.accepted_losses:
+            continue
+        is_lost = policy.makes_ingresses and key in left and not is_read_from_services(key)
+        is_lost_there = key in left_of_httproutes and not is_read_from_services(key, of_httproutes=True)
+        if is_lost_there and is_for_ingresses_alone(key):
+            problems.add(refusals.lost(key, "", refusals.NOT_SAID))
+        elif is_lost or is_lost_there:
+            overruled = key in policy.added_with_tls
+            problems.add(refusals.lost(key, "", refusals.OVERRULED if overruled else refusals.UNCOPIED))
 
 
 def check_reader(basis: Basis, ingress_class: str | None, of_service: Sequence[str], added: Mapping[str, str]) -> None:
@@ -263,6 +266,6 @@ def check_reader(basis: Basis, ingress_class: str | None, of_service: Sequence[s
     if ingress_class is None or known is None:
         return
     for key in dict.fromkeys([*of_service, *added]):
-        if protects(key) and is_for_controllers(key) and not known.may_read(key) and key not in policy.accepted_losses:
-            of_class = refusals.added_protection_of_class if key in added else refusals.protection_of_class
-            basis.problems.add(of_class(key, ingress_class))
+        # In lower case, because Traefik reads its keys so.
+        if protects(key) and not key.lower().startswith(known.reads) and key not in policy.accepted_losses:
+            basis.problems.add(refusals.lost(key, "", refusals.not_read(ingress_class), added=key in added))

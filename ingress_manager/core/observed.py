@@ -15,12 +15,7 @@ import msgspec
 
 from ingress_manager.core import refusals
 from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.copying import (
-    ADDED,
-    OLD_CLASS,
-    OTHERS_PREFIXES,
-    check_copied,
-)
+from ingress_manager.core.copying import ADDED, OTHERS_PREFIXES, check_copied
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import (
     API_VERSIONS,
@@ -37,6 +32,7 @@ from ingress_manager.core.kubernetes import (
 from ingress_manager.core.policy import NamespacePolicy
 from ingress_manager.core.syntax import EVERY_HOST, check_path_of_type
 from ingress_manager.core.text import quoted
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 METACONTROLLER = "metacontroller.k8s.io/"
 """How the keys of the annotations begin that Metacontroller adds."""

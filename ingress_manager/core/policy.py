@@ -15,10 +15,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from ingress_manager.core.annotations import PATH_TYPES
-from ingress_manager.core.copying import ANY, DEFAULT_COPIED, OLD_CLASS, Limit
+from ingress_manager.core.copying import ANY, DEFAULT_COPIED, Limit
 from ingress_manager.core.kubernetes import API_VERSIONS, Object
 from ingress_manager.core.syntax import LONGEST_LABEL
 from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 MOST_REMEMBERED = 20_000
 """Patterns of hosts, in all that is remembered. That is what holds for a thousand pairs of a namespace and a profile,
@@ -224,10 +225,6 @@ class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Meta(description="How the keys of all annotations begin that its controller reads."),
     ]
-
-    def may_read(self, key: str) -> bool:
-        """Return whether its controller reads annotations that begin so."""
-        return key.lower().startswith(self.reads)  # because Traefik reads its keys so
 
 
 BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}

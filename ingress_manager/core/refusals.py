@@ -6,6 +6,7 @@ from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.kubernetes import ServicePort
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import did_you_mean, listed, quoted
+from ingress_manager.core.vocabulary import EDIT_IN_PLACE, protects
 
 
 def external_name() -> Problem:
@@ -324,76 +325,44 @@ def annotation_not_copied(keys: str) -> Problem:
     return Problem(f"{keys}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
 
 
-def protection_not_copied(key: str) -> Problem:
-    """What is made would be open to more than the annotation says, because the settings don't let it be copied."""
-    return _protection_lost(key, "isn't copied", "copies it (limits.copyAnnotations), or ")
-
-
-def protection_overruled(key: str) -> Problem:
-    """The settings state the annotation themselves, with another value."""
-    return _protection_lost(key, "the settings state it otherwise")
-
-
-def protection_of_httproutes(key: str) -> Problem:
-    """An HTTPRoute is made, and no controller would read the annotation there."""
-    return _protection_lost(key, NOT_SAID, f"{MAKES_NONE}, or ")
-
-
-def protection_of_class(key: str, ingress_class: str) -> Problem:
-    """An Ingress is made of a class whose controller doesn't read the annotation, say the settings."""
-    return _protection_lost(key, _not_read(ingress_class), f"{READS}, or ")
-
-
-def annotation_of_httproutes(key: str, value: str, *, by_tls: bool) -> Problem:
-    """An HTTPRoute is made that would answer otherwise than the annotation says. With TLS it wouldn't: `by_tls`."""
-    why, remedy = (" without TLS", 'state ingress/tls: "true", or ') if by_tls else ("", "")
+def edited_in_place() -> Problem:
+    """Only Ingresses have the annotation, and one of ours is mended before cert-manager's challenge is seen."""
     return Problem(
-        f"{key}: {quoted(value)} changes the answer, and can't be said in an HTTPRoute{why}: {remedy}take it off if it "
-        "may be lost, or the administrator makes none (outputs), or accepts the loss (limits.acceptedLosses)",
-        Reason.NOT_IN_HTTPROUTE,
-        key,
+        f'{EDIT_IN_PLACE}: "true" has no effect on a Service, and would keep cert-manager from renewing the '
+        "certificate: take it off",
+        Reason.CONTRADICTION,
+        EDIT_IN_PLACE,
     )
 
 
-def added_protection_of_class(key: str, ingress_class: str) -> Problem:
-    """The same of what the settings themselves add to Ingresses."""
-    return _added(key, "protects this Service", _not_read(ingress_class), READS, Reason.PROTECTION_LOST)
+UNCOPIED = ("isn't copied", "copies it (limits.copyAnnotations), or ")
+OVERRULED = ("the settings state it otherwise", "")
+NOT_SAID = ("can't be said in an HTTPRoute", "makes none (outputs), or ")
 
 
-def added_protection_of_httproutes(key: str) -> Problem:
-    """An HTTPRoute is made, and what the settings add to Ingresses to protect them would be lost there."""
-    return _added(key, "protects this Service", NOT_SAID, MAKES_NONE, Reason.PROTECTION_LOST)
+def not_read(ingress_class: str) -> tuple[str, str]:
+    """Return why an annotation is lost on an Ingress of a class, and what the administrator can do about it."""
+    why = f"the controller of the class {quoted(ingress_class)} doesn't read it"
+    return why, "says that it does (ingressClasses), or "
 
 
-def added_annotation_of_httproutes(key: str) -> Problem:
-    """An HTTPRoute is made, and it would answer otherwise than what the settings add to Ingresses says."""
-    return _added(key, "changes the answer", NOT_SAID, MAKES_NONE, Reason.NOT_IN_HTTPROUTE)
+def lost(key: str, value: str, because: tuple[str, str], *, added: bool = False, by_tls: bool = False) -> Problem:
+    """What is made would lack what an annotation does; `because` says why, and what the administrator can do.
 
-
-NOT_SAID, MAKES_NONE = "can't be said in an HTTPRoute", "makes none (outputs)"
-READS = "says that it does (ingressClasses)"
-
-
-def _not_read(ingress_class: str) -> str:
-    return f"the controller of the class {quoted(ingress_class)} doesn't read it"
-
-
-def _added(key: str, what: str, why: str, remedy: str, reason: Reason) -> Problem:
-    return Problem(
-        f"{key}, which the settings add to Ingresses, {what}, and {why}: the administrator {remedy}, or accepts the "
-        "loss (limits.acceptedLosses)",
-        reason,
-        key,
-    )
-
-
-def _protection_lost(key: str, why: str, remedy: str = "") -> Problem:
-    return Problem(
-        f"{key} protects this Service, and {why}: take it off if it may be lost, or the administrator {remedy}accepts "
-        "the loss (limits.acceptedLosses)",
-        Reason.PROTECTION_LOST,
-        key,
-    )
+    It is the Service's, or the settings have `added` it. With TLS it wouldn't be lost: `by_tls`.
+    """
+    reason, what = Reason.NOT_IN_HTTPROUTE, f"{key}: {quoted(value)} changes the answer"
+    if protects(key):
+        reason, what = Reason.PROTECTION_LOST, f"{key} protects this Service"
+    owner = "take it off if it may be lost, or "
+    if added:
+        does = "protects this Service" if protects(key) else "changes the answer"
+        what, owner = f"{key}, which the settings add to Ingresses, {does}", ""
+    why, remedy = because
+    if by_tls:
+        why, owner = f"{why} without TLS", f'state ingress/tls: "true", or {owner}'
+    sentence = f"{what}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
+    return Problem(sentence, reason, key)
 
 
 def too_many_not_copied(count: int, most: int) -> Problem:

@@ -11,7 +11,15 @@ from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Gateway
 from ingress_manager.core.rules import path_of
-from ingress_manager.core.translation import asking_http, asking_redirect, asks_redirect, lost, unsaid
+from ingress_manager.core.vocabulary import (
+    FORCING,
+    OF_HAPROXY,
+    SSL_REDIRECT,
+    changes,
+    is_for_ingresses_alone,
+    is_said,
+    protects,
+)
 
 
 class Parent(msgspec.Struct, frozen=True, gc=False):
@@ -53,9 +61,8 @@ def choose_routing(
     if not policy.makes_ingresses:
         problems.extend(of_ingresses_alone(basis.stated, policy.namespace, gateway))
     if copied or added:  # nearly always there is neither
-        at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
         by_settings = {key: value for key, value in added.items() if key not in policy.said_by_filters}
-        problems.extend(unsaid(copied, by_settings, policy.accepted_losses, tls=basis.tls, at_root=at_root))
+        problems.extend(unsaid(basis, copied, by_settings))
     section = gateway.https if basis.tls else gateway.http
     if section is None:
         problems.add(refusals.no_listener(basis.tls, str(gateway)))
@@ -72,6 +79,29 @@ def choose_routing(
     )
 
 
+def unsaid(basis: Basis, copied: Mapping[str, str], added: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a problem for each annotation that an Ingress has, and whose effect HTTPRoutes would lack.
+
+    That is what changes the answer, `copied` from the Service or `added` by the settings; of what is added, what
+    protects, too: an owner's is told of where it is lost.
+    """
+    at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
+    for key, value in {**copied, **added}.items():
+        if key in basis.policy.accepted_losses or not is_for_ingresses_alone(key):
+            continue
+        of_settings = key in added
+        if of_settings and protects(key):
+            yield refusals.lost(key, value, refusals.NOT_SAID, added=True)
+        elif changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root):
+            by_tls = not (of_settings or basis.tls) and is_said(key, value, tls=True, at_root=at_root)
+            yield refusals.lost(key, value, refusals.NOT_SAID, added=of_settings, by_tls=by_tls)
+
+
+def asking_redirect(said: Mapping[str, str]) -> list[str]:
+    """Return the keys of the annotations that ask for a redirect to https: in vain where there is no TLS."""
+    return [key for key in (SSL_REDIRECT, *FORCING) if said.get(key) == "true"]
+
+
 def check_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: Container[str]) -> None:
     """Add a problem for each annotation by which an Ingress with TLS is served by http as well: an HTTPRoute isn't.
 
@@ -80,8 +110,9 @@ def check_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: C
     """
     if not basis.tls or basis.stated.tls_redirect is not None or gateway.http == gateway.https:
         return
-    lost_keys = [key for key in asking_http(said) if key not in basis.policy.accepted_losses]
-    basis.problems.extend([lost(key, said[key], added, by_tls=False) for key in lost_keys])
+    for key in (SSL_REDIRECT, OF_HAPROXY):
+        if said.get(key) == "false" and not asking_redirect(said) and key not in basis.policy.accepted_losses:
+            basis.problems.add(refusals.lost(key, "false", refusals.NOT_SAID, added=key in added))
 
 
 def of_ingresses_alone(stated: Stated, namespace: str, gateway: Gateway) -> Iterator[Problem]:
@@ -107,7 +138,10 @@ def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, st
     policy, problems, stated = basis.policy, basis.problems, basis.stated.tls_redirect
     if stated and not basis.tls:
         problems.add(refusals.redirect_without_tls())
-    wanted = asks_redirect(annotations, otherwise=policy.redirect) if stated is None else stated
+    wanted = stated
+    if stated is None:
+        silent = SSL_REDIRECT not in annotations and OF_HAPROXY not in annotations
+        wanted = bool(asking_redirect(annotations)) or (policy.redirect and silent)
     if not (wanted and basis.tls):
         return None
     if gateway.http is not None and gateway.http != gateway.https:

@@ -11,7 +11,6 @@ from msgspec import UNSET, UnsetType
 from ingress_manager.core.annotations import parse_path_type
 from ingress_manager.core.copying import (
     ANY,
-    OLD_CLASS,
     Limit,
     check_key,
     check_loss,
@@ -39,6 +38,7 @@ from ingress_manager.core.shape import LEFT_OUT, FieldPath, Found, Mismatch, fit
 from ingress_manager.core.strict_yaml import Lines, YamlProblem, load_text, load_typed
 from ingress_manager.core.syntax import LONGEST_LABEL, check_host, check_label_value, check_name, check_namespace
 from ingress_manager.core.text import LONGEST_KEY, cut, did_you_mean, listed, one_line, quoted
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
 """The environment variable that holds the path of the settings file; without it, the defaults hold."""

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from devcluster.sync_requests import Object
-from ingress_manager.core.copying import KNOWN
+from ingress_manager.core.vocabulary import KNOWN
 
 OURS = {"ingress/not-copied", "ingress/added-by-settings", "ingress/profile"}
 RIGHT_PATHS = {

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from yaml import SafeLoader
 
 from devcluster.sync_requests import HTTPROUTES, INGRESSES, Object, service
-from ingress_manager.core.copying import ANY, KNOWN, MANAGED_BY_LABEL, OLD_CLASS
-from ingress_manager.core.effects import protects
+from ingress_manager.core.copying import ANY, MANAGED_BY_LABEL
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import (
     HTTPROUTE,
@@ -25,6 +24,7 @@ from ingress_manager.core.policy import (
     Tls,
 )
 from ingress_manager.core.settings import find_contradictions, find_problems
+from ingress_manager.core.vocabulary import KNOWN, OLD_CLASS, protects
 
 T = TypeVar("T", Defaults, Profile)
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)

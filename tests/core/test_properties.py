@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import Object, as_created, body, sync_request
 from hooks.sync import Answer, answer
 from ingress_manager.core import kubernetes, settings
-from ingress_manager.core.effects import protects
 from ingress_manager.core.errors import Problem, Reason, SettingsError
 from ingress_manager.core.observed import as_it_stands
 from ingress_manager.core.policy import Limits, Policy, in_namespace
 from ingress_manager.core.syntax import check_path
+from ingress_manager.core.vocabulary import protects
 from tests.core import made_up
 from tests.core.forbidden import forbidden, lacking, stated, unexplained
 from tests.core.kubernetes import MOST_ANNOTATION_BYTES, HTTPRoute, Ingress, rules_broken

@@ -13,10 +13,9 @@ from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.main import commands
-from ingress_manager.core.copying import KNOWN
-from ingress_manager.core.effects import EFFECTS
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
+from ingress_manager.core.vocabulary import EFFECTS, KNOWN
 from tools import docs, markdown
 
 

@@ -16,7 +16,7 @@ from hooks import sync
 from hooks.admission import answer
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
-from ingress_manager.core.read_from_services import is_read_from_services
+from ingress_manager.core.vocabulary import is_read_from_services
 from tests.core import made_up
 from tests.core.test_properties import ANY_SERVICES
 from tools import golden

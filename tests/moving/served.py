@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from devcluster.api import Object
 from devcluster.standin.objects import name_of
-from ingress_manager.core.copying import is_for_controllers
+from ingress_manager.core.vocabulary import is_for_controllers
 
 Facts = dict[tuple[str, ...], frozenset[Any]]
 """What holds: of requests, what answers, and of certificates, that they are there. A plan takes nothing of it away."""

@@ -8,8 +8,8 @@ from ingress_manager.commands.annotating.changes import GOOGLE_CLASSES, ISSUERS
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.effects import protects
 from ingress_manager.core.kubernetes import IngressSpec
+from ingress_manager.core.vocabulary import protects
 
 LABELS = "metadata.labels"
 

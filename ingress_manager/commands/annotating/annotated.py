@@ -12,12 +12,13 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.entrances import annotations_of
 from ingress_manager.commands.view.ingresses import certificates_of, routes_to
 from ingress_manager.core.annotations import KEYS, PREFIX, PROFILE, read
-from ingress_manager.core.copying import OLD_CLASS, check_copied
+from ingress_manager.core.copying import check_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
 from ingress_manager.core.entrances import begin_of, ingress_of, read_entrances
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 
 @dataclass(frozen=True, slots=True)

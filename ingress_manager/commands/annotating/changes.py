@@ -10,7 +10,7 @@ from ingress_manager.commands.annotating.annotations import number_of
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import certificate_of, covers, secret_called
 from ingress_manager.core.annotations import PREFIX
-from ingress_manager.core.copying import MANAGED_BY_LABEL, OLD_CLASS
+from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import (
     Backend,
     IngressPath,
@@ -22,6 +22,7 @@ from ingress_manager.core.kubernetes import (
     ServiceBackend,
 )
 from ingress_manager.core.text import quoted
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 ISSUERS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
 """How the keys begin by which cert-manager makes a Certificate for an Ingress, which goes with that. Source: its

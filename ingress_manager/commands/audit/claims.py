@@ -16,9 +16,9 @@ from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import class_of, places_of
 from ingress_manager.commands.view.look import ObjectView
-from ingress_manager.core.effects import NGINX as KEYS_OF_NGINX
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, IngressSpec, RouteMatch, RouteRule
 from ingress_manager.core.rules import as_prefix
+from ingress_manager.core.vocabulary import NGINX as KEYS_OF_NGINX
 
 NGINX, TRAEFIK = "ingress-nginx", "Traefik"
 CLASS_NGINX, CANARY = "nginx", f"{KEYS_OF_NGINX}canary"

@@ -29,13 +29,12 @@ from ingress_manager.commands.view.look import (
 from ingress_manager.commands.view.managed import FINALIZER
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import keys_not_copied
-from ingress_manager.core.effects import protects
 from ingress_manager.core.entrances import entrance_for, no_effect, without_http
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.observed import LAST_APPLIED
 from ingress_manager.core.policy import Policy, in_namespace
-from ingress_manager.core.read_from_services import is_read_from_services
 from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import is_read_from_services, protects
 
 PLACEHOLDER_HOST = Policy().defaults.host
 """The default host until the settings state one."""

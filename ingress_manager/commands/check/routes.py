@@ -10,8 +10,9 @@ from ingress_manager.commands.check.seen import Seen, condition
 from ingress_manager.commands.check.versions import GATEWAY_API, by_version
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import at, mappings
-from ingress_manager.core.copying import ANY, OLD_CLASS
+from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import HTTPROUTE, INGRESS, Defaults, Gateway, Policy, Profile
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 CRDS = ("gateways.gateway.networking.k8s.io", "httproutes.gateway.networking.k8s.io")

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator
 
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.annotations import Route
-from ingress_manager.core.copying import OLD_CLASS
 from ingress_manager.core.kubernetes import Backend, IngressSpec, IngressTls
 from ingress_manager.core.rules import location
 from ingress_manager.core.syntax import EVERY_HOST
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 Place = tuple[str, str, bool]
 """A host, empty for every one, a path, and whether it is exact."""

@@ -10,16 +10,10 @@ from typing import Any
 from ingress_manager.commands.reading import installations
 from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.copying import (
-    ADDED,
-    MANAGED_BY,
-    MANAGED_BY_LABEL,
-    NOT_COPIED,
-    is_for_controllers,
-)
+from ingress_manager.core.copying import ADDED, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
-from ingress_manager.core.read_from_services import is_read_from_services
+from ingress_manager.core.vocabulary import is_for_controllers, is_read_from_services
 
 CONTROLLER = installations.CONTROLLER
 

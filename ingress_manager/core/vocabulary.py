@@ -1,0 +1,232 @@
+"""Vocabulary: what the annotations of controllers do, by their keys: data, and the few rules that follow from it.
+
+What protects must not be lost: an object that is made for a Service without it would be open to more than its owner
+says. Controllers learn new annotations, and read them under any prefix that they are told. So it is the name behind the
+prefix that says what one does. Sources: the pages on annotations of each controller; Gateway API reference, HTTPRoute.
+"""
+
+import re
+
+import msgspec
+
+NGINX = "nginx.ingress.kubernetes.io/"
+TRAEFIK = "traefik.ingress.kubernetes.io/"
+
+OLD_CLASS = "kubernetes.io/ingress.class"
+EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
+"""Has cert-manager write the path of its challenge into an Ingress, where each sync takes it out again."""
+
+PROTECTING = re.compile(
+    r"auth(?!ors?$)|oidc|jwt|mtls|client-c(a|ert)|(white|allow|deny|black|block)-?list|allowed|source-range|cidr"
+    r"|security-group|(^|[-_])acl|waf|modsecurity|owasp|csrf|shield|app-?protect|snippet|config-backend|backend-config"
+    r"|middleware|plugin|polic|skipper-|tls\.options|entrypoints|methods|ssl-profile|private-ip|load-balancer-scheme"
+    r"|rate-?limit|limit-(req|rp|conn)|^(conditions|headers)\."
+)
+"""What is in the name of an annotation that keeps requests out, or may: who comes from elsewhere, has no password, asks
+too often."""
+
+BESIDE = re.compile(
+    r"always-set-cookie|cert-header|cors-|error-page|global-auth|login-url|on-unauthenticated|pass-certificate|realm"
+    r"|request-redirect|secret-type|signin"
+)
+"""What is in the name of one that only says how another one protects: it changes the answer."""
+
+TUNING = re.compile(
+    r"timeout|buffer|body-size|keepalive|(^|-)log(-|$)|opentelemetry|observability|transaction-id|next-upstream"
+    r"|limit-(burst|rate|white|allow)|auth-(cache|scope|session)|manage-backend|zone-size|temp-file|http-version"
+    r"|connection-proxy|load-balance|service-upstream|^ssl-(ciphers|prefer)|rewrite-log|ingress\.class|static-ip|retries"
+    r"|certresolver|tls-acme|certificate-arn|health|^check|threshold|success-codes|max-?(conn|pending|req)|server-slots"
+    r"|upstream-policy|ip-address-type|load-balancer-(name|attributes)|target-(group|node|type)|^tags$"
+)
+"""What is in the name of one that neither protects nor changes the answer: timeouts, buffers, sizes, logs, health."""
+
+OF_SERVICES = re.compile(
+    r"(^|\.)(ingress|(kubectl|service|service\.(alpha|beta)|external-dns|external-dns\.alpha)\.kubernetes\.io"
+    r"|metacontroller\.k8s\.io|networking\.gke\.io|loadbalancer\.openstack\.org|load-balancer\.hetzner\.cloud"
+    r"|oci\.oraclecloud\.com|digitalocean\.com|civo\.com|ovhcloud\.com|stackit\.cloud|(alpha|beta)\.openshift\.io"
+    r"|metallb\.(io|universe\.tf)|kube-vip\.io|purelb\.io|io\.cilium|cilium\.io|projectcalico\.org|tailscale\.com"
+    r"|istio\.io|linkerd\.io|hashicorp\.com|kuma\.io|mesh\.traefik\.io|openservicemesh\.io|appmesh\.k8s\.aws|dapr\.io"
+    r"|cert-manager\.io|helm\.sh|argoproj\.io|fluxcd\.io|weave\.works|k14s\.io|cattle\.io|kyverno\.io|gatekeeper\.sh"
+    r"|knative\.dev|stakater\.com|velero\.io|prometheus\.io|datadoghq\.com|grafana\.com|dynatrace\.com|cncf\.io)$"
+)
+"""How domains end whose annotations are about Services themselves, or about tools: no ingress controller reads them."""
+
+CONTROLLERS = re.compile(
+    r"[^/]*(ingress[.-]|haproxy\.|nginx\.|higress\.|apisix\.|projectcontour\.|konghq\.|zalando\.|f5\.com|external-dns\."
+    r"|cert-manager\.)[^/]*/(?!service\.)|kubernetes\.io/(ingress\.|tls-acme)"
+)
+"""How the keys begin that look meant for an Ingress. (Traefik reads `…/service.*` from the Service itself.)"""
+
+OF_HTTPROUTES = ("external-dns.", "konghq.com/")
+"""How those begin that are read from an HTTPRoute as well."""
+
+FROM_SERVICES = re.compile(
+    r"""alb\.ingress\.kubernetes\.io/(
+        auth-(idp-(cognito|oidc)|on-unauthenticated-request|scope|session-(cookie|timeout)|type)|tags|success-codes
+        |backend-protocol(-version)?|healthcheck-(interval-seconds|path|port|protocol|timeout-seconds)
+        |(un)?healthy-threshold-count|multi-cluster-target-group|target-(group-attributes|node-labels|type))
+    |(beta\.)?cloud\.google\.com/backend-config
+    |external-dns(\.alpha)?\.kubernetes\.io/.*
+    |haproxy\.(org|com)/(
+        abortonclose|backend-config-snippet|check(-http|-interval)?|cookie-persistence|forwarded-for|load-balance
+        |pod-maxconn|route-acl|scale-server-slots|send-proxy-protocol|server-(ca|crt|proto|ssl)|standalone-backend
+        |timeout-check)
+    |haproxy-ingress\.github\.io/(?!auth-tls-(error-page|secret|strict|verify-client)$).*
+    |ingress\.kubernetes\.io/service-upstream
+    |konghq\.com/(
+        ca-certificates-(configmap|secrets?)|client-cert|(connect|read|write)-timeout|host-header|override|path|plugins
+        |protocol|retries|tags|tls-verify(-depth)?|upstream-policy)
+    |projectcontour\.io/((per-host-)?max-connections|max-(pending-requests|requests|retries)|upstream-protocol\..*)""",
+    re.VERBOSE,
+)
+"""The keys that controllers read from the Service itself: whoever took them off would change what is served."""
+
+FROM_SERVICES_OF_HTTPROUTES = ("haproxy-ingress.github.io/", "konghq.com/")
+"""The prefixes of those that are read from the Service of an HTTPRoute, too. Google and AWS have objects for that."""
+
+SSL_REDIRECT = f"{NGINX}ssl-redirect"
+OF_HAPROXY = "haproxy.org/ssl-redirect"
+REWRITE = f"{NGINX}rewrite-target"
+FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
+"""What redirects to https even where the Ingress has no TLS."""
+
+ALWAYS, WITH_TLS, WITHOUT_TLS, NEVER = map(frozenset[bool], ([True, False], [True], [False], []))
+SAID = {
+    **{(key, "true"): WITH_TLS for key in FORCING},
+    **{(key, "false"): ALWAYS for key in FORCING},
+    (SSL_REDIRECT, "true"): ALWAYS,
+    (SSL_REDIRECT, "false"): ALWAYS,
+    (f"{TRAEFIK}router.tls", "true"): WITH_TLS,
+    (f"{TRAEFIK}router.tls", "false"): WITHOUT_TLS,
+    (f"{NGINX}backend-protocol", "HTTP"): ALWAYS,
+    (REWRITE, "/"): ALWAYS,
+    **{
+        (f"{NGINX}{name}", "false"): ALWAYS
+        for name in ("canary", "enable-cors", "from-to-www-redirect", "ssl-passthrough", "use-regex")
+    },
+}
+"""The annotations and their values that HTTPRoutes say, or that ask for what HTTPRoutes do anyway: for which of a
+Service's with and without TLS."""
+
+
+def protects(key: str) -> bool:
+    """Return whether an annotation may keep requests out."""
+    domain, _, name = key.lower().rpartition("/")  # in lower case, because Traefik reads its keys so
+    return bool(
+        PROTECTING.search(name) and not (BESIDE.search(name) or TUNING.search(name) or OF_SERVICES.search(domain))
+    )
+
+
+def is_for_controllers(key: str) -> bool:
+    """Return whether the annotation looks like one that an ingress controller, or a program beside it, reads."""
+    return CONTROLLERS.match(key.lower()) is not None or protects(key)
+
+
+def is_for_ingresses_alone(key: str) -> bool:
+    """Return whether the annotation is one that nothing reads from an HTTPRoute."""
+    return is_for_controllers(key) and not key.lower().startswith(OF_HTTPROUTES)
+
+
+def changes(key: str) -> bool:
+    """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
+    domain, _, name = key.lower().rpartition("/")
+    tunes = TUNING.search(name) or OF_SERVICES.search(domain)
+    return is_for_ingresses_alone(key) and not (tunes or protects(key))
+
+
+def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
+    """Return whether HTTPRoutes with, or without, TLS say what the annotation says; `at_root`: for the path / alone."""
+    # To rewrite a path as itself is nothing. ingress-nginx rewrites each other one, and takes it for a pattern.
+    return tls in SAID.get((key, value), NEVER) and (at_root or key != REWRITE)
+
+
+def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
+    """Return whether a controller reads this annotation from the Service itself; `of_httproutes`: for an HTTPRoute."""
+    is_read = FROM_SERVICES.fullmatch(key) is not None
+    return is_read and (not of_httproutes or key.startswith(FROM_SERVICES_OF_HTTPROUTES))
+
+
+class KnownKey(msgspec.Struct, frozen=True):
+    """A key whose values we know: what can be no such value is refused, whatever the settings allow."""
+
+    purpose: str
+    """What it is for, for the docs."""
+
+    pattern: str
+    """A regular expression of the values that can't break a controller's configuration."""
+
+    right: str
+    """The end of a sentence that says what would be right."""
+
+    by_default: bool = False
+    """Whether it is copied where the settings say nothing: it can harm nobody, whichever controller reads it."""
+
+
+SWITCH = ("true|false", 'must be "true" or "false"')
+TOGGLE = ("on|off", 'must be "on" or "off"')
+SECONDS = ("[0-9]{1,6}", "must be a number of seconds, of one to six digits")
+SIZE = ("[0-9]{1,6}[kKmMgG]?", "must be one to six digits, perhaps with k, m or g behind them")
+RATE = ("[1-9][0-9]{0,5}", "must be a number of one to six digits, from 1")
+NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lower-case letters, digits, - and .")
+
+KNOWN = {
+    f"{NGINX}ssl-redirect": KnownKey("whether http is redirected to https", *SWITCH, by_default=True),
+    f"{NGINX}force-ssl-redirect": KnownKey(
+        "whether http is redirected to https, also without TLS", *SWITCH, by_default=True
+    ),
+    f"{NGINX}proxy-read-timeout": KnownKey("how long the Service may be silent", *SECONDS, by_default=True),
+    f"{NGINX}proxy-send-timeout": KnownKey(
+        "how long the Service may read nothing of a request", *SECONDS, by_default=True
+    ),
+    f"{NGINX}proxy-connect-timeout": KnownKey("how long connecting to the Service may take", *SECONDS, by_default=True),
+    f"{NGINX}proxy-http-version": KnownKey(
+        "which HTTP the pods are sent", r"1\.[01]", 'must be "1.0" or "1.1"', by_default=True
+    ),
+    f"{TRAEFIK}router.tls": KnownKey("whether its hosts have TLS alone", *SWITCH, by_default=True),
+    "konghq.com/strip-path": KnownKey(
+        "whether the pods get the path without its matched part", *SWITCH, by_default=True
+    ),
+    "konghq.com/preserve-host": KnownKey("whether the pods get the host of the request", *SWITCH, by_default=True),
+    f"{NGINX}proxy-body-size": KnownKey(
+        "how large an upload may be; uploads wait on the controller's disk, which all share", *SIZE
+    ),
+    f"{NGINX}proxy-request-buffering": KnownKey("whether an upload waits until it is complete", *TOGGLE),
+    f"{NGINX}proxy-buffering": KnownKey("whether answers to slow clients wait on the controller's disk", *TOGGLE),
+    f"{NGINX}proxy-buffer-size": KnownKey(
+        "how long the headers of an answer may be; a request takes five times as much of the controller's memory",
+        "[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
+        "must be one to six digits, from 1, perhaps with k behind them, or one to three with m",
+    ),
+    f"{NGINX}proxy-next-upstream-tries": KnownKey(
+        "how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"
+    ),
+    f"{NGINX}backend-protocol": KnownKey(
+        "what the pods speak; HTTPS makes nginx read its configuration slowly",
+        "HTTPS?|GRPCS?",
+        "must be HTTP, HTTPS, GRPC or GRPCS",
+    ),
+    f"{NGINX}service-upstream": KnownKey("whether requests go to the Service's address", *SWITCH),
+    f"{NGINX}affinity": KnownKey("whether a client keeps coming to the same pod", "cookie", 'must be "cookie"'),
+    f"{NGINX}limit-rps": KnownKey("requests a second from one address; takes 5 MB of the controller's memory", *RATE),
+    f"{NGINX}limit-rpm": KnownKey("requests a minute from one address; takes 5 MB of the controller's memory", *RATE),
+    f"{NGINX}limit-connections": KnownKey(
+        "connections at once from one address; takes 5 MB of the controller's memory",
+        "[1-9][0-9]{0,3}",
+        "must be a number from 1 to 9999",
+    ),
+    "cert-manager.io/cluster-issuer": KnownKey("which ClusterIssuer makes the certificate", *NAME),
+    "cert-manager.io/issuer": KnownKey("which Issuer of the namespace makes the certificate", *NAME),
+    "kubernetes.io/tls-acme": KnownKey("whether cert-manager's default issuer makes the certificate", *SWITCH),
+    f"{TRAEFIK}router.tls.certresolver": KnownKey(
+        "which of Traefik's resolvers makes the certificate",
+        "[A-Za-z0-9][-_A-Za-z0-9]{0,62}",
+        "must be a name of letters, digits, - and _",
+    ),
+    "haproxy.org/ssl-redirect": KnownKey("whether http is redirected to https", *SWITCH),
+    "nginx.org/proxy-read-timeout": KnownKey(
+        "how long the Service may be silent", "[0-9]{1,6}s", "must be one to six digits with s behind them"
+    ),
+    "nginx.org/client-max-body-size": KnownKey("how large an upload may be", *SIZE),
+}
+"""The keys that we know. The patterns follow from what each controller's source does with a value: many are written
+into the configuration as they are, and nginx refuses the whole of it for a number that is too large (-1, too)."""
