@@ -37,8 +37,7 @@ from ingress_manager.core.policy import (
     Profile,
 )
 from ingress_manager.core.settings import FILE_VARIABLE
-from ingress_manager.core.vocabulary import KNOWN, NGINX, Effect
-from ingress_manager.core.vocabulary import TABLE as EFFECTS
+from ingress_manager.core.vocabulary import KNOWN, NGINX
 from tools import chart, golden
 from tools.markdown import played, table
 
@@ -114,9 +113,10 @@ def of_ingress_nginx() -> str:
     read = {tag.decode() for tag in tags} - READ_IN_VAIN
 
     lines = []
-    for effect, controllers in EFFECTS.items():
-        names = {*controllers[NGINX].split()}
-        lines.append(f"- {IN_HTTPROUTES[effect]}")
+    known = yaml.safe_load((golden.TESTS / "core/vocabulary.yaml").read_text(encoding="utf-8"))
+    for does, in_httproutes in IN_HTTPROUTES.items():
+        names = {*known[does][NGINX].split()}
+        lines.append(f"- {in_httproutes}")
         for what, some in (("Read", names & read), ("Ignored", names - read)):
             text = f"- {what}: {', '.join(f'`{name}`' for name in sorted(some))}."
             lines.append(
@@ -132,12 +132,12 @@ READ_IN_VAIN = {
 """What nothing in Traefik asks for; of those of ModSecurity it logs an error. Source: its translator.go, v3.7."""
 
 IN_HTTPROUTES = {
-    Effect.PROTECTS: "**They protect.** With HTTPRoutes, the Service is refused, unless the loss is accepted.",
-    Effect.CHANGES: (
+    "protects": "**They protect.** With HTTPRoutes, the Service is refused, unless the loss is accepted.",
+    "changes": (
         "**They change the answer.** If one is copied, HTTPRoutes [say it, too](httproute.md#annotations), or the "
         "Service is refused."
     ),
-    Effect.TUNES: "**They tune.** HTTPRoutes do without them.",
+    "tunes": "**They tune.** HTTPRoutes do without them.",
 }
 
 

@@ -15,7 +15,7 @@ They stand on
     kubernetes      the types: Services, and what is made for them
     policy          the types of the settings, and what of them holds in one namespace
     ports, copying  which port serves HTTP; which annotations are copied
-    translation     what HTTPRoutes say in the place of annotations of controllers; `effects`: what these do
+    vocabulary      what annotations of controllers do: what protects, what HTTPRoutes say, too, and what only tunes
     errors          what a problem and a refusal are, and every reason of one; `refusals` has the longer sentences
     syntax, text    what a host, a path or a name may be; how a text is shown to people
 

@@ -118,7 +118,8 @@ def check_own_key(key: str) -> str:
     if key.startswith(OTHERS_PREFIXES):
         raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
     if key == EDIT_IN_PLACE:
-        raise Problem("has cert-manager change an Ingress that is mended at once, so that it renews no certificate")
+        does = "it has cert-manager write into an Ingress that is mended at once, so that no certificate is renewed"
+        raise Problem(f"must be left out: {does}")
     return check_annotation_key(key)
 
 

@@ -15,7 +15,7 @@ from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, MET
 from ingress_manager.commands.main import commands
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from ingress_manager.core.vocabulary import EFFECTS, KNOWN
+from ingress_manager.core.vocabulary import KNOWN
 from tools import docs, markdown
 
 
@@ -86,7 +86,7 @@ def test_the_page_on_switching_says_what_becomes_of_every_annotation_that_is_kno
     named = "".join(row.split("|")[1] for row in rows("switching.md", "| annotation "))
     keys = re.findall(r"`(.*?)`", named)
     assert len(keys) == len({*keys})
-    assert {*KNOWN} <= {*keys} <= {*EFFECTS}
+    assert {*KNOWN} <= {*keys}
 
 
 def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:

@@ -54,6 +54,7 @@ from ingress_manager.core.kubernetes import IngressSpec, Object
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import quoted
+from ingress_manager.core.vocabulary import EDIT_IN_PLACE
 
 
 @dataclass(slots=True)
@@ -165,6 +166,11 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
         yield f"has the label {MANAGED_BY_LABEL}: {MANAGED_BY}, but isn't ingress-manager's: take it off first"
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
         yield f"belongs to another DecoratorController of Metacontroller's: {other}"
+    if item.annotations.get(EDIT_IN_PLACE) == "true":
+        yield (
+            f"has the annotation {EDIT_IN_PLACE}: cert-manager would write its challenge into it, Metacontroller would "
+            "take that out at once, and no certificate would be renewed; take it off first"
+        )
     for owner in owners(item):
         if service is None or owner.get("uid") != service.metadata.get("uid"):
             yield (

@@ -1,0 +1,48 @@
+"""The vocabulary: what is known of annotations stays known, by their names alone; vocabulary.yaml has them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from devcluster.sync_requests import body, service, sync_request
+from hooks.sync import answer
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy
+from ingress_manager.core.vocabulary import changes, is_read_from_services, protects
+
+KEYS = {
+    what: [f"{prefix}{name}" for prefix, names in controllers.items() for name in names.split()]
+    for what, controllers in yaml.safe_load(
+        Path(__file__).with_name("vocabulary.yaml").read_text(encoding="utf-8")
+    ).items()
+}
+BOTH = Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure"))
+
+
+@pytest.mark.parametrize("what", ["protects", "changes", "tunes"])
+def test_what_an_annotation_does_is_known_by_its_name(what: str) -> None:
+    does = {key: "protects" if protects(key) else "changes" if changes(key) else "tunes" for key in KEYS[what]}
+    assert {key: found for key, found in does.items() if found != what} == {}
+
+
+def test_what_protects_does_so_under_any_prefix() -> None:
+    assert [key for key in KEYS["protects"] if not protects(f"of-our-own.example.com/{key.partition('/')[2]}")] == []
+
+
+@pytest.mark.parametrize("key", KEYS["protects"])
+def test_a_service_whose_protection_would_be_lost_is_refused(key: str) -> None:
+    answered = answer(body(sync_request(service({"ingress/http": "true", key: "x"}))), Policy())
+    assert (answered.status == 200) == is_read_from_services(key)
+
+
+@pytest.mark.parametrize("key", KEYS["changes"])
+def test_a_copied_annotation_whose_effect_httproutes_would_lack_is_refused(key: str) -> None:
+    policy = Policy(BOTH, Limits(copy_annotations={key: "any"}))
+    asking = service({"ingress/http": "true", "ingress/path": "/api", key: "x"})
+    assert answer(body(sync_request(asking)), policy).status == 422
+
+
+@pytest.mark.parametrize("defaults", [Defaults(), BOTH, Defaults(ingress_class="ingress-manager")])
+def test_what_services_carry_for_other_reasons_refuses_none(defaults: Defaults) -> None:
+    asking = service({"ingress/http": "true"} | dict.fromkeys(KEYS["of_services"], "x"))
+    assert answer(body(sync_request(asking)), Policy(defaults)).body.decode().startswith("{")
