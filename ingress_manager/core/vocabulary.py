@@ -26,19 +26,20 @@ PROTECTING = re.compile(
 too often."""
 
 BESIDE = re.compile(
-    r"always-set-cookie|cert-header|cors-|error-page|global-auth|login-url|on-unauthenticated|pass-certificate|realm"
-    r"|request-redirect|secret-type|signin"
+    r"always-set-cookie|auth-(cache|keepalive|scope|session)|cert-header|cors-|error-page|global-auth"
+    r"|limit-(allow|white)list|(^|-)log(-|$)|login-url|manage-backend|on-unauthenticated|pass-certificate|realm"
+    r"|request-redirect|secret-type|signin|transaction-id|upstream-policy"
 )
-"""What is in the name of one that only says how another one protects: it changes the answer."""
+"""What is in the name of one that keeps nobody out itself: it says more of another one that does."""
 
 TUNING = re.compile(
-    r"timeout|buffer|body-size|keepalive|(^|-)log(-|$)|opentelemetry|observability|transaction-id|next-upstream"
-    r"|limit-(burst|rate|white|allow)|auth-(cache|scope|session)|manage-backend|zone-size|temp-file|http-version"
-    r"|connection-proxy|load-balance|service-upstream|^ssl-(ciphers|prefer)|rewrite-log|ingress\.class|static-ip|retries"
-    r"|certresolver|tls-acme|certificate-arn|health|^check|threshold|success-codes|max-?(conn|pending|req)|server-slots"
-    r"|upstream-policy|ip-address-type|load-balancer-(name|attributes)|target-(group|node|type)|^tags$"
+    r"timeout|buffer|body-size|temp-file|keepalive|http-version|next-upstream|retries|limit-(allow|burst|rate|white)"
+    r"|auth-(cache|scope|session)|(^|-)log(-|$)|rewrite-log|opentelemetry|observability|transaction-id|manage-backend"
+    r"|connection-proxy|load-balance(-|$)|service-upstream|upstream-policy|server-slots|^check|health|success-codes"
+    r"|^ssl-(ciphers|prefer)|certificate-arn|certresolver|tls-acme|ingress\.class|static-ip|ip-address-type|^tags$"
+    r"|load-balancer-(name|attributes)|target-(group|node|type)"
 )
-"""What is in the name of one that neither protects nor changes the answer: timeouts, buffers, sizes, logs, health."""
+"""What is in the name of one that, if it keeps nobody out, leaves the answer the same, too: timeouts, sizes, logs."""
 
 OF_SERVICES = re.compile(
     r"(^|\.)(ingress|(kubectl|service|service\.(alpha|beta)|external-dns|external-dns\.alpha)\.kubernetes\.io"
@@ -112,9 +113,7 @@ Service's with and without TLS."""
 def protects(key: str) -> bool:
     """Return whether an annotation may keep requests out."""
     domain, _, name = key.lower().rpartition("/")  # in lower case, because Traefik reads its keys so
-    return bool(
-        PROTECTING.search(name) and not (BESIDE.search(name) or TUNING.search(name) or OF_SERVICES.search(domain))
-    )
+    return bool(PROTECTING.search(name) and not (BESIDE.search(name) or OF_SERVICES.search(domain)))
 
 
 def is_for_controllers(key: str) -> bool:
