@@ -89,7 +89,7 @@ def rules_broken(made: Any) -> Iterator[str]:
         paths = [match.path.value for rule in spec.rules for match in rule.matches]
         ports = [backend.port for rule in spec.rules for backend in rule.backend_refs]
         counts = [(len(spec.parent_refs), 32), (len(hosts) or 1, 16), (len(spec.rules), 16), (len(paths), 128)]
-        counts += [(len(rule.matches), 64) for rule in spec.rules]
+        counts += [(len(rule.matches), 8) for rule in spec.rules]
         for rule in spec.rules:
             if len(rule.backend_refs) != (0 if REDIRECT in rule.filters else 1):
                 yield f"{len(rule.backend_refs)} backends beside {rule.filters}"

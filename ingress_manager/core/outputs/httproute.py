@@ -21,8 +21,8 @@ from ingress_manager.core.syntax import EVERY_HOST
 
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
-MOST_MATCHES = 64
-"""Of one rule. An HTTPRoute may have 128 in all, which is more than the 100 routes of a Service."""
+MOST_MATCHES = 8
+"""Of one rule, to CRDs before v1.2; later ones take 64. All rules have 128: more than the 100 routes of a Service."""
 
 T = TypeVar("T")
 
