@@ -28,6 +28,9 @@ from ingress_manager.core.vocabulary import (
 MOST_LEFT = 500
 """Annotations meant for a controller that what we make may lack: whether each protects is looked up."""
 
+CLASSES_OF_GKE = ("gce", "gce-internal")
+"""Of no Ingress with a dot in its name a load balancer can be made. Source: kubernetes/ingress-gce, issue 614."""
+
 
 class Exposure(msgspec.Struct, frozen=True, gc=False):
     """How a Service is reached."""
@@ -204,8 +207,11 @@ def choose_class(basis: Basis) -> str | None:
 
 def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_class: str | None) -> None:
     """Add a problem for each annotation that says of an Ingress what none of this Service, of this class, will be."""
-    if basis.policy.makes_ingresses and present.get(OLD_CLASS, ingress_class) != ingress_class:
-        basis.problems.add(refusals.old_class(present[OLD_CLASS], ingress_class))
+    if basis.policy.makes_ingresses:
+        if present.get(OLD_CLASS, ingress_class) != ingress_class:
+            basis.problems.add(refusals.old_class(present[OLD_CLASS], ingress_class))
+        if ingress_class in CLASSES_OF_GKE and "." in basis.name:
+            basis.problems.add(refusals.entrance_of_gke(ingress_class))
     if present.get(EDIT_IN_PLACE) == "true":
         basis.problems.add(refusals.edited_in_place())
 

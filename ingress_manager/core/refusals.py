@@ -184,6 +184,16 @@ def old_class(stated: str, ingress_class: str | None) -> Problem:
     )
 
 
+def entrance_of_gke(ingress_class: str) -> Problem:
+    """The Ingress of an entrance has a dot in its name, and GKE makes nothing of it, and tells nobody."""
+    return Problem(
+        f"ingress/http: with the class {quoted(ingress_class)}, GKE serves no Ingress with a dot in its name, as that "
+        "of an entrance with a name; use another class, or another Service for it",
+        Reason.NOT_IN_INGRESS,
+        "ingress/http",
+    )
+
+
 def class_of_httproutes(ingress_class: str, namespace: str, gateway: str) -> Problem:
     """Only HTTPRoutes are made here, and they have no class."""
     return Problem(
