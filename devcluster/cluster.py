@@ -55,7 +55,8 @@ def hook_command(port: int) -> list[str]:
     """
     return [
         *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf"),
-        *("--bind", f"127.0.0.1:{port}", "--reuse-port", "hooks.app:create_app()"),
+        # Metacontroller keeps its connections open, and gunicorn would wait for them.
+        *("--bind", f"127.0.0.1:{port}", "--reuse-port", "--graceful-timeout=1", "hooks.app:create_app()"),
     ]
 
 

@@ -2,12 +2,12 @@
 
     sync            bytes of a request → Service → decision of the core → bytes of the answer
     admission       the same for the API server, before a Service is written
-    attempts        whether a refusal is told now, or Metacontroller is to ask again later
+    buckets         whether a refusal is told now, or Metacontroller is to ask again later
     settings_file   the policy, from the file that the environment names
-    app, admission_app, wsgi   HTTP in, HTTP out
+    app             HTTP in, HTTP out
     logs, metrics   what is told of it
-    gunicorn_conf, worker   how it is served
-    admission_conf, certificate   how the API server is served
+    gunicorn_conf   how it is served
+    admission_conf  how the API server is served
 
 `sync` and `admission` are pure. `hooks` is what the image runs, and is not installed by `pip install ingress-manager`.
 """

@@ -1,13 +1,15 @@
-"""How the API server is served: `gunicorn --config python:hooks.admission_conf 'hooks.admission_app:create_app()'`."""
+"""How the API server is served: `gunicorn --config python:hooks.admission_conf 'hooks.app:create_webhook()'`."""
 
+import socket
+import ssl
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from gunicorn import sock
+import gevent
 
 from hooks import gunicorn_conf, logs
-from hooks.certificate import Certificate
 from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, but for those below
 from hooks.gunicorn_conf import addresses
 
@@ -17,18 +19,41 @@ bind = addresses(8443)
 certfile = "/etc/ingress-manager-tls/tls.crt"
 keyfile = "/etc/ingress-manager-tls/tls.key"
 
+HANDSHAKE_SECONDS = 5
+"""How long a client may take for a step of its handshake. The API server gives up after a second."""
 
-def ssl_context(config: Any, make: Callable[[], Any]) -> Certificate:
-    """Return what takes connections with the certificate that the files hold then: gunicorn's server hook."""
-    return Certificate([config.certfile, config.keyfile], make)
+
+def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
+    """Return what serves, at each handshake, the certificate that the files hold then: gunicorn's server hook.
+
+    The kubelet replaces both files at once, but not while both are read. While the two don't belong together, the last
+    one is served.
+    """
+    context = latest = make()
+
+    def anew(connection: ssl.SSLSocket, _name: str, _context: ssl.SSLContext) -> None:
+        nonlocal latest
+        with suppress(OSError):  # ssl.SSLError among them
+            latest = make()
+        connection.context = latest
+
+    context.sni_callback = anew  # type: ignore[assignment]
+    return context
+
+
+def post_worker_init(_worker: Any) -> None:
+    """Limit the time of handshakes, after which gunicorn takes the limit off; and log none that fails."""
+    socket.setdefaulttimeout(HANDSHAKE_SECONDS)
+    hub = gevent.get_hub()
+    hub.NOT_ERROR = (*hub.NOT_ERROR, OSError)
 
 
 def on_starting(server: Any) -> None:  # type: ignore[no-redef]
     """Check the settings and the certificate before any worker starts."""
     gunicorn_conf.on_starting(server)
+    files = server.cfg.certfile, server.cfg.keyfile
     try:
-        sock.ssl_context(server.cfg)
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*files)
     except OSError as error:
-        config = server.cfg
-        logs.make_logger().error("certificate", sentence=f"{config.certfile}, {config.keyfile}: {error}")
+        logs.make_logger().error("certificate", sentence=f"{', '.join(files)}: {error}")
         sys.exit(2)

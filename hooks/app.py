@@ -1,200 +1,211 @@
 """The shell: HTTP in, HTTP out. It alone knows Flask, and it decides nothing.
 
-| route        | answer                                                                  |
-|--------------|-------------------------------------------------------------------------|
-| POST /sync   | `sync.answer`: what should exist for a Service                          |
-| GET /metrics | the metrics, in Prometheus' text format                                 |
-| GET /healthz | 200: the process answers                                                |
-| GET /readyz  | 200: the process answers; it starts only with settings that can be used |
+| route                       | answer                                                                  |
+|-----------------------------|-------------------------------------------------------------------------|
+| POST /sync, of the hook     | `sync.answer`: what should exist for a Service                          |
+| POST /admit, of the webhook | `admission.answer`: what is wrong with a Service, before it is written  |
+| GET /metrics                | the metrics, in Prometheus' text format                                 |
+| GET /healthz                | 200: the process answers                                                |
+| GET /readyz                 | 200: the process answers; it starts only with settings that can be used |
 """
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+import socket
+import time
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
-from functools import partial
-from time import monotonic, perf_counter
-from typing import Any
+from threading import BoundedSemaphore
 
+import gevent
 import msgspec
 from flask import Flask, Response, request
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge, RequestTimeout
 
-from hooks import logs
-from hooks.attempts import NEW_SECONDS, Attempts
-from hooks.metrics import Metrics
+from hooks import admission, logs, sync
+from hooks.buckets import LATER_SECONDS, Buckets, is_held_back, retry_after
+from hooks.metrics import AdmissionMetrics, Metrics
 from hooks.settings_file import SettingsFile, from_environment
-from hooks.sync import Answer, refusal
-from hooks.sync import answer as answer_to
-from hooks.sync import changed as changed_at
-from hooks.wsgi import (
-    JSON,
-    TEXT,
-    Reply,
-    Room,
-    Wsgi,
-    guarded,
-    log_bug,
-    log_no_request,
-    named,
-    send,
-    without_answer,
-)
 from ingress_manager import __version__
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.errors import Problem, Reason, Refused
+from ingress_manager.core.decide import spread
+from ingress_manager.core.errors import Reason, Refused
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.refusals import not_made
+from ingress_manager.core.text import one_line
 
+LARGEST_BODY = 16 * 1024 * 1024
+"""Bytes. etcd takes objects of up to 1.5 MiB, and a request holds a Service and what was made for it. But Go writes a <
+as six bytes: whoever may edit a Service can make 9.5 MiB of it, and a Service that is never answered keeps its Ingress.
+"""
+
+ORDINARY_BODY = 64 * 1024
+MOST_LARGE_BODIES = 4
+"""A larger body than the ordinary one is only read while fewer than four others are: together they must not take more
+memory than the container has. 1,200 connections with an ordinary body each take 75 MiB."""
+
+SLOWEST_BODY = 10
+"""Seconds in which a body has to come: those of others wait for a large one."""
+
+LONGEST_LOGGED = 200
+"""How many characters are logged of a request's path, or of a Service's name and namespace, which have 63 at most. But
+whoever reaches the hook's port can send others."""
+
+TEXT = "text/plain; charset=utf-8"
 UNLIMITED_HOSTS = (
     "limits.hosts is any: every namespace may claim every host, another team's too; "
     "where teams share the cluster, limit the hosts in the settings"
 )
-
-
-class Sync:
-    """Answers the body of a sync request, and logs and counts the answer."""
-
-    def __init__(self, settings_file: SettingsFile) -> None:
-        self.policy = settings_file.policy
-        self.log = logs.make_logger()
-        self.metrics = Metrics(__version__, settings_file.sha256, paused=bool(settings_file.policy.pauses))
-        self.attempts = Attempts()
-        self.room = Room()
-
-    def reply(self, body: bytes) -> Reply:
-        """Return the reply to one request."""
-        started = perf_counter()
-        answer = self.held_back(answer_to(body, self.policy, datetime.now(UTC)), body)
-        headers = {"Content-Type": JSON if answer.refused is None else TEXT}
-        if answer.forbidden is not None:
-            self.log_removal(answer.forbidden, answer.service)
-            self.metrics.count_removal(answer.forbidden.reason)
-        if answer.refused is not None:
-            self.log_refusal(answer.refused, answer.service)
-            if answer.refused.retry_after is not None:
-                headers["Retry-After"] = str(answer.refused.retry_after)
-        # The last that can fail: what fails is counted by `bug`, and no answer twice.
-        self.metrics.count_answer(answer.status, answer.refused, perf_counter() - started)
-        return Reply(answer.status, headers, answer.body)
-
-    def held_back(self, answer: Answer, body: bytes) -> Answer:
-        """Return the answer, or a refusal after which Metacontroller asks again later."""
-        service, refused = answer.service, answer.refused
-        if service is None or answer.forbidden is not None:
-            return answer
-        if refused is None:
-            seconds = self.attempts.not_made(service, monotonic())
-            return answer if seconds is None else refusal(Refused(429, [not_made()], retry_after=seconds), service)
-        if answer.status != 422:
-            return answer
-        changed = changed_at(body)
-        is_new = changed is not None and (datetime.now(UTC) - changed).total_seconds() < NEW_SECONDS
-        seconds = self.attempts.later(service, monotonic(), is_new=is_new)
-        if seconds is None:
-            return answer
-        refused = Refused(429, refused.problems, more=refused.more, retry_after=seconds)
-        return msgspec.structs.replace(answer, status=429, refused=refused)
-
-    def log_refusal(self, refused: Refused, service: Service | None) -> None:
-        """Log who is refused, and why; and that it is for a bug."""
-        reasons = {problem.reason for problem in refused.problems}
-        if Reason.BUG in reasons:
-            self.log.error("bug", **named(service), status=refused.status, sentence=refused.line())
-            return
-        # With 429, the administrator has asked for a pause, or the same was told before, or is told later. Any other
-        # refusal is for somebody to correct.
-        (self.log.info if refused.status == 429 else self.log.warning)(
-            "refused",
-            **named(service),
-            reasons=sorted(reasons),
-            status=refused.status,
-            sentence=refused.line(),
-        )
-
-    def log_removal(self, forbidden: Problem, service: Service | None) -> None:
-        """Log whose Ingress is removed because the settings forbid it, and why: no Event tells of a removal."""
-        self.log.warning(
-            "removed",
-            **named(service),
-            reasons=[forbidden.reason],
-            sentence=forbidden.told(),
-        )
-
-    def not_a_request(self, method: str, path: str, status: int, sentence: str) -> Reply:
-        """Log and count an HTTP request that isn't one for the hook; return the reply that says why."""
-        log_no_request(self.log, method, path, status)
-        if path == "/sync":
-            self.metrics.count_answer(status)
-        return without_answer(status, sentence)
-
-    def bug(self, error: Exception, path: str) -> Reply:
-        """Log a bug, and count it when it was an answer to Metacontroller; return a reply without details."""
-        with suppress(Exception):
-            if path == "/sync":
-                self.metrics.count_answer(500)
-        return log_bug(self.log, error)
+log = logs.make_logger
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the WSGI application with the given settings, or else those of the file that the environment names.
+    """Return the hook with the given settings, or else those of the file that the environment names.
 
     Raises ingress_manager.core.errors.SettingsError when the settings can't be used: the hook then does not start.
     """
     settings_file = from_environment() if settings_file is None else settings_file
-    sync = Sync(settings_file)
-    app = Flask(__name__, static_folder=None)
-    app.url_map.merge_slashes = False  # //sync is not found, rather than redirected to /sync
-    app.config["PROPAGATE_EXCEPTIONS"] = True  # to `guarded`
-    app.wsgi_app = guarded(shortcut(sync, app.wsgi_app), sync.bug)  # type: ignore[method-assign, assignment]
+    policy = settings_file.policy
+    metrics = Metrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
+    of_namespaces, seen = Buckets(size=10, rate=1), Buckets(size=1, rate=1 / 600)
 
-    @app.post("/sync")
-    def not_found() -> Response:
-        """Answer any other method with 405, and //sync, of which Flask strips a slash; POST /sync never gets here."""
-        raise NotFound
+    def reply(body: bytes) -> Response:
+        started, now = time.perf_counter(), time.time()
+        answer = sync.answer(body, policy, datetime.fromtimestamp(now, UTC))
+        refused, service = answer.refused, answer.service
+        if service and answer.status == 422:
+            later = retry_after(service, sync.changed(body, service), now, of_namespaces)
+            if later is not None and refused:
+                answer = sync.refusal(Refused(429, refused.problems, more=refused.more, retry_after=later), service)
+        elif (
+            service and refused is None and answer.forbidden is None and is_held_back(service, now, seen, of_namespaces)
+        ):
+            answer = sync.refusal(Refused(429, [not_made()], retry_after=spread(service, LATER_SECONDS)), service)
+        tell(answer)
+        if answer.forbidden is not None:
+            metrics.count_removal(answer.forbidden.reason)
+        # The last that can fail: what fails is counted as a bug, and no answer twice.
+        metrics.count_answer(answer.status, answer.refused, time.perf_counter() - started)
+        response = Response(answer.body, answer.status, content_type=TEXT if answer.refused else "application/json")
+        if answer.refused and answer.refused.retry_after is not None:
+            response.headers["Retry-After"] = str(answer.refused.retry_after)
+        return response
+
+    settings = msgspec.to_builtins(policy)
+    log().info("started", version=__version__, settings=settings, settings_sha256=settings_file.sha256)
+    if policy.limits.hosts == ANY:
+        log().warning("unlimited hosts", sentence=UNLIMITED_HOSTS)
+    return make_app("/sync", reply, metrics)
+
+
+def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
+    """Return the webhook, which answers the API server; the rest is as with `create_app`."""
+    settings_file = from_environment() if settings_file is None else settings_file
+    policy = settings_file.policy
+    metrics = AdmissionMetrics(__version__, settings_file.sha256)
+
+    def reply(body: bytes) -> Response:
+        started = time.perf_counter()
+        answer = admission.answer(body, policy)
+        if answer.service is not None:  # who changes it is not logged
+            (log().warning if answer.word == admission.DENIED else log().info)(
+                answer.word,
+                **named(answer.service),
+                reasons=sorted({problem.reason for problem in answer.problems}),
+                sentences=[problem.told() for problem in answer.problems],
+            )
+        metrics.count(answer.word, time.perf_counter() - started)
+        return Response(answer.body, answer.status, content_type="application/json" if answer.status == 200 else TEXT)
+
+    log().info("started", version=__version__, deny=policy.admission.deny, settings_sha256=settings_file.sha256)
+    return make_app("/admit", reply, metrics)
+
+
+def make_app(path: str, reply: Callable[[bytes], Response], metrics: Metrics | AdmissionMetrics) -> Flask:
+    """Return the application that gives the body of each POST to `reply`, and counts what is no request, or a bug."""
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
+    large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
+
+    @app.post(path)
+    def answer() -> Response:
+        if request.environ["PATH_INFO"] != path:
+            raise NotFound  # such as //sync: Flask strips a slash
+        length = request.content_length
+        with large_bodies if length is None or length > ORDINARY_BODY else nullcontext():
+            with gevent.Timeout(SLOWEST_BODY, RequestTimeout):
+                body = request.get_data(cache=False)
+            if length is None and len(body) >= LARGEST_BODY:
+                raise RequestEntityTooLarge  # of chunks, Flask reads no more
+            return reply(body)
 
     @app.get("/metrics")
     def show_metrics() -> Response:
-        return Response(sync.metrics.text(), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+        return closing(Response(metrics.text(), content_type=CONTENT_TYPE_PLAIN_0_0_4))
 
     @app.get("/healthz")
     @app.get("/readyz")
     def alive() -> Response:
-        return Response(b"ok\n", content_type=TEXT)
+        return closing(Response(b"ok\n", content_type=TEXT))
 
-    @app.errorhandler(HTTPException)
-    def not_a_request(error: HTTPException) -> Response:
-        reply = sync.not_a_request(request.method, request.path, error.code or 400, error.description or "")
-        if isinstance(error, MethodNotAllowed):
-            reply.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
-        return response(reply)
-
-    sync.log.info(
-        "started",
-        version=__version__,
-        settings=msgspec.to_builtins(settings_file.policy),
-        settings_sha256=settings_file.sha256,
-    )
-    if settings_file.policy.limits.hosts == ANY:
-        sync.log.warning("unlimited hosts", sentence=UNLIMITED_HOSTS)
+    answer_errors(app, path, metrics.count_error)
     return app
 
 
-def shortcut(sync: Sync, otherwise: Wsgi) -> Wsgi:
-    """Return a WSGI application that answers POST /sync, and leaves any other request to `otherwise`.
+def answer_errors(app: Flask, path: str, count: Callable[[int], None]) -> None:
+    """Answer, log and count what is no request, and each exception, which is a bug."""
 
-    Flask's routing, request and response would take more CPU than the rest of an answer, the network included.
-    """
+    @app.errorhandler(HTTPException)
+    def not_a_request(error: HTTPException) -> Response:
+        status = error.code or 400
+        sent = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED])}
+        log().warning("not a request", **sent, status=status)
+        if request.path == path:
+            count(status)
+        response = closing(Response(f"{status} {error.name}: {error.description}\n", status, content_type=TEXT))
+        if isinstance(error, MethodNotAllowed):
+            response.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
+        return response
 
-    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        if (environ["REQUEST_METHOD"], environ["PATH_INFO"]) != ("POST", "/sync"):
-            return otherwise(environ, start_response)
-        refuse = partial(sync.not_a_request, "POST", "/sync")
-        return send(sync.room.reply(environ, sync.reply, refuse), start_response)
+    @app.errorhandler(Exception)
+    def bug(error: Exception) -> Response:
+        # Standard error may be closed, or the disk behind it full.
+        with suppress(Exception):
+            log().error("bug", status=500, exc_info=error)
+        with suppress(Exception):
+            if request.path == path:
+                count(500)
+        return closing(Response(b"ingress-manager has a bug: its log says more\n", 500, content_type=TEXT))
 
-    return application
+
+def closing(response: Response) -> Response:
+    """Return the response, and let nothing more come: gunicorn would read a body that nobody reads, without an end."""
+    if client := request.environ.get("gunicorn.socket"):
+        # Of a copy: one with TLS would go on without. It may be gone.
+        with suppress(OSError), socket.fromfd(client.fileno(), client.family, client.type) as same:
+            same.shutdown(socket.SHUT_RD)
+    return response
 
 
-def response(reply: Reply) -> Response:
-    """Return the reply as Flask's."""
-    return Response(reply.body, reply.status, reply.headers)
+def tell(answer: sync.Answer) -> None:
+    """Log who is refused, or of whom the settings forbid something, and why. That it is removed is told by no Event."""
+    if answer.forbidden is not None:
+        why = {"reasons": [answer.forbidden.reason], "sentence": answer.forbidden.told()}
+        log().warning("removed", **named(answer.service), **why)
+    if answer.refused is None:
+        return
+    reasons = sorted({problem.reason for problem in answer.refused.problems})
+    line = {**named(answer.service), "status": answer.status, "sentence": answer.refused.line()}
+    if Reason.BUG in reasons:
+        log().error("bug", **line)
+        return
+    # With 429, the administrator has asked for a pause, or the same is told at another time.
+    (log().info if answer.status == 429 else log().warning)("refused", **line, reasons=reasons)
+
+
+def named(service: Service | None) -> dict[str, str | None]:
+    """Return the fields of a line of the log that say which Service it is about."""
+    if service is None:
+        return {"namespace": None, "service": None}
+    metadata = service.metadata
+    return {"namespace": metadata.namespace[:LONGEST_LOGGED], "service": metadata.name[:LONGEST_LOGGED]}

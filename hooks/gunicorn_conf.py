@@ -5,9 +5,10 @@ import socket
 import sys
 from pathlib import Path
 
+import gevent
+
 from hooks import logs
 from hooks.settings_file import from_environment
-from hooks.worker import prepare
 from ingress_manager.core.errors import SettingsError
 
 PORT = 8080
@@ -28,8 +29,7 @@ bind = addresses(PORT)
 
 # A greenlet for each connection: an idle connection, or a request that is half sent, holds up no other. One process
 # answers several times as fast as an API server takes Ingresses; more processes would only take more memory.
-worker_class = "hooks.worker.Worker"
-post_worker_init = prepare
+worker_class = "gevent"
 workers = 1
 
 # Metacontroller opens as many connections as it has workers (20). The rest is room for connections that hang.
@@ -39,7 +39,8 @@ worker_connections = 1200
 # that no request meets a connection that is just being closed here.
 keepalive = 120
 
-# On SIGTERM: no new connections, and this many seconds for what is under way. A pod is given more (manifests/).
+# On SIGTERM: no new connections, the end of each with its next answer, and this many seconds for what is under way. A
+# pod is given more (manifests/).
 graceful_timeout = 25
 
 # gunicorn's worker touches a file to show that it lives; on a disk that can stall it. /dev/shm is memory, on Linux.
@@ -53,6 +54,11 @@ forwarded_allow_ips = ""
 control_socket_disable = True
 
 logger_class = "hooks.logs.Logger"
+
+
+def post_request(_worker: object, _request: object, _environ: object, _response: object) -> None:
+    """Let other connections have their turn: one that always has something to read never waits for it."""
+    gevent.sleep(0)
 
 
 def on_starting(_server: object) -> None:

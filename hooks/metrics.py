@@ -14,7 +14,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from hooks.admission import ANSWERS
+from hooks.admission import ANSWERS, UNREAD
 from ingress_manager.core.errors import Reason, Refused
 
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
@@ -84,6 +84,8 @@ class Metrics:
         if seconds is not None:
             self._seconds.observe(seconds)
 
+    count_error = count_answer
+
     def count_removal(self, reason: Reason) -> None:
         """Count one answer that removes an Ingress or HTTPRoutes which the settings forbid."""
         self._removals_by_reason[reason].inc()
@@ -118,6 +120,10 @@ class AdmissionMetrics:
         self._by_answer[answer].inc()
         if seconds is not None:
             self._seconds.observe(seconds)
+
+    def count_error(self, _status: int) -> None:
+        """Count a request that was not answered: the API server writes."""
+        self.count(UNREAD)
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format, version 0.0.4."""

@@ -12,6 +12,7 @@
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Annotated
 
@@ -118,16 +119,15 @@ def decode(body: bytes) -> SyncRequest:
         raise not_the_contract(str(error)) from error
 
 
-def changed(body: bytes) -> datetime | None:
-    """Return when the Service of a request was changed last, None when that isn't known.
+def changed(body: bytes, service: Service) -> float:
+    """Return when the Service of a request was made or changed last, as Unix time; 0 when that isn't known.
 
     Whoever may edit the Service may write another time.
     """
-    try:
-        entries = _managed.decode(body).object.metadata.managed_fields
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return max((entry.time for entry in entries if entry.time), default=None)
+    times = [service.metadata.creation_timestamp]
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        times += [entry.time for entry in _managed.decode(body).object.metadata.managed_fields]
+    return max((each.timestamp() for each in times if each), default=0)
 
 
 def not_the_contract(reason: str) -> Refused:

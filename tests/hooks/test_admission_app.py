@@ -1,24 +1,20 @@
 """The shell of the answer at `kubectl apply`: routes, statuses, log, metrics, and the certificate."""
 
 import io
-import ssl
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import gevent
 import pytest
-from gunicorn import sock
+import trustme
 from werkzeug.test import Client
 
 from devcluster.sync_requests import service
 from hooks import admission_conf, gunicorn_conf
 from hooks.admission import ANSWERS
-from hooks.admission_app import create_app
-from hooks.certificate import Certificate
+from hooks.app import LARGEST_BODY, create_webhook
 from hooks.settings_file import SettingsFile
-from hooks.wsgi import LARGEST_BODY
 from ingress_manager.core.policy import Policy
 from tests.hooks.test_admission import DENYING, SENTENCES, WRONG, review
 from tests.hooks.test_app import log_lines, samples
@@ -28,7 +24,7 @@ TOTAL = "ingress_manager_admissions_total"
 
 def client_of(policy: Policy) -> Client:
     """Return a client of a webhook with these settings."""
-    return Client(create_app(SettingsFile(policy, "0" * 64)))
+    return Client(create_webhook(SettingsFile(policy, "0" * 64)))
 
 
 def test_each_answer_is_json_and_is_counted_with_its_time() -> None:
@@ -63,38 +59,38 @@ def test_what_is_told_is_logged_with_its_service_and_not_with_who_was_told(capsy
     assert told == [{"event": "warned", "level": "info"} | line, {"event": "denied", "level": "warning"} | line]
 
 
-def test_the_probes_are_answered_and_every_other_path_and_method_is_not_found(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_probes_are_answered_and_no_other_path_and_method(capsys: pytest.CaptureFixture[str]) -> None:
     client = client_of(Policy())
     for path in ("/healthz", "/readyz"):
         assert (client.get(path).status_code, client.get(path).text) == (200, "ok\n")
         assert (client.head(path).status_code, client.head(path).data) == (200, b"")
-    for method, path in (("POST", "/sync"), ("GET", "/admit"), ("POST", "/admit/"), ("GET", "/\x1b" + "x" * 1000)):
-        answered = client.open(path, method=method)
-        assert (answered.status_code, answered.text) == (
-            404,
-            "404 Not Found: there are POST /admit, GET /metrics, /healthz and /readyz\n",
-        )
+    wrong = {
+        ("POST", "/sync"): 404,
+        ("GET", "/admit"): 405,
+        ("POST", "/admit/"): 404,
+        ("GET", "/\x1b" + "x" * 1000): 404,
+    }
+    for (method, path), status in wrong.items():
+        assert client.open(path, method=method).status_code == status
     _, *logged = log_lines(capsys)
-    assert [(line["event"], line["status"]) for line in logged] == [("not a request", 404)] * 4
+    assert [(line["event"], line["status"]) for line in logged] == [("not a request", each) for each in wrong.values()]
     assert logged[-1]["path"] == "/\\x1b" + "x" * 198
 
 
 def test_a_body_that_is_too_large_or_breaks_off_or_is_no_review_is_refused_in_text() -> None:
     client = client_of(Policy())
     broken_off = {"wsgi.input": io.BytesIO(b"{"), "CONTENT_LENGTH": "10"}
-    assert client.post("/admit", environ_overrides=broken_off).text == "400 Bad Request: the body can't be read\n"
+    assert client.post("/admit", environ_overrides=broken_off).status_code == 400
     too_large = {"CONTENT_LENGTH": str(LARGEST_BODY + 1)}
     assert client.post("/admit", environ_overrides=too_large).status_code == 413
     for sent in ({"data": b"{}"}, {"environ_overrides": {"CONTENT_LENGTH": ""}}):
         answered = client.post("/admit", **sent)
         assert (answered.status_code, answered.content_type) == (400, "text/plain; charset=utf-8")
         assert answered.text.startswith("not an AdmissionReview (admission.k8s.io/v1): ")
-    assert samples(client)[TOTAL, "unread"] == 2
+    assert samples(client)[TOTAL, "unread"] == 4
 
 
-@pytest.mark.parametrize("broken", ["hooks.admission_app.answer_to", "hooks.admission_app.Admission.tell"])
+@pytest.mark.parametrize("broken", ["hooks.app.admission.answer", "hooks.app.named"])
 def test_a_bug_is_answered_500_without_details_so_that_the_api_server_writes(
     broken: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,7 +102,7 @@ def test_a_bug_is_answered_500_without_details_so_that_the_api_server_writes(
     assert (line["event"], line["level"], line["status"]) == ("bug", "error", 500)
     assert "ZeroDivisionError" in line["exception"]
     assert samples(client)[TOTAL, "unread"] == 1
-    monkeypatch.setattr("hooks.admission_app.AdmissionMetrics.text", lambda *_: 1 / 0)
+    monkeypatch.setattr("hooks.app.AdmissionMetrics.text", lambda *_: 1 / 0)
     assert client.get("/metrics").status_code == 500
     monkeypatch.undo()
     assert samples(client)[TOTAL, "unread"] == 1, "it was no answer to the API server"
@@ -116,73 +112,40 @@ def test_it_does_not_start_without_a_certificate_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(gunicorn_conf, "on_starting", lambda _server: None)
-    loaded: list[object] = []
-    monkeypatch.setattr(sock, "ssl_context", loaded.append)
     server = SimpleNamespace(cfg=SimpleNamespace(certfile=f"{tmp_path}/tls.crt", keyfile=f"{tmp_path}/tls.key"))
-    admission_conf.on_starting(server)
-    assert loaded == [server.cfg]
-
-    def missing(config: Any) -> Any:
-        return admission_conf.ssl_context(config, object)
-
-    monkeypatch.setattr(sock, "ssl_context", missing)
     with pytest.raises(SystemExit, match="2"):
         admission_conf.on_starting(server)
     [line] = log_lines(capsys)
     assert (line["event"], line["level"]) == ("certificate", "error")
     assert line["sentence"].startswith(f"{tmp_path}/tls.crt, {tmp_path}/tls.key: ")
+    certificate = trustme.CA().issue_cert("127.0.0.1")
+    certificate.cert_chain_pems[0].write_to_path(tmp_path / "tls.crt")
+    certificate.private_key_pem.write_to_path(tmp_path / "tls.key")
+    admission_conf.on_starting(server)
 
 
-class Socket:
-    """A connection, and whether it is open."""
+def test_the_last_certificate_is_served_while_a_new_one_can_not_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """test_admission_server.py shows it over TLS."""
+    made: list[Any] = ["first", "second", OSError("the key is another one's"), "third"]
 
-    open = True
+    class Context(SimpleNamespace):
+        sni_callback: Any = None
 
-    def close(self) -> None:
-        self.open = False
+    def make() -> Any:
+        each = made.pop(0)
+        if isinstance(each, OSError):
+            raise each
+        return Context(name=each)
 
-
-class Context:
-    """A context that says which one it is, and may find that a client is gone."""
-
-    def __init__(self, files: str) -> None:
-        self.files = files
-
-    def wrap_socket(self, connection: Socket, **options: Any) -> tuple[str, Socket, dict[str, Any]]:
-        if self.files == "gone":
-            raise ConnectionResetError
-        return self.files, connection, options
-
-
-def test_a_certificate_is_loaded_once_for_each_change_and_the_last_one_stays_while_it_can_not_be(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, tried = tmp_path / "tls", []
-
-    def make() -> Context:
-        tried.append(file.read_text())
-        if tried[-1] == "wrong":
-            raise ssl.SSLError(1, "the key is another one's")
-        return Context(tried[-1])
-
-    file.write_text("first")
-    served = Certificate([str(file)], make)
-    seen = []
-    for text in ("first", "wrong", "wrong", "second", None):
-        file.write_text(text) if text else file.unlink()
-        seen.append(served.wrap_socket(Socket(), server_side=True)[0])
-    assert seen == ["first", "first", "first", "second", "second"]
-    assert tried == ["first", "wrong", "second"]
-    assert [(line["level"], line["sentence"].partition(":")[0]) for line in log_lines(capsys)] == [
-        ("warning", "the last one stays"),
-        ("info", "another certificate is served from now on"),
-        ("warning", "the last one stays"),
-    ]
-
-
-def test_a_connection_whose_client_is_gone_is_closed_and_ends_its_greenlet_in_silence(tmp_path: Path) -> None:
-    (tmp_path / "tls").write_text("gone")
-    served, connection = Certificate([str(tmp_path / "tls")], lambda: Context("gone")), Socket()
-    with pytest.raises(gevent.GreenletExit):
-        served.wrap_socket(connection)
-    assert not connection.open
+    context: Any = admission_conf.ssl_context(None, make)
+    served = []
+    for _ in range(3):
+        connection = SimpleNamespace(context=context)
+        context.sni_callback(connection, "", context)
+        served.append(connection.context.name)
+    assert served == ["second", "second", "third"]
+    limits: list[float] = []
+    monkeypatch.setattr("socket.setdefaulttimeout", limits.append)
+    monkeypatch.setattr("gevent.get_hub", lambda: SimpleNamespace(NOT_ERROR=()))
+    admission_conf.post_worker_init(None)
+    assert limits == [admission_conf.HANDSHAKE_SECONDS]

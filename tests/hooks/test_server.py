@@ -137,18 +137,6 @@ def test_what_others_would_take_for_more_is_refused_or_changes_nothing(
     assert int(server.answer_to(sent).split(b" ", 2)[1]) == status, reason
 
 
-def test_a_client_that_is_still_sending_gets_its_answer(server: Server) -> None:
-    """To close with something unread resets the connection; the answer is then lost."""
-    for more in (b"", b"Connection: close\r\n"):
-        with server.connect() as connection:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: hook\r\n" + more + b"Content-Length: 99999999\r\n\r\n")
-            for _ in range(4):
-                connection.sendall(b" " * 1024 * 1024)
-                time.sleep(0.05)
-            assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
-            connection.sendall(b" ")
-
-
 @pytest.mark.thorough
 def test_a_thousand_connections_that_hang_hold_up_nobody_else(server: Server) -> None:
     hang = (

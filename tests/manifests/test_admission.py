@@ -13,7 +13,7 @@ import yaml
 
 from devcluster.manifests import find, rendered
 from hooks import admission_conf
-from hooks.admission_app import Admission
+from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
 from tests.manifests.objects import Build, Object, by_name, kustomizations, one
@@ -88,13 +88,13 @@ def test_the_command_serves_the_routes_that_the_probes_and_the_api_server_ask_on
     [variable] = container["env"]
     assert str(Path(variable["value"]).parent) == settings["mountPath"]
 
-    served = Admission(SettingsFile(Policy(), ""))
+    served = create_webhook(SettingsFile(Policy(), "")).test_client()
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert container[probe]["httpGet"]["port"] == port["name"]
-        assert served.reply("GET", container[probe]["httpGet"]["path"], {}).status == 200
+        assert served.get(container[probe]["httpGet"]["path"]).status_code == 200
     [webhook] = one(objects, "ValidatingWebhookConfiguration")["webhooks"]
     asked = webhook["clientConfig"]["service"]
-    assert served.reply("POST", asked["path"], {}).status == 400, "and not 404"
+    assert served.post(asked["path"]).status_code == 400, "and not 404"
     metadata = one(objects, "Service", asked["name"])["metadata"]
     assert metadata["namespace"] == asked["namespace"]
     [named] = one(objects, "Service", asked["name"])["spec"]["ports"]

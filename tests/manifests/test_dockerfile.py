@@ -76,8 +76,8 @@ MISSING = set(sys.argv[1:])
 sys.meta_path.insert(0, Missing())
 importlib.metadata.version = without_metadata
 sys.path.insert(0, "")
-from hooks import admission_app, admission_conf, app, gunicorn_conf, worker
-admission_app.create_app()
+from hooks import admission_conf, app, gunicorn_conf
+app.create_webhook()
 app.create_app()
 from not_found import app, conf
 app.create_app()
