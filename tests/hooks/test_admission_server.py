@@ -23,7 +23,7 @@ from tests.hooks.test_server import CONTINUE, Server, free_port, started, until_
 
 GUNICORN = [
     *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.admission_conf"),
-    "--graceful-timeout=20",
+    "--graceful-timeout=5",
     "hooks.app:create_webhook()",
 ]
 REVIEW = review(WRONG)
