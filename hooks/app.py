@@ -67,14 +67,14 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     settings_file = from_environment() if settings_file is None else settings_file
     policy = settings_file.policy
     metrics = Metrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
-    of_namespaces, seen = Buckets(size=10, rate=1), Buckets(size=1, rate=1 / 600)
+    of_namespaces, of_versions, seen = Buckets(10, rate=1), Buckets(2, rate=1 / 30), Buckets(1, rate=1 / 600)
 
     def reply(body: bytes) -> Response:
         started, now = time.perf_counter(), time.time()
         answer = sync.answer(body, policy, datetime.fromtimestamp(now, UTC))
         refused, service = answer.refused, answer.service
         if service and answer.status == 422:
-            later = retry_after(service, sync.changed(body, service), now, of_namespaces)
+            later = retry_after(service, sync.changed(body, service), now, of_versions, of_namespaces)
             if later is not None and refused:
                 answer = sync.refusal(Refused(429, refused.problems, more=refused.more, retry_after=later), service)
         elif (

@@ -3,7 +3,7 @@
 Metacontroller makes an Event of a refusal (422), and tries again. The failed attempts of all Services wait in one
 queue, which ten leave in a second, after a hundred at once. A 429 makes no Event, and waits outside of that queue. So:
 
-- A mistake is told for a minute after its Service was changed, as far as its namespace's bucket goes.
+- A mistake is told twice, in the minute after its Service was changed, as far as its namespace's bucket goes.
 - Each refusal is told in a few seconds of each hour, spread over all Services: the API server forgets an Event that
   isn't repeated within an hour. In between, changed settings reach it after some minutes, as every other Service.
 - A Service that changes again and again while its objects aren't there is answered as far as that bucket goes: a quota,
@@ -44,12 +44,15 @@ class Buckets:
         return left >= 1
 
 
-def retry_after(service: Service, changed: float, now: float, of_namespaces: Buckets) -> int | None:
+def retry_after(
+    service: Service, changed: float, now: float, of_versions: Buckets, of_namespaces: Buckets
+) -> int | None:
     """Return after how many seconds Metacontroller is to ask again; None: the refusal is told. Times are Unix times."""
     in_hour = (now - crc32(service.metadata.uid.encode())) % HOUR
     if in_hour < HOURLY_SECONDS or not service.metadata.resource_version:  # without one, a person asks
         return None
-    if now - changed >= FRESH_SECONDS:
+    version = f"{service.metadata.uid} {service.metadata.resource_version}"
+    if now - changed >= FRESH_SECONDS or not of_versions.take(version, now):
         return min(spread(service, RESYNC_SECONDS), int(HOUR - in_hour) + 1)
     return None if of_namespaces.take(service.metadata.namespace, now) else spread(service, LATER_SECONDS)
 

@@ -256,7 +256,7 @@ def test_a_refusal_is_told_while_it_is_fresh_as_far_as_the_bucket_goes_and_then_
     phase = crc32(service({})["metadata"]["uid"].encode())
     monkeypatch.setattr("time.time", lambda: phase + 36_000.0 + 1800)
     wrong = {"ingress/oops": "x"}
-    fresh = [client.post("/sync", data=changed_at(phase + 36_000.0 + 1795, **wrong)) for _ in range(11)]
+    fresh = [client.post("/sync", data=changed_at(phase + 36_000.0 + 1795, f"{n}", **wrong)) for n in range(11)]
     old = client.post("/sync", data=changed_at(phase + 36_000.0, **wrong))
     sentence = fresh[0].text
     assert [shown(each) for each in (*fresh, old)] == [

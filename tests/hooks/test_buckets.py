@@ -12,6 +12,8 @@ from hooks.sync import decode
 from ingress_manager.core.decide import RESYNC_SECONDS
 from ingress_manager.core.kubernetes import Service
 
+FULL = Buckets(size=1000, rate=1)
+
 
 def stored(number: int = 0) -> Service:
     """Return a Service of an API server."""
@@ -32,10 +34,10 @@ def test_a_bucket_fills_again_and_the_one_of_longest_ago_is_forgotten(monkeypatc
 
 def test_each_refusal_is_told_once_in_an_hour_and_they_are_spread_over_it() -> None:
     """Three thousand at once would be a quarter of an hour's attempts; here each asks again when it is told to."""
-    of_namespaces, told = Buckets(size=10, rate=1), []
+    told = []
     for number in range(300):
         asking, now, start = stored(number), 1_000_000.0, 1_000_000.0
-        while (later := retry_after(asking, 0, now, of_namespaces)) is not None:
+        while (later := retry_after(asking, 0, now, FULL, FULL)) is not None:
             assert later <= RESYNC_SECONDS.stop, "changed settings reach it"
             now += later
         told.append(now - start)
@@ -45,13 +47,14 @@ def test_each_refusal_is_told_once_in_an_hour_and_they_are_spread_over_it() -> N
 
 
 def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace_and_to_a_person_always() -> None:
-    of_namespaces, asking = Buckets(size=1, rate=1), stored()
+    of_versions, of_namespaces, asking = Buckets(size=2, rate=0), Buckets(size=1, rate=1), stored()
     now = crc32(b"uid-0") + HOUR * 1000 + HOUR / 2
-    assert retry_after(asking, now, now, of_namespaces) is None
-    assert retry_after(asking, now, now, of_namespaces) in LATER_SECONDS
-    assert retry_after(asking, now - FRESH_SECONDS, now, of_namespaces) in RESYNC_SECONDS
+    assert retry_after(asking, now, now, of_versions, of_namespaces) is None
+    assert retry_after(asking, now, now, of_versions, of_namespaces) in LATER_SECONDS
+    assert retry_after(asking, now, now, of_versions, FULL) in RESYNC_SECONDS, "it was told of twice"
+    assert retry_after(asking, now - FRESH_SECONDS, now, FULL, of_namespaces) in RESYNC_SECONDS
     person = decode(body(sync_request(service({"ingress/http": "yes"})))).object
-    assert retry_after(person, 0, now, of_namespaces) is None
+    assert retry_after(person, 0, now, of_versions, of_namespaces) is None
 
 
 def test_after_each_request_others_have_their_turn() -> None:
