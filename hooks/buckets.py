@@ -3,7 +3,7 @@
 Metacontroller makes an Event of a refusal (422), and tries again. The failed attempts of all Services wait in one
 queue, which ten leave in a second, after a hundred at once. A 429 makes no Event, and waits outside of that queue. So:
 
-- A mistake is told twice, in the minute after its Service was changed, as far as its namespace's bucket goes.
+- A mistake is told once, in the minute after its Service was changed, as far as its namespace's bucket goes.
 - Each refusal is told in a few seconds of each hour, spread over all Services: the API server forgets an Event that
   isn't repeated within an hour. In between, changed settings reach it after some minutes, as every other Service.
 - A Service that changes again and again while its objects aren't there is answered as far as that bucket goes: a quota,
@@ -15,12 +15,12 @@ Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/contro
 
 from zlib import crc32
 
-from ingress_manager.core.decide import RESYNC_SECONDS, spread
+from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, spread
 from ingress_manager.core.kubernetes import Service
 
 FRESH_SECONDS, HOUR, HOURLY_SECONDS = 60, 3600, 3
 LATER_SECONDS = range(15, 46)
-"""After how long Metacontroller is to ask again when a bucket is empty."""
+"""After how long Metacontroller is to ask again about a Service that changes again and again."""
 
 MOST_KEYS = 20_000
 """Buckets of a kind that are remembered, in some 3 MB; the one that was used longest ago is forgotten."""
@@ -54,7 +54,7 @@ def retry_after(
     version = f"{service.metadata.uid} {service.metadata.resource_version}"
     if now - changed >= FRESH_SECONDS or not of_versions.take(version, now):
         return min(spread(service, RESYNC_SECONDS), int(HOUR - in_hour) + 1)
-    return None if of_namespaces.take(service.metadata.namespace, now) else spread(service, LATER_SECONDS)
+    return None if of_namespaces.take(service.metadata.namespace, now) else spread(service, RECHECK_SECONDS)
 
 
 def is_held_back(service: Service, now: float, seen: Buckets, of_namespaces: Buckets) -> bool:

@@ -20,7 +20,7 @@ from hooks.app import LARGEST_BODY, create_app
 from hooks.buckets import LATER_SECONDS
 from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
-from ingress_manager.core.decide import RESYNC_SECONDS, Desired
+from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, Desired
 from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
 
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
@@ -262,7 +262,7 @@ def test_a_refusal_is_told_while_it_is_fresh_as_far_as_the_bucket_goes_and_then_
     assert [shown(each) for each in (*fresh, old)] == [
         (status, "text/plain; charset=utf-8", sentence) for status in (*[422] * 10, 429, 429)
     ]
-    assert int(fresh[-1].headers["Retry-After"]) in LATER_SECONDS
+    assert int(fresh[-1].headers["Retry-After"]) in RECHECK_SECONDS
     assert int(old.headers["Retry-After"]) in RESYNC_SECONDS
     assert {line["level"] for line in log_lines(capsys) if line.get("status") == 429} == {"info"}
 

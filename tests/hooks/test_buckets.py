@@ -6,10 +6,10 @@ import pytest
 
 from devcluster.sync_requests import body, service, sync_request
 from hooks import buckets
-from hooks.buckets import FRESH_SECONDS, HOUR, LATER_SECONDS, Buckets, retry_after
+from hooks.buckets import FRESH_SECONDS, HOUR, Buckets, retry_after
 from hooks.gunicorn_conf import post_request
 from hooks.sync import decode
-from ingress_manager.core.decide import RESYNC_SECONDS
+from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.kubernetes import Service
 
 FULL = Buckets(size=1000, rate=1)
@@ -50,7 +50,7 @@ def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace_a
     of_versions, of_namespaces, asking = Buckets(size=2, rate=0), Buckets(size=1, rate=1), stored()
     now = crc32(b"uid-0") + HOUR * 1000 + HOUR / 2
     assert retry_after(asking, now, now, of_versions, of_namespaces) is None
-    assert retry_after(asking, now, now, of_versions, of_namespaces) in LATER_SECONDS
+    assert retry_after(asking, now, now, of_versions, of_namespaces) in RECHECK_SECONDS
     assert retry_after(asking, now, now, of_versions, FULL) in RESYNC_SECONDS, "it was told of twice"
     assert retry_after(asking, now - FRESH_SECONDS, now, FULL, of_namespaces) in RESYNC_SECONDS
     person = decode(body(sync_request(service({"ingress/http": "yes"})))).object
