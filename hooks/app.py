@@ -67,20 +67,11 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     settings_file = from_environment() if settings_file is None else settings_file
     policy = settings_file.policy
     metrics = Metrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
-    of_namespaces, of_versions, seen = Buckets(10, rate=1), Buckets(1, rate=1 / 30), Buckets(1, rate=1 / 600)
+    buckets = Buckets(10, rate=1), Buckets(1, rate=1 / 30), Buckets(1, rate=1 / 600)
 
     def reply(body: bytes) -> Response:
         started, now = time.perf_counter(), time.time()
-        answer = sync.answer(body, policy, datetime.fromtimestamp(now, UTC))
-        refused, service = answer.refused, answer.service
-        if service and answer.status == 422:
-            later = retry_after(service, sync.changed(body, service), now, of_versions, of_namespaces)
-            if later is not None and refused:
-                answer = sync.refusal(Refused(429, refused.problems, more=refused.more, retry_after=later), service)
-        elif (
-            service and refused is None and answer.forbidden is None and is_held_back(service, now, seen, of_namespaces)
-        ):
-            answer = sync.refusal(Refused(429, [not_made()], retry_after=spread(service, LATER_SECONDS)), service)
+        answer = held_back(sync.answer(body, policy, datetime.fromtimestamp(now, UTC)), body, now, *buckets)
         tell(answer)
         if answer.forbidden is not None:
             metrics.count_removal(answer.forbidden.reason)
@@ -96,6 +87,22 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     if policy.limits.hosts == ANY:
         log().warning("unlimited hosts", sentence=UNLIMITED_HOSTS)
     return make_app("/sync", reply, metrics)
+
+
+def held_back(  # noqa: PLR0913, PLR0917 - three kinds of buckets
+    answer: sync.Answer, body: bytes, now: float, of_namespaces: Buckets, of_versions: Buckets, seen: Buckets
+) -> sync.Answer:
+    """Return the answer, or a refusal after which Metacontroller asks again later."""
+    service, refused, later = answer.service, answer.refused, None
+    if service is None or answer.forbidden is not None:
+        return answer
+    if refused is None and is_held_back(service, now, seen, of_namespaces):
+        refused, later = Refused(429, [not_made()]), spread(service, LATER_SECONDS)
+    elif answer.status == 422:
+        later = retry_after(service, sync.changed(body, service), now, of_versions, of_namespaces)
+    if refused is None or later is None:
+        return answer
+    return sync.refusal(Refused(429, refused.problems, more=refused.more, retry_after=later), service)
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:

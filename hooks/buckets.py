@@ -44,6 +44,11 @@ class Buckets:
         return left >= 1
 
 
+def version_of(service: Service) -> str:
+    """Return a key for the Service as it is stored now."""
+    return f"{service.metadata.uid} {service.metadata.resource_version}"
+
+
 def retry_after(
     service: Service, changed: float, now: float, of_versions: Buckets, of_namespaces: Buckets
 ) -> int | None:
@@ -51,8 +56,7 @@ def retry_after(
     in_hour = (now - crc32(service.metadata.uid.encode())) % HOUR
     if in_hour < HOURLY_SECONDS or not service.metadata.resource_version:  # without one, a person asks
         return None
-    version = f"{service.metadata.uid} {service.metadata.resource_version}"
-    if now - changed >= FRESH_SECONDS or not of_versions.take(version, now):
+    if now - changed >= FRESH_SECONDS or not of_versions.take(version_of(service), now):
         return min(spread(service, RESYNC_SECONDS), int(HOUR - in_hour) + 1)
     return None if of_namespaces.take(service.metadata.namespace, now) else spread(service, RECHECK_SECONDS)
 
@@ -61,5 +65,5 @@ def is_held_back(service: Service, now: float, seen: Buckets, of_namespaces: Buc
     """Return whether to ask later about a Service whose objects aren't there. `seen` are buckets of one token."""
     metadata = service.metadata
     is_first = seen.take(metadata.uid, now)
-    is_another = seen.take(f"{metadata.uid} {metadata.resource_version}", now)
+    is_another = seen.take(version_of(service), now)
     return is_another and not is_first and not of_namespaces.take(metadata.namespace, now)
