@@ -67,7 +67,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     settings_file = from_environment() if settings_file is None else settings_file
     policy = settings_file.policy
     metrics = Metrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
-    buckets = Buckets(10, rate=1), Buckets(1, rate=1 / 30), Buckets(1, rate=1 / 600)
+    buckets = Buckets(20, rate=2), Buckets(1, rate=1 / 30), Buckets(1, rate=1 / 600)
 
     def reply(body: bytes) -> Response:
         started, now = time.perf_counter(), time.time()

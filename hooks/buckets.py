@@ -56,9 +56,13 @@ def retry_after(
     in_hour = (now - crc32(service.metadata.uid.encode())) % HOUR
     if in_hour < HOURLY_SECONDS or not service.metadata.resource_version:  # without one, a person asks
         return None
-    if now - changed >= FRESH_SECONDS or not of_versions.take(version_of(service), now):
-        return min(spread(service, RESYNC_SECONDS), int(HOUR - in_hour) + 1)
-    return None if of_namespaces.take(service.metadata.namespace, now) else spread(service, RECHECK_SECONDS)
+    if now - changed < FRESH_SECONDS:
+        # The namespace first: what its bucket held back isn't told yet, and must be when that has a token again.
+        if not of_namespaces.take(service.metadata.namespace, now):
+            return spread(service, RECHECK_SECONDS)
+        if of_versions.take(version_of(service), now):
+            return None
+    return min(spread(service, RESYNC_SECONDS), int(HOUR - in_hour) + 1)
 
 
 def is_held_back(service: Service, now: float, seen: Buckets, of_namespaces: Buckets) -> bool:

@@ -47,11 +47,11 @@ def test_each_refusal_is_told_once_in_an_hour_and_they_are_spread_over_it() -> N
 
 
 def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace_and_to_a_person_always() -> None:
-    of_versions, of_namespaces, asking = Buckets(size=2, rate=0), Buckets(size=1, rate=1), stored()
+    of_versions, of_namespaces, asking = Buckets(size=1, rate=0), Buckets(size=0, rate=0), stored()
     now = crc32(b"uid-0") + HOUR * 1000 + HOUR / 2
-    assert retry_after(asking, now, now, of_versions, of_namespaces) is None
     assert retry_after(asking, now, now, of_versions, of_namespaces) in RECHECK_SECONDS
-    assert retry_after(asking, now, now, of_versions, FULL) in RESYNC_SECONDS, "it was told of twice"
+    assert retry_after(asking, now, now, of_versions, FULL) is None, "it was not told yet"
+    assert retry_after(asking, now, now, of_versions, FULL) in RESYNC_SECONDS, "it was"
     assert retry_after(asking, now - FRESH_SECONDS, now, FULL, of_namespaces) in RESYNC_SECONDS
     person = decode(body(sync_request(service({"ingress/http": "yes"})))).object
     assert retry_after(person, 0, now, of_versions, of_namespaces) is None
