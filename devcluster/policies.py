@@ -10,8 +10,8 @@ from devcluster import overlay
 from devcluster.api import INGRESSES, SERVICES, Api, ApiError, Object, path_of, wait_for
 from ingress_manager.core.observed import DECORATOR
 
-STRANGER, OWNED = "policy-probe", "policy-probe-owned"
-"""An Ingress that nothing has made, and one that a Service owns."""
+SERVICE, OWNED = "policy-probe", "policy-probe-owned"
+"""A Service, and an Ingress that a Service owns."""
 
 OURS = {"annotations": {DECORATOR: overlay.CONTROLLER}, "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}}
 OPTED_IN = {"annotations": {"ingress/http": "true"}}
@@ -29,14 +29,13 @@ def ingress(name: str, metadata: Object) -> Object:
 
 
 DENIED: dict[str, tuple[str, str, Object]] = {
-    "names that are taken": ("POST", path_of(INGRESSES, "default"), ingress(STRANGER, OURS)),
     "Services": (
         "POST",
         path_of(SERVICES, "default"),
         {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": {"name": STRANGER, "finalizers": ["orphan"]} | OPTED_IN,
+            "metadata": {"name": SERVICE, "finalizers": ["orphan"]} | OPTED_IN,
             "spec": {"ports": [{"port": 80}]},
         },
     ),
@@ -81,12 +80,10 @@ def wait_for_policies(api: Api) -> None:
     """Return once the API server enforces each policy. Raises NotReady."""
     kubernetes = api.get(SERVICES, "kubernetes", "default") or {}
     owner = {"apiVersion": "v1", "kind": "Service", "name": "kubernetes", "uid": kubernetes["metadata"]["uid"]}
-    api.create(INGRESSES, ingress(STRANGER, {}))
     api.create(INGRESSES, ingress(OWNED, OURS | {"ownerReferences": [owner]}))
     for what, (method, path, body) in DENIED.items():
         wait_for(functools.partial(is_denied, api, method, path, body), 30, what=f"the policy of {what}")
-    for name in (STRANGER, OWNED):
-        api.delete(INGRESSES, name, "default")
+    api.delete(INGRESSES, OWNED, "default")
 
 
 def is_denied(api: Api, method: str, path: str, body: Object) -> bool:
@@ -94,5 +91,5 @@ def is_denied(api: Api, method: str, path: str, body: Object) -> bool:
     try:
         api.request(method, path, params={"dryRun": "All"}, body=body)
     except ApiError as error:
-        return error.status == 403  # 409, AlreadyExists, while the policy of taken names is not enforced
+        return error.status == 403
     return False

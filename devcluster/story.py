@@ -246,7 +246,7 @@ def stranger(stage: Stage) -> str:
     made = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": {"rules": rules}}
     stage.memory["blog"] = stage.api.create(INGRESSES, made)
     stage.act(lambda: stage.create_service("blog", {"ingress/http": "true"}))
-    message = stage.until_event("blog", f"Ingress {stage.namespace}/blog is in the way")
+    message = stage.until_event("blog", f"Ingress {stage.namespace}/blog isn't there yet")
     stage.expect(stage.ingress("blog") == stage.memory["blog"], "a stranger's Ingress that was touched")
     return message
 

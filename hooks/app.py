@@ -23,15 +23,13 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge, RequestTimeout
 
 from hooks import admission, logs, sync
-from hooks.buckets import LATER_SECONDS, Buckets, is_held_back, retry_after
+from hooks.buckets import Memory
 from hooks.metrics import AdmissionMetrics, Metrics
 from hooks.settings_file import SettingsFile, from_environment
 from ingress_manager import __version__
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.decide import spread
 from ingress_manager.core.errors import Reason, Refused
 from ingress_manager.core.kubernetes import Service
-from ingress_manager.core.refusals import not_made
 from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
@@ -67,11 +65,11 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     settings_file = from_environment() if settings_file is None else settings_file
     policy = settings_file.policy
     metrics = Metrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
-    buckets = Buckets(20, rate=2), Buckets(1, rate=1 / 30), Buckets(1, rate=1 / 600)
+    memory = Memory()
 
     def reply(body: bytes) -> Response:
         started, now = time.perf_counter(), time.time()
-        answer = held_back(sync.answer(body, policy, datetime.fromtimestamp(now, UTC)), body, now, *buckets)
+        answer = told(sync.answer(body, policy, datetime.fromtimestamp(now, UTC)), now, memory)
         tell(answer)
         if answer.forbidden is not None:
             metrics.count_removal(answer.forbidden.reason)
@@ -89,20 +87,21 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     return make_app("/sync", reply, metrics)
 
 
-def held_back(  # noqa: PLR0913, PLR0917 - three kinds of buckets
-    answer: sync.Answer, body: bytes, now: float, of_namespaces: Buckets, of_versions: Buckets, seen: Buckets
-) -> sync.Answer:
-    """Return the answer, or a refusal after which Metacontroller asks again later."""
-    service, refused, later = answer.service, answer.refused, None
-    if service is None or answer.forbidden is not None:
+def told(answer: sync.Answer, now: float, memory: Memory) -> sync.Answer:
+    """Return the answer as it is given now: with a refusal, or what is missing, told or held back."""
+    service, refused = answer.service, answer.refused
+    if service is not None and answer.are_there:
+        memory.missing.forget(service.metadata.uid)
+    if service is not None and answer.status == 422:
+        status, later = memory.of_refused(service, answer.age, now)
+    elif service is not None and answer.missing is not None:
+        refused = Refused(422, [answer.missing])
+        status, later = memory.of_missing(service, answer.age, now)
+    else:
         return answer
-    if refused is None and is_held_back(service, now, seen, of_namespaces):
-        refused, later = Refused(429, [not_made()]), spread(service, LATER_SECONDS)
-    elif answer.status == 422:
-        later = retry_after(service, sync.changed(body, service), now, of_versions, of_namespaces)
-    if refused is None or later is None:
+    if refused is None or status == answer.status:
         return answer
-    return sync.refusal(Refused(429, refused.problems, more=refused.more, retry_after=later), service)
+    return sync.refusal(Refused(status, refused.problems, more=refused.more, retry_after=later), service)
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:

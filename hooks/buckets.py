@@ -1,14 +1,14 @@
-"""Whether a refusal is told now: the only thing that the hook remembers, and nothing depends on it.
+"""Whether something is told now: the only thing that the hook remembers, and nothing depends on it.
 
 Metacontroller makes an Event of a refusal (422), and tries again. The failed attempts of all Services wait in one
 queue, which ten leave in a second, after a hundred at once. A 429 makes no Event, and waits outside of that queue. So:
 
 - A mistake is told once, in the minute after its Service was changed, as far as its namespace's bucket goes.
-- Each refusal is told in a few seconds of each hour, spread over all Services: the API server forgets an Event that
-  isn't repeated within an hour. In between, changed settings reach it after some minutes, as every other Service.
-- A Service that changes again and again while its objects aren't there is answered as far as that bucket goes: a quota,
-  or somebody's admission, denies the write then, and that is a failed attempt, too. The first time is free: thousands
-  may be made at once.
+- Each is told in a few seconds of each hour, spread over all Services: the API server forgets an Event that isn't
+  repeated within an hour. In between, changed settings reach it after some minutes, as every other Service.
+- What a Service should have and hasn't, although it was asked for, is told in the same way, and asked for in between:
+  Metacontroller says nothing of a name that is taken. Each time but the first in five minutes takes of that bucket: a
+  quota, or somebody's admission, may deny the write, and that is a failed attempt, too.
 
 Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
 """
@@ -20,7 +20,7 @@ from ingress_manager.core.kubernetes import Service
 
 FRESH_SECONDS, HOUR, HOURLY_SECONDS = 60, 3600, 3
 LATER_SECONDS = range(15, 46)
-"""After how long Metacontroller is to ask again about a Service that changes again and again."""
+"""After how long Metacontroller is to ask again for what its namespace has asked for too often."""
 
 MOST_KEYS = 20_000
 """Buckets of a kind that are remembered, in some 3 MB; the one that was used longest ago is forgotten."""
@@ -43,31 +43,51 @@ class Buckets:
             del self._left[next(iter(self._left))]
         return left >= 1
 
+    def forget(self, key: str) -> None:
+        """Let the key be as one that was never used."""
+        self._left.pop(hash(key), None)
+
+    def __contains__(self, key: str) -> bool:
+        """Return whether the key was used."""
+        return hash(key) in self._left
+
+
+class Memory:
+    """What the hook remembers."""
+
+    def __init__(self) -> None:
+        self.namespaces, self.versions, self.missing = Buckets(20, rate=2), Buckets(1, 1 / 30), Buckets(1, 1 / 300)
+
+    def of_refused(self, service: Service, age: float, now: float) -> tuple[int, int | None]:
+        """Return the status for a refused Service that was changed `age` seconds ago, and when to ask again."""
+        until = until_hourly(service, now)
+        if until > HOUR - HOURLY_SECONDS or not service.metadata.resource_version:  # without one, a person asks
+            return 422, None
+        if age < FRESH_SECONDS:
+            # The namespace first: what its bucket held back isn't told yet, and must be when that has a token again.
+            if not self.namespaces.take(service.metadata.namespace, now):
+                return 429, spread(service, RECHECK_SECONDS)
+            if self.versions.take(version_of(service), now):
+                return 422, None
+        return 429, min(spread(service, RESYNC_SECONDS), int(until) + 1)
+
+    def of_missing(self, service: Service, age: float, now: float) -> tuple[int, int | None]:
+        """Return the same for a Service whose objects aren't all there; the status 200 asks for them."""
+        is_first, is_free = service.metadata.uid not in self.missing, self.missing.take(service.metadata.uid, now)
+        is_hourly = until_hourly(service, now) > HOUR - HOURLY_SECONDS
+        if is_first or not service.metadata.resource_version:
+            return 200, None
+        if not (is_hourly or is_free or self.namespaces.take(service.metadata.namespace, now)):
+            return 429, spread(service, LATER_SECONDS)
+        is_due = is_hourly or RECHECK_SECONDS.start <= age < FRESH_SECONDS
+        return 422 if is_due and self.versions.take(version_of(service), now) else 200, None
+
+
+def until_hourly(service: Service, now: float) -> float:
+    """Return in how many seconds a Service is told what is wrong, as every hour."""
+    return HOUR - (now - crc32(service.metadata.uid.encode())) % HOUR
+
 
 def version_of(service: Service) -> str:
     """Return a key for the Service as it is stored now."""
     return f"{service.metadata.uid} {service.metadata.resource_version}"
-
-
-def retry_after(
-    service: Service, changed: float, now: float, of_versions: Buckets, of_namespaces: Buckets
-) -> int | None:
-    """Return after how many seconds Metacontroller is to ask again; None: the refusal is told. Times are Unix times."""
-    in_hour = (now - crc32(service.metadata.uid.encode())) % HOUR
-    if in_hour < HOURLY_SECONDS or not service.metadata.resource_version:  # without one, a person asks
-        return None
-    if now - changed < FRESH_SECONDS:
-        # The namespace first: what its bucket held back isn't told yet, and must be when that has a token again.
-        if not of_namespaces.take(service.metadata.namespace, now):
-            return spread(service, RECHECK_SECONDS)
-        if of_versions.take(version_of(service), now):
-            return None
-    return min(spread(service, RESYNC_SECONDS), int(HOUR - in_hour) + 1)
-
-
-def is_held_back(service: Service, now: float, seen: Buckets, of_namespaces: Buckets) -> bool:
-    """Return whether to ask later about a Service whose objects aren't there. `seen` are buckets of one token."""
-    metadata = service.metadata
-    is_first = seen.take(metadata.uid, now)
-    is_another = seen.take(version_of(service), now)
-    return is_another and not is_first and not of_namespaces.take(metadata.namespace, now)

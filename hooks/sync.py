@@ -6,6 +6,7 @@
 |        | the policy forbids something that is observed  | removes that, and asks again                     |
 | 400    | the body is not the contract                   | changes nothing, Event on the Service, retries   |
 | 422    | the Service's annotations or ports are refused | the same                                         |
+|        | what it should have isn't there, told now      | the same                                         |
 |        | a bug: an object isn't the Service's own       | the same                                         |
 | 429    | paused; or refused, and not told now           | changes nothing, no Event, retries after a while |
 
@@ -18,11 +19,13 @@ from typing import Annotated
 
 import msgspec
 
+from hooks.buckets import HOUR, until_hourly
 from ingress_manager.core.decide import Desired, Unchanged, decide
 from ingress_manager.core.errors import Problem, Reason, Refused, without_frames
-from ingress_manager.core.kubernetes import API_VERSIONS, Object, Observed, Service, is_name_for
+from ingress_manager.core.kubernetes import API_VERSIONS, Object, Observed, Service, is_name_for, key_of
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.refusals import not_made
 from ingress_manager.core.text import quoted
 
 
@@ -45,11 +48,19 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     """Why something that is observed is removed."""
 
     service: Service | None = None
-    """The Service that is refused, of which something is forbidden, or whose objects aren't all there; else None."""
+    """The Service that was asked about; None if it can't be read."""
+
+    missing: Problem | None = None
+    """What should exist for the Service and isn't observed; the answer asks for it."""
+
+    are_there: bool = False
+    """Whether the Service asks for something, and all of it is observed."""
+
+    age: float = 0
+    """Seconds since the Service was changed."""
 
 
-# The next four hold when a Service was changed. They are read from the same bytes, and only for a refusal: with them in
-# SyncRequest, every request would cost more.
+# The next four hold when a Service was changed.
 
 
 class ManagedFieldsEntry(msgspec.Struct, frozen=True, gc=False):
@@ -89,21 +100,25 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
         return refusal(without_frames(refused))
     except RecursionError:
         return too_deep(body)
-    created = request.object.metadata.creation_timestamp
-    age = (now - created).total_seconds() if now and created else 0
-    decision = decide(request.object, request.attachments, policy, age)
+    service = request.object
+    age = now.timestamp() - changed(body, service) if now else 0
+    decision = decide(service, request.attachments, policy, age)
+    if isinstance(decision, Unchanged):
+        return refusal(decision.refused, service, age)
     if isinstance(decision, Desired):
-        awaited = None if decision.are_there else request.object
-        reply = Answer(200, encode(decision.json, decision.resync_after), service=awaited)
-    elif isinstance(decision, Unchanged):
-        return refusal(decision.refused, request.object)
+        resync, missing = decision.resync_after, None
+        if not decision.are_there:
+            observed = request.attachments.all()
+            label = f"{service.metadata.namespace}/{service.metadata.name}"
+            missing = not_made(label, [key for key in map(key_of, decision.objects) if key not in observed])
+            resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1) if now else resync
+        are_there = bool(decision.objects) and missing is None
+        reply = Answer(200, encode(decision.json, resync), None, None, service, missing, are_there, age)
     else:
-        text = msgspec.json.encode(decision.objects)
-        told_of = request.object if decision.forbidden else None
-        reply = Answer(200, encode(text), forbidden=decision.forbidden, service=told_of)
+        reply = Answer(200, encode(msgspec.json.encode(decision.objects)), None, decision.forbidden, service)
     for each in decision.objects:
         if not may_be_answered(each, request, policy):
-            return refusal(not_its_own(each), request.object)
+            return refusal(not_its_own(each), service)
     return reply
 
 
@@ -187,6 +202,6 @@ def encode(objects: bytes, resync_after: int | None = None) -> bytes:
     return b'{"attachments":%b%b}' % (objects, later)
 
 
-def refusal(refused: Refused, service: Service | None = None) -> Answer:
+def refusal(refused: Refused, service: Service | None = None, age: float = 0) -> Answer:
     """Return the answer that says why nothing changes."""
-    return Answer(refused.status, f"{refused.line()}\n".encode(), refused, service=service)
+    return Answer(refused.status, f"{refused.line()}\n".encode(), refused, service=service, age=age)

@@ -34,7 +34,7 @@ CRD = "customresourcedefinition.apiextensions.k8s.io/decoratorcontrollers.metaco
 OURS = "clusterrole.rbac.authorization.k8s.io/ingress-manager-metacontroller"
 """What metacontroller/install brings, and no other installation of Metacontroller."""
 
-HTTPROUTES = "validatingadmissionpolicy.admissionregistration.k8s.io/ingress-manager-httproute-name-taken"
+HTTPROUTES = "validatingadmissionpolicy.admissionregistration.k8s.io/ingress-manager-httproute-external-name"
 """What metacontroller/httproute brings, and metacontroller/controller doesn't."""
 
 PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"

@@ -136,9 +136,9 @@ REASONS = {
         "Do as the sentence says. The administrator can let a profile add the controller's annotation.",
     ),
     Reason.NOT_MADE: Meaning(
-        "Something denies each write, so the Service doesn't get its Ingress or HTTPRoute.",
-        "`ingress-manager audit` says which it is: a quota, a taken name or an admission policy. Metacontroller "
-        "tries again within minutes.",
+        "The Service doesn't get its Ingress or HTTPRoute: another one has the name, or something denies each write.",
+        "`ingress-manager status` says which it is: a taken name, a quota or an admission policy. It is tried again "
+        "within seconds or minutes.",
     ),
     Reason.OUTDATED: Meaning(
         "The object has other filters or timeouts than its profile; or it is an HTTPRoute, and the settings make "

@@ -3,10 +3,16 @@
 from collections.abc import Mapping, Sequence
 
 from ingress_manager.core.errors import Problem, Reason
-from ingress_manager.core.kubernetes import ServicePort
+from ingress_manager.core.kubernetes import Key, ServicePort
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import did_you_mean, listed, quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, protects
+
+ABSENT = " isn't there yet"
+"""What is said behind each object that a Service asks for and hasn't. The plans of the commands wait for it."""
+
+LONGEST_ABSENT = 280
+"""Characters that name what isn't there, of the 500 of a refusal."""
 
 
 def external_name() -> Problem:
@@ -292,9 +298,17 @@ def profile_required(namespace: str, usable: Sequence[str]) -> Problem:
     return Problem(f"it has no profile; allowed in namespace {namespace}: {listed(usable)}", Reason.PROFILE_NOT_ALLOWED)
 
 
-def not_made() -> Problem:
-    """Return the problem of a Service whose objects aren't there although it was changed again and again."""
-    return Problem("what this Service should have isn't there, and it changes all the time", Reason.NOT_MADE)
+def not_made(service: str, missing: Sequence[Key]) -> Problem:
+    """A Service, as namespace/name, doesn't have these objects although they were asked for."""
+    absent = [f"{kind} {name}{ABSENT}" for kind, name in missing]
+    while len(", ".join(absent)) > LONGEST_ABSENT and len(absent) > 1:
+        absent.pop()
+    more = f" and {len(missing) - len(absent)} more" if len(absent) < len(missing) else ""
+    return Problem(
+        f"{', '.join(absent)}{more}: one that ingress-manager didn't make has that name, or something denies it; "
+        f"`ingress-manager status {service}` says which",
+        Reason.NOT_MADE,
+    )
 
 
 def no_httproutes_made(namespace: str) -> Problem:

@@ -37,7 +37,7 @@ ROUTE = {
 SETTINGS = {name: [each] for name, each in settings_on_a_cluster("defaults: {class: nginx}\n").items()}
 CONTROLLER, *INSTALLED = installed("tools", "hook")
 ANSWERS: dict[str, list[Object]] = {
-    "events as objects": [event(SHOP, "Ingress team-a/shop is in the way")],
+    "events as objects": [event(SHOP, "Ingress team-a/shop isn't there yet")],
     "services": [SHOP],
     "services,ingresses": [SHOP, OURS],
     "ingresses": [BY_HAND],

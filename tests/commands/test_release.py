@@ -62,7 +62,7 @@ def test_one_entrance_is_released_and_the_others_stay() -> None:
     ended = run("release", "shop.internal", "-n", "team-a", "-f", "-", stdin=dump(*objects))
     assert (ended.status, ended.out.splitlines()[0], ended.err) == (0, "# team-a/shop.internal", "")
     changed = [words[words.index("--") + 1 :] for words in commands(ended.out) if words[1] in {"patch", "annotate"}]
-    assert [words[1] for words in changed] == ["shop.internal", "shop.internal.redirect", "shop", "shop", "shop"]
+    assert [words[1] for words in changed] == ["shop.internal", "shop.internal.redirect", "shop", "shop"]
     assert changed[-1][2:] == ["internal.ingress/http-", "internal.ingress/host-", "ingress-manager/moving-"]
     nothing = run("release", "team-a/shop.other", "-f", "-", stdin=dump(*objects))
     assert (nothing.out, nothing.err) == ("", "team-a/shop.other: nothing of it is ingress-manager's\n")
@@ -162,7 +162,7 @@ def test_all_that_was_installed_is_removed() -> None:
     [printed] = (case.stated["becomes"]["remove"] for _, case in CASES if case.name == "everything")
     words = {word for words in commands(printed) for word in words}
     installed = [*rendered("manifests"), *rendered("metacontroller"), *built(REPOSITORY / "metacontroller/httproute")]
-    assert set(POLICIES) == {
+    assert {name for name in POLICIES if "name-taken" not in name} == {
         item["metadata"]["name"] for item in installed if item["kind"] == "ValidatingAdmissionPolicy"
     }
     left = {

@@ -230,7 +230,7 @@ def test_an_entrance_that_opts_out_goes_while_another_one_is_refused(asks: dict[
     kept = of_internal if stays else [each for each in observed if each not in of_internal]
     answer = answered(service(asks), REDIRECTED, *observed)
     assert attachments(answer) == [as_answered(each) for each in kept]
-    assert (answer.forbidden, answer.service) == (None, None), "no removal is told of, and nothing waited for"
+    assert (answer.forbidden, answer.missing) == (None, None), "no removal is told of, and nothing waited for"
     assert answered(service(asks), REDIRECTED, *kept).status == 422
     assert answered(service(asks), REDIRECTED | {"paused": True}, *observed).status == 429
 

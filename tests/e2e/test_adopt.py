@@ -30,7 +30,7 @@ from tools.golden import Case
 SETTINGS = adoptions.SETTINGS
 CASES = adoptions.cases()
 EXACTLY = ("a-record-of-earlier", "annotated-already", "labels-and-a-finalizer", "port-by-name")
-CHANGED, REFUSED = "class-by-annotation-accepted", "our-label-refused"
+CHANGED, REFUSED = "class-by-annotation-accepted", "edited-in-place-refused"
 """The cases that are played on a cluster. tests/commands compares the plans of all of them."""
 
 PORT = 8086

@@ -106,7 +106,7 @@ def test_hosts_with_other_paths_have_an_httproute_that_comes_and_goes_without_to
 def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(routes: Routes) -> None:
     stranger = create(routes.api, HTTPROUTES, "blog", routes.namespace, spec={"hostnames": ["blog.example.com"]})
     routes.create_service("blog", ON)
-    routes.until_event("blog", "HTTPRoute httproute/blog is in the way: it was not made by ingress-manager")
+    routes.until_event("blog", "HTTPRoute httproute/blog isn't there yet")
     assert routes.route("blog") == stranger
     routes.api.delete(HTTPROUTES, "blog", routes.namespace)
     routes.until_route("blog", "the Service's own", lambda route: "ownerReferences" in route["metadata"])

@@ -152,7 +152,7 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
     "broken",
     [
         "hooks.app.sync.answer",
-        "hooks.app.retry_after",
+        "hooks.app.Memory.of_refused",
         "hooks.app.Metrics.count_answer",
         "hooks.app.tell",
     ],
@@ -267,20 +267,31 @@ def test_a_refusal_is_told_while_it_is_fresh_as_far_as_the_bucket_goes_and_then_
     assert {line["level"] for line in log_lines(capsys) if line.get("status") == 429} == {"info"}
 
 
-def test_a_service_that_changes_all_the_time_while_its_ingress_is_not_there_is_answered_later(
+def test_what_is_not_there_is_told_asked_for_again_and_held_back_where_that_is_too_often(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     client = client_of(Policy())
-    monkeypatch.setattr("time.time", lambda: 36_000.0)
-    answers = [client.post("/sync", data=changed_at(0, f"{number}")) for number in (*range(21), 0, 21)]
-    assert [answer.status_code for answer in answers] == [200] * 22 + [429], "the same version is free"
+    phase = crc32(service({})["metadata"]["uid"].encode()) + 36_000.0 + 1800
+    monkeypatch.setattr("time.time", lambda: phase + 6)
+    answers = [client.post("/sync", data=changed_at(phase, f"{number // 2}")) for number in range(22)]
+    assert [answer.status_code for answer in answers] == [200, 422, *[422, 200] * 9, 422, 429]
+    assert json.loads(answers[0].data)["resyncAfterSeconds"] in RECHECK_SECONDS
+    assert answers[1].text == (
+        "Ingress team-a/shop isn't there yet: one that ingress-manager didn't make has that name, or something denies "
+        "it; `ingress-manager status team-a/shop` says which [not-made]\n"
+    )
     assert int(answers[-1].headers["Retry-After"]) in LATER_SECONDS
-    [told] = [line for line in log_lines(capsys) if line["event"] == "refused"]
-    assert (told["level"], told["reasons"]) == ("info", ["not-made"])
+    assert log_lines(capsys)[-1]["level"] == "info"
     parent = json.loads(changed_at(0))["object"]
     made = [as_created(each, parent) for each in json.loads(answers[0].data)["attachments"]]
-    there = client.post("/sync", data=body(sync_request(parent, attached=made)))
-    assert there.status_code == 200
+    nothing = parent | {"metadata": parent["metadata"] | {"annotations": {}}}
+    assert client.post("/sync", data=body(sync_request(nothing))).status_code == 200
+    assert client.post("/sync", data=changed_at(phase)).status_code == 429, "it was never there"
+    assert client.post("/sync", data=body(sync_request(parent, attached=made))).status_code == 200
+    assert client.post("/sync", data=changed_at(phase)).status_code == 200, "it was there, and is asked for anew"
+    monkeypatch.setattr("time.time", lambda: phase + 1790)
+    again = client.post("/sync", data=changed_at(phase))
+    assert json.loads(again.data)["resyncAfterSeconds"] == 11, "when it is told again"
 
 
 def test_paused_is_answered_429_with_when_to_come_back_and_the_metrics_say_so(client: FlaskClient) -> None:

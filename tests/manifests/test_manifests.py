@@ -91,8 +91,7 @@ POLICIES = [item["metadata"]["name"] for item in rendered("metacontroller/httpro
 @pytest.mark.parametrize("name", POLICIES)
 def test_each_policy_is_enforced_and_one_line_of_the_readme_leaves_it_out(name: str, build: Build) -> None:
     policy, _ = policy_and_binding(name, "metacontroller/httproute")
-    # A name that is taken is no danger: the policy only says so earlier.
-    assert policy["spec"]["failurePolicy"] == ("Ignore" if name.endswith("name-taken") else "Fail")
+    assert policy["spec"]["failurePolicy"] == "Fail"
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
     [line] = re.findall(rf"^- {{target: {{name: {name}}}.*$", readme, re.MULTILINE)
     left = build({"resources": ["../metacontroller/httproute"], "patches": yaml.safe_load(line)})

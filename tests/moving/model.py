@@ -1,8 +1,8 @@
 """A cluster in memory, as our commands see it by kubectl: an API server, Metacontroller with the hook, and the rest.
 
-The API server keeps uids and resourceVersions, refuses what has changed meanwhile, and has our policy name-taken.
-Metacontroller knows Services and Ingresses by copies of its own, each of which can lag; it asks the hook itself, and
-does what the stand-in does (devcluster/standin).
+The API server keeps uids and resourceVersions, and refuses what has changed meanwhile.
+Metacontroller knows Services and Ingresses by copies of its own, each of which can lag; it asks the hook itself, which
+tells at once what isn't there, and does what the stand-in does (devcluster/standin).
 """
 
 import json
@@ -16,7 +16,9 @@ from devcluster.standin import children
 from devcluster.standin.contract import SyncError
 from devcluster.standin.objects import group_key
 from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.core.kubernetes import key_of as named
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.refusals import not_made
 from tests.commands.commands import by_name as called_by_name
 from tests.commands.commands import event, listing
 from tests.dumps import patched
@@ -55,9 +57,7 @@ class Model:
     def create(self, _: Resource, obj: Object) -> None:
         """Store a new object. Raises ApiError."""
         key = key_of(obj)
-        if there := self.store.get(key):
-            if there["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") != "ingress-manager":
-                raise ApiError(403, "Forbidden", f"denied request: {key[0]} {key[1]}/{key[2]} is in the way")
+        if key in self.store:
             raise ApiError(409, "AlreadyExists", f'"{key[2]}" already exists')
         self._count += 1
         born = {"uid": f"uid-{self._count}", "creationTimestamp": f"{datetime.fromtimestamp(self._count, UTC):%FT%TZ}"}
@@ -124,6 +124,9 @@ class Model:
             if not refused:
                 observed, desired = ({group_key(INGRESSES): each} for each in (before, after))
                 children.manage(self, [INGRESSES], parent, observed, desired)  # type: ignore[arg-type]
+                label = "{namespace}/{name}".format_map(parent["metadata"])
+                absent = [named(each) for name, each in after.items() if name not in before]
+                refused = not_made(label, absent).told() if absent else ""
         except SyncError as error:
             refused = str(error)
         if refused:

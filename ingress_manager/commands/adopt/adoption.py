@@ -36,7 +36,6 @@ from ingress_manager.commands.plans.steps import (
     annotating,
     is_recorded,
     is_unchanged,
-    kubectl,
     patch,
     touch,
     unseen,
@@ -45,7 +44,7 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.manifests import Item, Manifests, about, about_refusal
 from ingress_manager.commands.view.ingresses import services_of
-from ingress_manager.commands.view.managed import CONTROLLER, is_labelled, is_made_for, owners, patch_to_own
+from ingress_manager.commands.view.managed import CONTROLLER, is_made_for, owners, patch_to_own
 from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
@@ -121,9 +120,7 @@ def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, s
 def adoption_of(item: Item, service: Item | None, entrance: str, around: Around) -> Adoption:
     """Return how an Ingress is adopted: by the Service of its name, or by new ones in its place. Raises _NotAdopted."""
     if found := list(obstacles(item, service)):
-        ours = item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
-        without_label = Step(kubectl("label", item, changes=[f"{MANAGED_BY_LABEL}-"]))
-        raise _NotAdopted(*(about(item, sentence) for sentence in found), advice=[without_label] if ours else [])
+        raise _NotAdopted(*(about(item, sentence) for sentence in found))
     spec = as_spec(item)
     if isinstance(spec, list):
         raise _NotAdopted(*spec)
@@ -161,9 +158,6 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
         yield "is being deleted"
     if service and service.metadata.get("deletionTimestamp"):
         yield f"its Service {service.full_name} is being deleted"
-    if is_labelled(item):
-        # The policy name-taken doesn't look at it, and Metacontroller would not say that it has seen the Service.
-        yield f"has the label {MANAGED_BY_LABEL}: {MANAGED_BY}, but isn't ingress-manager's: take it off first"
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
         yield f"belongs to another DecoratorController of Metacontroller's: {other}"
     if item.annotations.get(EDIT_IN_PLACE) == "true":

@@ -18,6 +18,7 @@ from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.managed import CONTROLLER, controller_of
+from ingress_manager.core.refusals import ABSENT
 from ingress_manager.core.text import is_seen
 
 
@@ -52,7 +53,11 @@ OBSTACLES = (
         "the ResourceQuota {name} is used up",
         ("kubectl", "describe", "--namespace={namespace}", "--", "resourcequota", "{name}"),
     ),
-    Obstacle("is in the way: it was not made by", f"the name was taken, and is free now{_LATER}", _TRY_AGAIN),
+    Obstacle(
+        f"{ABSENT}: one that",
+        "the name was taken, and is free now, or something denies it; it is asked for again within six minutes",
+        _TRY_AGAIN,
+    ),
     Obstacle(
         f"ValidatingAdmissionPolicy '{_NAME}'",
         "the ValidatingAdmissionPolicy {name} denies it",

@@ -11,8 +11,6 @@ from ingress_manager.commands.reading.manifests import at
 
 PART = "admission policies"
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-OPTIONAL = ("name-taken",)
-"""Policies that only tell something, and guard nothing: how their names end."""
 
 
 def policies(seen: Seen) -> Iterator[Line]:
@@ -34,16 +32,15 @@ def policies(seen: Seen) -> Iterator[Line]:
 
 def judged(seen: Seen, name: str, folders: Sequence[str]) -> Line:
     """Return the line for a policy: it has to be as one of the folders has it."""
-    state = State.WARNING if name.endswith(OPTIONAL) else State.WRONG
     for kind, called in ((POLICY, "the policy"), (BINDING, "the binding of the policy")):
         found = seen.one(kind, name)
         if found is None:
-            return Line(PART, state, f"{called} {name} isn't there", AGAIN)
+            return Line(PART, State.WRONG, f"{called} {name} isn't there", AGAIN)
         ours = [each for each in seen.expected_of(kind, *folders) if each["metadata"]["name"] == name]
         other = [list(differences(each["spec"], at(found, "spec"))) for each in ours]
         if all(other):
             path, what = other[0][0]
-            return Line(PART, state, f"{called} {name}: {path} {what}", AGAIN)
+            return Line(PART, State.WRONG, f"{called} {name}: {path} {what}", AGAIN)
     return Line(PART, State.OK, f"the policy {name} and its binding are as this version has them")
 
 

@@ -20,8 +20,7 @@ BETWEEN_LOOKS = 0.5
 def plan_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options --apply, --without-event and --timeout."""
     without = (
-        f"Wait {Pause().seconds} seconds instead of for Metacontroller's Event. Use it if the admission policy "
-        "ingress-manager-name-taken is not installed."
+        f"Wait {Pause().seconds} seconds instead of for Metacontroller's Event. Use it in a namespace that is paused."
     )
     apply = "Carry the steps out instead of showing them."
     command = timeout_option("2m", "How long to wait for each step")(command)

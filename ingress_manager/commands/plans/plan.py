@@ -2,8 +2,8 @@
 
 Some steps have to wait until Metacontroller has seen what they did. It knows Services and Ingresses by two watches,
 either of which can lag. While it sees an Ingress that is ours and a Service that asks for none, it deletes the Ingress.
-An Event proves that it has seen a change: when a Service asks for an Ingress whose name is taken, Metacontroller tries
-to create it, and the policy name-taken denies that.
+An Event proves that it has seen a change: the hook tells which objects a Service asks for that Metacontroller doesn't
+know as that Service's.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

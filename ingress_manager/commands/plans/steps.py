@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ingress_manager.commands.plans.plan import Seen, Step, Until
+from ingress_manager.commands.plans.plan import Pause, Seen, Step, Until
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item, about
@@ -12,6 +12,7 @@ from ingress_manager.commands.view.events import SYNC_ERROR
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
+from ingress_manager.core.refusals import ABSENT, LONGEST_ABSENT
 from ingress_manager.core.text import is_seen, quoted
 
 MOVING = "ingress-manager/moving"
@@ -151,26 +152,32 @@ def _annotate(service: Item, *, now: Annotations, then: Annotations, options: It
     return annotate(service, changes=words, overwrite=replaces, options=options)
 
 
-def touch(service: Item, item: Item) -> Step:
-    """Return the step that makes Metacontroller look at a Service again, and report that an object has the name.
+def touch(service: Item, *items: Item) -> Step:
+    """Return the step that makes Metacontroller look at a Service again, and report that it hasn't these objects.
 
     The value is another one each time that it is done, or it would be no change.
     """
-    versions = [each.metadata.get("resourceVersion") for each in (service, item)]
+    versions = [each.metadata.get("resourceVersion") for each in (service, *items)]
     value = ".".join(str(version) for version in versions if version)
     command = annotate(service, changes=[f"{MOVING}={value}"], overwrite=True)
-    return Step(command, annotate(service, changes=[f"{MOVING}-"]), [is_taken(service, item)])
+    until = [is_reported(service, item) for item in items] if is_told(items) else [Pause()]
+    return Step(command, annotate(service, changes=[f"{MOVING}-"]), until)
 
 
-def is_taken(service: Item, item: Item) -> Seen:
-    """Return Metacontroller's Event on a Service which says that somebody else's object has the name.
+def is_told(items: Iterable[Item]) -> bool:
+    """Return whether one Event of Metacontroller's names all of these objects."""
+    return len(", ".join(f"{item}{ABSENT}" for item in items)) <= LONGEST_ABSENT
 
-    Source of its words: metacontroller/controller/name-taken.yaml.
+
+def is_reported(service: Item, item: Item) -> Seen:
+    """Return Metacontroller's Event on a Service which says that it hasn't the object that it asks for.
+
+    Source of its words: `not_made` of ingress_manager/core/refusals.py.
     """
-    text = f"{item} is in the way"
+    text = f"{item}{ABSENT}"
     missing = (
-        f"Metacontroller has not reported that {text}. Where the settings pause ingress-manager, or the policy "
-        "ingress-manager-name-taken is not installed, --without-event does without"
+        f"Metacontroller has not reported `{text}`, by which it says that it takes that for nobody's of its own. Where "
+        "the settings pause ingress-manager, --without-event does without"
     )
     return Seen(events_of(service), text, missing, is_new=True)
 

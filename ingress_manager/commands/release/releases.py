@@ -18,6 +18,7 @@ from ingress_manager.commands.view.events import EVENTS, Report, reports
 from ingress_manager.commands.view.managed import copied_from, is_made_for, patch_to_disown
 from ingress_manager.core.annotations import is_on
 from ingress_manager.core.entrances import entrance_of, ingress_of
+from ingress_manager.core.refusals import ABSENT
 from ingress_manager.core.text import listed, one_line
 
 
@@ -30,9 +31,6 @@ class Release(Plan):
 
     kept: Sequence[Item] = ()
 
-
-IN_THE_WAY = " is in the way"
-"""What Metacontroller's Event says of a name that is taken. Source: metacontroller/controller/name-taken.yaml."""
 
 NOT_IN_THE_FILES = (
     "the files have no Ingress or HTTPRoute {}: if the cluster has it, these commands would remove it; put Services, "
@@ -56,10 +54,10 @@ def release(
 
 
 def refusal(service: Item, said: Mapping[str, Report]) -> str:
-    """Return why Metacontroller's last try for a Service has failed; "" where it hasn't, or the name was taken."""
+    """Return why Metacontroller's last try for a Service has failed; "" where it hasn't, or something isn't there."""
     report = said.get(str(service.metadata.get("uid")))
     message = one_line(report.sentence) if report else ""
-    return "" if IN_THE_WAY in message else message
+    return "" if ABSENT in message else message
 
 
 def release_of(
@@ -80,17 +78,17 @@ def release_of(
         sentence = "is being deleted, and nothing can keep it; finalizers hold it until then"
         return Release(service, messages=[about(item, sentence) for item in going], label=label)
     steps = [Step(patch(item, {"metadata": patch_to_disown(item)}), adopting(item)) for item in kept]
-    # Once Metacontroller reports that the name is taken, it no longer takes the object for its own.
+    # Once Metacontroller reports that the Service hasn't the object, it no longer takes it for the Service's.
     on = [each for each in entrances if is_on(annotations_of(each, service.annotations))]
     names = [f"{service.namespace}/{ingress_of(each, service.name)}" for each in on]
     waited_for = [item for item in kept if entrance_of(service.name, item.name) in on]
     in_the_way = [item for item in objects if item.full_name in names and item not in kept]
-    steps += [touch(service, item) for item in waited_for]
+    steps += [touch(service, *waited_for)] if waited_for else []
     read = {entrance_of(service.name, item.name) for item in (*kept, *in_the_way)}
     if not complete and (missing := [name for each, name in zip(on, names, strict=True) if each not in read]):
         return Release(service, messages=[about(service, NOT_IN_THE_FILES.format(listed(missing)))], label=label)
     # A stranger's object may have been released by a run that was broken off. Of most, Metacontroller never knew.
-    of_others = [touch(service, item) for item in in_the_way]
+    of_others = [touch(service, *in_the_way)] if in_the_way else []
     steps += of_others if MOVING in service.annotations else without_events(of_others)
     if refused:
         steps = without_events(steps)

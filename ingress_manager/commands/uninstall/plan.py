@@ -37,7 +37,7 @@ POLICIES = (
     "ingress-manager-httproute-external-name",
     "ingress-manager-httproute-name-taken",
 )
-"""The admission policies of metacontroller/, and their bindings."""
+"""The admission policies of metacontroller/, and their bindings; those of taken names are of earlier versions."""
 
 GOING = ("--ignore-not-found", "--wait=false")
 """Options with which kubectl deletes many at once. It would wait for one after the other, though nothing needs them."""

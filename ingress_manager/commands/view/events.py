@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.manifests import Item, at
+from ingress_manager.core.refusals import ABSENT
 
 EVENT = "Event"
 """What `Known.unread` calls Events."""
@@ -22,6 +23,9 @@ OF_SERVICES = f"--field-selector=reason={SYNC_ERROR},involvedObject.kind=Service
 _ENDED = "context canceled"
 """How Metacontroller's Event ends of a request that it gave up because it was told to end itself (Go, `context`)."""
 
+_DENIED = "can't reconcile children"
+"""What Metacontroller's Event says when a write was denied."""
+
 
 class Report(NamedTuple):
     """What Metacontroller said of a Service."""
@@ -33,14 +37,19 @@ class Report(NamedTuple):
 def reports(items: Iterable[Item]) -> dict[str, Report]:
     """Return Metacontroller's newest report of each Service, by the Service's uid.
 
-    What it gave up because it ended says nothing of what is in the way.
+    What it gave up because it ended says nothing of what is in the way. That something isn't there says less than who
+    has denied it.
     """
     newest: dict[str, Report] = {}
-    for item in items:
-        if item.kind == EVENTS and item.object.get("reason") == SYNC_ERROR and (uid := about_whom(item)):
-            report = report_of(item)
-            if not report.sentence.endswith(_ENDED):
-                newest[uid] = max(newest.get(uid, report), report)
+    found = [
+        (report_of(item), uid)
+        for item in items
+        if item.kind == EVENTS and item.object.get("reason") == SYNC_ERROR and (uid := about_whom(item))
+    ]
+    for report, uid in sorted(found):
+        is_denied = uid in newest and _DENIED in newest[uid].sentence
+        if not report.sentence.endswith(_ENDED) and not (is_denied and ABSENT in report.sentence):
+            newest[uid] = report
     return newest
 
 

@@ -1,7 +1,7 @@
 """What makes an object ingress-manager's: Metacontroller's annotations, the Service as its controller, and our label.
 
 Source: Metacontroller's decorator controller, which takes an attachment for its own when the annotation names its
-DecoratorController and the object's controller is the parent. The label is for people, and for the policy name-taken.
+DecoratorController and the object's controller is the parent. The label is for people.
 """
 
 from collections.abc import Iterable
