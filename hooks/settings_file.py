@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from ingress_manager.core.errors import Mistake, SettingsError
+from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE, parse
 
@@ -24,7 +24,7 @@ def from_environment() -> SettingsFile:
     Raises SettingsError.
     """
     path = os.environ.get(FILE_VARIABLE)
-    return load(Path(path)) if path else SettingsFile(Policy(), hashlib.sha256().hexdigest())
+    return load(Path(path)) if path else SettingsFile(Policy().whole, hashlib.sha256().hexdigest())
 
 
 def load(path: Path) -> SettingsFile:
@@ -39,10 +39,10 @@ def load(path: Path) -> SettingsFile:
         content = path.read_bytes()
         return SettingsFile(parse(content.decode("utf-8")), hashlib.sha256(content).hexdigest())
     except OSError as error:
-        raise SettingsError(Mistake(0, (), str(error.strerror)), origin=origin) from error
+        raise SettingsError(str(error.strerror), origin=origin) from error
     except UnicodeDecodeError as error:
-        raise SettingsError(Mistake(0, (), f"byte {error.start + 1} is not UTF-8"), origin=origin) from error
+        raise SettingsError(f"byte {error.start + 1} is not UTF-8", origin=origin) from error
     except SettingsError as error:
-        raise SettingsError(*error.mistakes, origin=origin) from error
+        raise SettingsError(error.sentence, error.path, error.line, origin) from error
     finally:
         gc.enable()

@@ -5,9 +5,11 @@ comment above it is a value, or a section of values. What Metacontroller, the AP
 files/ of the chart has links to the kustomize folders, which Helm follows, also when it packages the chart.
 """
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ import msgspec
 import yaml
 
 from devcluster.build import REPOSITORY
-from ingress_manager.core.policy import Policy
+from ingress_manager.core import policy
 from tools.markdown import table
 
 CHART = REPOSITORY / "charts/ingress-manager"
@@ -93,7 +95,7 @@ def values_schema() -> str:
     It is of draft 7 of JSON Schema: older versions of Helm know no later one.
     """
     # Of a chart that another one depends on, `global` and the condition `enabled` are among the values.
-    root = section("The values of the chart.") | {"$defs": msgspec.json.schema(Policy)["$defs"]}
+    root = section("The values of the chart.") | {"$defs": types_of_settings(policy.Policy)}
     root["properties"] |= {"global": {"type": "object"}, "enabled": {"type": "boolean"}}
     by_path = {leaf.path: leaf for leaf in leaves()}
     for value in values():
@@ -104,6 +106,29 @@ def values_schema() -> str:
         inside["properties"][value.path[-1]] = made
     made = {"$schema": "http://json-schema.org/draft-07/schema#", **root}
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+
+
+def types_of_settings(type_: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the schema of one of the settings' types, and of those in it, with what stands below each field."""
+    below = {
+        (struct.name, ast.unparse(field.target)): " ".join(ast.literal_eval(text.value).split())
+        for struct in ast.parse(Path(policy.__file__).read_text(encoding="utf-8")).body
+        if isinstance(struct, ast.ClassDef)
+        for field, text in pairwise(struct.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
+    }
+    schemas: dict[str, Any] = msgspec.json.schema(type_)["$defs"]
+    for name, schema in schemas.items():
+        struct = getattr(policy, name)
+        for field in msgspec.structs.fields(struct):
+            [text] = [
+                below[each.__name__, field.name] for each in struct.__mro__ if (each.__name__, field.name) in below
+            ]
+            schema["properties"][field.encode_name] = {
+                "description": text,
+                **schema["properties"][field.encode_name],
+            }
+    return schemas
 
 
 def section(description: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def settings(
     type_: type[msgspec.Struct], built_in: msgspec.Struct | None = None, left_out: Collection[str] = ()
 ) -> str:
     """Return the table of the fields of one of the settings' types, with what is built in, but for some."""
-    types, stated = msgspec.json.schema(type_)["$defs"], msgspec.to_builtins(built_in) or {}
+    types, stated = chart.types_of_settings(type_), msgspec.to_builtins(built_in) or {}
     rows = list(fields(types, type_.__name__, stated, left_out))
     columns = ("field", "what it decides", "built in")[: 3 if any(row[2] for row in rows) else 2]
     return table(columns, (row[: len(columns)] for row in rows))

@@ -257,30 +257,26 @@ def joined(shown: list[str], count: int) -> str:
     return " · ".join([*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown)
 
 
-class Mistake(NamedTuple):
-    """One thing that is wrong with the settings."""
+class SettingsError(Exception):
+    """The settings can't be used, for one thing that is wrong with them."""
 
-    line: int
-    """Where it stands, from 1; 0: not in a line of the text."""
+    def __init__(self, sentence: str, path: tuple[str | int, ...] = (), line: int = 0, origin: str = "") -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        """What is wrong, and what would be right. It begins with the path, as people write it."""
 
-    path: tuple[str | int, ...]
-    """The keys and indexes that lead to the field; () when the text as a whole is wrong."""
+        self.path = path
+        """The keys and indexes that lead to the field; () when the text as a whole is wrong."""
 
-    sentence: str
-    """What is wrong, and what would be right. It begins with the path, as people write it."""
+        self.line = line
+        """Where it stands, from 1; 0: not in a line of the text."""
+
+        self.origin = origin
+        """What the settings are from, for people."""
 
     def __str__(self) -> str:
-        """Return the sentence with its line before it."""
-        return f"line {self.line}: {self.sentence}" if self.line else self.sentence
-
-
-class SettingsError(Exception):
-    """The settings can't be used, because of `mistakes`. `origin` says where they are from."""
-
-    def __init__(self, *mistakes: Mistake, origin: str = "") -> None:
-        all_of_them = "; ".join(map(str, mistakes))
-        super().__init__(f"{origin}: {all_of_them}" if origin else all_of_them)
-        self.mistakes = mistakes
+        """Return the sentence, and before it what it is from, and its line."""
+        return ": ".join(filter(None, [self.origin, f"line {self.line}" if self.line else "", self.sentence]))
 
 
 class Problems(msgspec.Struct):

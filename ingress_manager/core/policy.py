@@ -1,6 +1,7 @@
 """The policy: what the administrator decides, and what of it holds for one Service. `settings` reads it.
 
-`Policy` and the types in it are the settings: docs/settings.md and the schema in the chart are made from them.
+`Policy` and the types in it are the settings: docs/settings.md and the schema in the chart are made from them, and from
+what stands below their fields.
 
 There is one rule for all of it: what is nearest to the Service holds. That is its profile, then its namespace, then the
 general settings, then what is built in; each field by itself.
@@ -36,45 +37,35 @@ KINDS = {INGRESS: "Ingress", HTTPROUTE: "HTTPRoute"}
 OUTPUT_NAMES = tuple(KINDS)
 """The kinds of objects that a Service can be given."""
 
-OutputNames = Annotated[
-    tuple[Annotated[str, Meta(extra_json_schema={"enum": list(OUTPUT_NAMES)})], ...], Meta(min_length=1)
-]
+_OutputName = Annotated[str, Meta(extra_json_schema={"enum": list(OUTPUT_NAMES)})]
+_PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)})]
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """TLS, where a Service's annotations say nothing about it."""
 
-    enabled: Annotated[bool | UnsetType, Meta(description="Whether hosts are served with TLS.")] = UNSET
-    secret: Annotated[
-        str | UnsetType | None,
-        Meta(
-            description="The Secret with the certificate, in each Service's namespace; {service} and {namespace} are "
-            "replaced; null: the controller's own certificate.",
-        ),
-    ] = UNSET
-    redirect: Annotated[
-        bool | UnsetType,
-        Meta(description="Whether http is redirected to https where there is TLS; HTTPRoutes only."),
-    ] = UNSET
-    annotations: Annotated[
-        dict[str, str] | UnsetType,
-        Meta(description="Added to every Ingress with TLS, such as the issuer."),
-    ] = UNSET
+    enabled: bool | UnsetType = UNSET
+    """Whether hosts are served with TLS."""
+    secret: str | UnsetType | None = UNSET
+    """The Secret with the certificate, in each Service's namespace; {service} and {namespace} are replaced; null: the
+    controller's own certificate."""
+    redirect: bool | UnsetType = UNSET
+    """Whether http is redirected to https where there is TLS; HTTPRoutes only."""
+    annotations: dict[str, str] | UnsetType = UNSET
+    """Added to every Ingress with TLS, such as the issuer."""
 
 
 class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The Gateway that HTTPRoutes attach to. Source: the Gateway API reference, ParentReference."""
 
-    name: Annotated[str, Meta(description="The name of the Gateway.")]
-    namespace: Annotated[str, Meta(description="The namespace of the Gateway.")]
-    http: Annotated[
-        str | None,
-        Meta(description="Its listener for hosts without TLS; null: a Service without TLS is refused."),
-    ] = "http"
-    https: Annotated[
-        str | None,
-        Meta(description="Its listener for hosts with TLS; null: a Service with TLS is refused."),
-    ] = "https"
+    name: str
+    """The name of the Gateway."""
+    namespace: str
+    """The namespace of the Gateway."""
+    http: str | None = "http"
+    """Its listener for hosts without TLS; null: a Service without TLS is refused."""
+    https: str | None = "https"
+    """Its listener for hosts with TLS; null: a Service with TLS is refused."""
 
     def __str__(self) -> str:
         """Return what to call it to a person."""
@@ -84,106 +75,71 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What can be stated in general, for a namespace and in a profile."""
 
-    host: Annotated[str | UnsetType, Meta(description="The host; {service} and {namespace} are replaced.")] = UNSET
-    ingress_class: Annotated[
-        str | UnsetType | None,
-        Meta(
-            description="The IngressClass; null: a new Ingress gets the cluster's default, and an old one keeps its "
-            "own; or kubernetes.io/ingress.class in `annotations` names it."
-        ),
-    ] = msgspec.field(name="class", default=UNSET)
-    tls: Annotated[Tls | UnsetType, Meta(description="TLS. Each of its fields stands alone.")] = UNSET
-    annotations: Annotated[
-        dict[str, str] | UnsetType,
-        Meta(
-            description="Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own "
-            "annotation of such a key is not copied."
-        ),
-    ] = UNSET
-    labels: Annotated[
-        dict[str, str] | UnsetType,
-        Meta(description="Added to every Ingress and HTTPRoute."),
-    ] = UNSET
-    outputs: Annotated[
-        OutputNames | UnsetType,
-        Meta(description="The objects that are made for a Service: an Ingress, HTTPRoutes, or both."),
-    ] = UNSET
-    gateway: Annotated[
-        Gateway | UnsetType | None,
-        Meta(description="The Gateway that HTTPRoutes attach to; needed where outputs hold httproute."),
-    ] = UNSET
+    host: str | UnsetType = UNSET
+    """The host; {service} and {namespace} are replaced."""
+    ingress_class: str | UnsetType | None = msgspec.field(name="class", default=UNSET)
+    """The IngressClass; null: a new Ingress gets the cluster's default, and an old one keeps its own; or
+    kubernetes.io/ingress.class in `annotations` names it."""
+    tls: Tls | UnsetType = UNSET
+    """TLS. Each of its fields stands alone."""
+    annotations: dict[str, str] | UnsetType = UNSET
+    """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of such a
+    key is not copied."""
+    labels: dict[str, str] | UnsetType = UNSET
+    """Added to every Ingress and HTTPRoute."""
+    outputs: Annotated[tuple[_OutputName, ...], Meta(min_length=1)] | UnsetType = UNSET
+    """The objects that are made for a Service: an Ingress, HTTPRoutes, or both."""
+    gateway: Gateway | UnsetType | None = UNSET
+    """The Gateway that HTTPRoutes attach to; needed where outputs hold httproute."""
 
 
 class Defaults(_Stated, frozen=True, forbid_unknown_fields=True):
     """What holds where a Service says nothing."""
 
-    profile: Annotated[
-        str | UnsetType | None, Meta(description="The profile of a Service that names none; null: it has none.")
-    ] = UNSET
+    profile: str | UnsetType | None = UNSET
+    """The profile of a Service that names none; null: it has none."""
 
 
-class Profile(_Stated, frozen=True, forbid_unknown_fields=True):
+class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What one word on a Service stands for."""
 
-    filters: Annotated[
-        tuple[Object, ...] | UnsetType,
-        Meta(description="The filters of its HTTPRoutes, as the Gateway API has them, copied into each rule."),
-    ] = UNSET
-    timeouts: Annotated[
-        Object | UnsetType,
-        Meta(description="The timeouts of its HTTPRoutes, as the Gateway API has them, copied into each rule."),
-    ] = UNSET
-    accepted_losses: Annotated[
-        tuple[str, ...] | UnsetType,
-        Meta(
-            description="In the place of `limits.acceptedLosses`: the annotations for which this profile has other "
-            "means."
-        ),
-    ] = msgspec.field(name="acceptedLosses", default=UNSET)
+    filters: tuple[Object, ...] | UnsetType = UNSET
+    """The filters of its HTTPRoutes, as the Gateway API has them, copied into each rule."""
+    timeouts: Object | UnsetType = UNSET
+    """The timeouts of its HTTPRoutes, as the Gateway API has them, copied into each rule."""
+    accepted_losses: tuple[str, ...] | UnsetType = UNSET
+    """In the place of `limits.acceptedLosses`: the annotations for which this profile has other means."""
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What a Service may ask for."""
 
-    hosts: Annotated[
-        Limit | UnsetType,
-        Meta(
-            description="The hosts that a Service may claim: names, *.suffix for any depth, and * for a rule without a "
-            "host alone; {namespace} is replaced; `any`: every host, and that rule.",
-        ),
-    ] = UNSET
-    classes: Annotated[Limit | UnsetType, Meta(description="The allowed IngressClasses, or `any`.")] = UNSET
-    path_types: Annotated[
-        Annotated[tuple[Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)})], ...], Meta(min_length=1)]
-        | UnsetType,
-        Meta(
-            description="The allowed path types; Prefix is always one of them. A path of the type "
-            "ImplementationSpecific may be a regular expression."
-        ),
-    ] = msgspec.field(name="pathTypes", default=UNSET)
-    copy_annotations: Annotated[
-        dict[str, Limit] | UnsetType,
-        Meta(
-            description="The annotations of a Service that are copied: full keys, each with a list of allowed values "
-            "or `any`.",
-        ),
-    ] = msgspec.field(name="copyAnnotations", default=UNSET)
-    profiles: Annotated[Limit | UnsetType, Meta(description="The allowed profiles, or `any`.")] = UNSET
-    accepted_losses: Annotated[
-        tuple[str, ...] | UnsetType,
-        Meta(
-            description="The full keys of annotations that may be lost. With any other annotation that protects a "
-            "Service or changes its answer, and would be lost, it is refused.",
-        ),
-    ] = msgspec.field(name="acceptedLosses", default=UNSET)
+    hosts: Limit | UnsetType = UNSET
+    """The hosts that a Service may claim: names, *.suffix for any depth, and * for a rule without a host alone;
+    {namespace} is replaced; `any`: every host, and that rule."""
+    classes: Limit | UnsetType = UNSET
+    """The allowed IngressClasses, or `any`."""
+    path_types: Annotated[tuple[_PathType, ...], Meta(min_length=1)] | UnsetType = UNSET
+    """The allowed path types; Prefix is always one of them. A path of the type ImplementationSpecific may be a regular
+    expression."""
+    copy_annotations: dict[str, Limit] | UnsetType = UNSET
+    """The annotations of a Service that are copied: full keys, each with a list of allowed values or `any`."""
+    profiles: Limit | UnsetType = UNSET
+    """The allowed profiles, or `any`."""
+    accepted_losses: tuple[str, ...] | UnsetType = UNSET
+    """The full keys of annotations that may be lost. With any other annotation that protects a Service or changes its
+    answer, and would be lost, it is refused."""
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the settings state for a namespace, or for those of a pattern. A field that is left out is as in general."""
 
-    defaults: Annotated[Defaults | UnsetType, Meta(description="Its own defaults.")] = UNSET
-    limits: Annotated[Limits | UnsetType, Meta(description="Its own limits.")] = UNSET
-    paused: Annotated[bool | UnsetType, Meta(description="Whether this namespace is paused.")] = UNSET
+    defaults: Defaults | UnsetType = UNSET
+    """Its own defaults."""
+    limits: Limits | UnsetType = UNSET
+    """Its own limits."""
+    paused: bool | UnsetType = UNSET
+    """Whether this namespace is paused."""
 
 
 BUILT_IN_DEFAULTS = Defaults(
@@ -209,72 +165,64 @@ BUILT_IN_LIMITS = Limits(
 class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is answered to who changes a Service."""
 
-    deny: Annotated[
-        bool,
-        Meta(
-            description="Whether the webhook of manifests/admission/ denies a change by which a Service becomes "
-            "refused; if not, it warns."
-        ),
-    ] = False
+    deny: bool = False
+    """Whether the webhook of manifests/admission/ denies a change by which a Service becomes refused; if not, it
+    warns."""
 
 
 class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the controller of an IngressClass."""
 
-    reads: Annotated[
-        tuple[str, ...],
-        Meta(description="How the keys of all annotations begin that its controller reads."),
-    ]
+    reads: tuple[str, ...]
+    """How the keys of all annotations begin that its controller reads."""
 
 
 BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}
 """That of the folder gateway/."""
 
 
-class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
     """The settings of ingress-manager. The general defaults and limits are whole: what they leave out is built in."""
 
-    defaults: Annotated[Defaults, Meta(description="The values where a Service says nothing.")] = BUILT_IN_DEFAULTS
-    limits: Annotated[Limits, Meta(description="The most that a Service may ask for.")] = BUILT_IN_LIMITS
-    profiles: Annotated[dict[str, Profile], Meta(description="The meaning of each value of `ingress/profile`.")] = {}
-    namespaces: Annotated[
-        dict[str, NamespaceSettings],
-        Meta(description="The defaults and limits of a namespace, by its name or a pattern with one *."),
-    ] = {}
-    paused: Annotated[
-        bool,
-        Meta(
-            description="While true, nothing is made or changed. Objects that these settings forbid are removed even "
-            "then.",
-        ),
-    ] = False
-    admission: Annotated[Admission, Meta(description="The answer to `kubectl apply` of a Service.")] = Admission()
-    ingress_classes: Annotated[
-        dict[str, IngressClass],
-        Meta(
-            description="The annotations that the controller of an IngressClass reads, by its name: in `reads`, how "
-            "all their keys begin. A Service of that class is refused if another annotation protects it."
-        ),
-    ] = msgspec.field(name="ingressClasses", default_factory=dict)
+    defaults: Defaults = BUILT_IN_DEFAULTS
+    """The values where a Service says nothing."""
+    limits: Limits = BUILT_IN_LIMITS
+    """The most that a Service may ask for."""
+    profiles: dict[str, Profile] = {}
+    """The meaning of each value of `ingress/profile`."""
+    namespaces: dict[str, NamespaceSettings] = {}
+    """The defaults and limits of a namespace, by its name or a pattern with one *."""
+    paused: bool = False
+    """While true, nothing is made or changed. Objects that these settings forbid are removed even then."""
+    admission: Admission = Admission()
+    """The answer to `kubectl apply` of a Service."""
+    ingress_classes: dict[str, IngressClass] = {}
+    """The annotations that the controller of an IngressClass reads, by its name: in `reads`, how all their keys begin.
+    A Service of that class is refused if another annotation protects it."""
 
-    def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "ingress_classes", BUILT_IN_CLASSES | self.ingress_classes)
-        msgspec.structs.force_setattr(self, "defaults", overlay(self.defaults, BUILT_IN_DEFAULTS))
-        msgspec.structs.force_setattr(self, "limits", overlay(self.limits, BUILT_IN_LIMITS))
+    @cached_property
+    def whole(self) -> "Policy":
+        """Return the same settings, with what is built in where they state nothing."""
+        return msgspec.structs.replace(
+            self,
+            defaults=overlay(self.defaults, BUILT_IN_DEFAULTS),
+            limits=overlay(self.limits, BUILT_IN_LIMITS),
+            ingress_classes=BUILT_IN_CLASSES | self.ingress_classes,
+        )
 
     @cached_property
     def resolved(self) -> Callable[[str, str | None], "NamespacePolicy"]:
         """Return `resolve` of these settings, which remembers what it returned last."""
         limits = [self.limits, *[entry.limits or NO_LIMITS for entry in self.namespaces.values()]]
         patterns = max([len(each.hosts or ()) for each in limits])
-        return lru_cache(1 + MOST_REMEMBERED // max(20, patterns))(partial(resolve, self))
+        return lru_cache(1 + MOST_REMEMBERED // max(20, patterns))(partial(resolve, self.whole))
 
     @cached_property
     def versions(self) -> dict[str, str]:
         """Return the kinds of objects that are made somewhere, and the version of each."""
         own = [entry.defaults or NO_DEFAULTS for entry in self.namespaces.values()]
-        outputs = {name for each in (self.defaults, *own, *self.profiles.values()) for name in each.outputs or ()}
-        return {KINDS[name]: API_VERSIONS[KINDS[name]] for name in outputs}
+        stated = (self.whole.defaults, *own, *self.profiles.values())
+        return {KINDS[name]: API_VERSIONS[KINDS[name]] for each in stated for name in each.outputs or ()}
 
     @cached_property
     def patterns(self) -> list[str]:
@@ -303,10 +251,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
 
     def without_pause(self) -> "Policy":
         """Return the same policy, with nothing paused."""
-        namespaces = {
-            name: entry if entry.paused is UNSET else msgspec.structs.replace(entry, paused=UNSET)
-            for name, entry in self.namespaces.items()
-        }
+        namespaces = {name: msgspec.structs.replace(each, paused=UNSET) for name, each in self.namespaces.items()}
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 
@@ -316,94 +261,80 @@ NO_DEFAULTS, NO_LIMITS, NO_PROFILE = Defaults(), Limits(), Profile()
 T = TypeVar("T", Defaults, Limits, Tls)
 
 
-def overlay(near: T | Profile | UnsetType, far: T) -> T:
-    """Return `far` with what `near` states in its place, field by field."""
-    if near is UNSET or near is far:
-        return far
-    fields = {}
-    for name in far.__struct_fields__:
-        value, beyond = getattr(near, name, UNSET), getattr(far, name)
-        fields[name] = beyond if value is UNSET else overlay(value, beyond) if isinstance(value, Tls) else value
-    return type(far)(**fields)
+def overlay(near: msgspec.Struct, far: T) -> T:
+    """Return `far`, with what `near` states in its place."""
+    return type(far)(**merged(msgspec.structs.asdict(far), near))
 
 
-class NamespacePolicy(msgspec.Struct, frozen=True, gc=False):
+def merged(far: Mapping[str, Any], *nearer: msgspec.Struct | UnsetType) -> dict[str, Any]:
+    """Return fields with what these state in their place, field by field: the last one's is the nearest."""
+    found = {**far}
+    for each in nearer:
+        for name, value in () if each is UNSET else msgspec.structs.asdict(each).items():
+            if value is not UNSET:
+                found[name] = overlay(value, found[name]) if isinstance(value, Tls) and name in found else value
+    return found
+
+
+class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     """What holds for a Service in one namespace, with the profile that it has."""
 
     namespace: str
-
-    hosts: tuple[str, ...] | None
-    """Patterns of the hosts that may be claimed; None: every host."""
-
-    suffixes: tuple[str, ...]
-    """What the hosts end in that a pattern with a wildcard allows: .example.com for *.example.com."""
-
+    host_patterns: tuple[str, ...] | None
+    """The hosts that may be claimed, in which {namespace} may stand; None, here and below: every one."""
     classes: tuple[str, ...] | None
-    """The IngressClasses that may be used; None: every one."""
-
     path_types: tuple[str, ...]
     copy_annotations: Mapping[str, Limit]
     allowed_profiles: tuple[str, ...] | None
-    """The profiles that may be asked for; None: every one."""
-
     accepted_losses: tuple[str, ...]
     """The annotations that protect and may be lost."""
-
     ingress_classes: Mapping[str, IngressClass]
     """What is known of IngressClasses, by name."""
-
     profiles: Mapping[str, Profile]
     """All profiles there are."""
-
     default_profile: str | None
     """The name of the profile of a Service that asks for none."""
-
     profile: str | None
     """The name of the profile that holds; None: none does."""
-
     host: str
     """The template of the default host."""
-
     ingress_class: str | None
     tls: bool
     tls_secret: str | None
     """The template of the Secret's name; None: the controller's own certificate."""
-
     redirect: bool
     """Whether http is answered with a redirect, where there is TLS."""
-
     annotations: Mapping[str, str]
     """Those that the administrator adds to every Ingress, and to every HTTPRoute those that are read there, too."""
-
     added_with_tls: Mapping[str, str]
     """All that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
-
     said_by_filters: Container[str]
     """The keys of those that the profile itself states beside filters, which say the same of HTTPRoutes."""
-
     labels: Mapping[str, str]
     """Those that the administrator adds."""
-
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
-
     makes_ingresses: bool
-    """Whether a Service is given an Ingress."""
-
     makes_httproutes: bool
-    """Whether a Service is given HTTPRoutes."""
-
-    default_outputs: tuple[str, ...]
-    """The same without a profile."""
-
     gateway: Gateway | None
     """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
-
+    default_outputs: tuple[str, ...]
+    """The outputs without a profile."""
     default_gateway: Gateway | None
-    """The same without a profile."""
+    """The Gateway without a profile."""
+    filters: tuple[Object, ...] = ()
+    timeouts: Object | None = None
 
-    filters: tuple[Object, ...]
-    timeouts: Object | None
+    @cached_property
+    def hosts(self) -> tuple[str, ...] | None:
+        """Return the patterns of the hosts that may be claimed here; None: every host."""
+        patterns = self.host_patterns
+        return None if patterns is None else tuple([fill_in(pattern, "", self.namespace) for pattern in patterns])
+
+    @cached_property
+    def suffixes(self) -> tuple[str, ...]:
+        """Return what the hosts end in that a pattern with a wildcard allows: .example.com for *.example.com."""
+        return tuple([pattern[1:] for pattern in self.hosts or () if pattern.startswith("*.")])
 
     def default_host(self, service: str) -> str:
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
@@ -483,58 +414,42 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
     # A tenant may name any profile, and whoever reaches the hook's port any namespace: neither is remembered.
     asked_for = profile if profile is None or profile in policy.profiles else NO_NAME
     if len(namespace) > LONGEST_LABEL:
-        return resolve(policy, namespace, asked_for)
+        return resolve(policy.whole, namespace, asked_for)
     return policy.resolved(namespace, asked_for)
 
 
 def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespacePolicy:
-    """Return what holds in a namespace for a Service that asks for a profile, or for none.
-
-    The nearest that is stated holds: the profile's, the namespace's, the general one.
-    """
+    """Return what holds in a namespace for a Service that asks for a profile, or for none, by whole settings."""
     own = policy.entry_of(namespace)
-    # Each of these is whole: none of its fields is UNSET.
-    defaults: Any = overlay(own.defaults, policy.defaults)
-    limits: Any = overlay(own.limits, policy.limits)
-    profiles = unless_any(limits.profiles)
-    name = defaults.profile if asked_for is None else asked_for
-    chosen = policy.profiles.get(name) if profiles is None or name in profiles else None
-    profile: Any = chosen or NO_PROFILE
-    stated: Any = overlay(profile, defaults)
-    beside_filters: Any = {**(profile.annotations or {}), **((profile.tls and profile.tls.annotations) or {})}
-    hosts = unless_any(limits.hosts)
-    if hosts is not None:
-        hosts = tuple([fill_in(pattern, "", namespace) for pattern in hosts])
+    general = merged({}, policy.limits, own.limits, policy.defaults, own.defaults)
+    hosts, classes, allowed = (unless_any(general.pop(name)) for name in ("hosts", "classes", "profiles"))
+    default = general.pop("profile")
+    name = default if asked_for is None else asked_for
+    chosen = policy.profiles.get(name) if allowed is None or name in allowed else None
+    profile = chosen or NO_PROFILE
+    stated = merged(general, profile)
+    tls, outputs = stated.pop("tls"), stated["outputs"]
+    beside_filters = (profile.annotations or {}) | ((profile.tls and profile.tls.annotations) or {})
     return NamespacePolicy(
         namespace=namespace,
-        hosts=hosts,
-        suffixes=tuple([pattern[1:] for pattern in hosts or () if pattern.startswith("*.")]),
-        classes=unless_any(limits.classes),
-        path_types=limits.path_types,
-        copy_annotations=limits.copy_annotations,
-        allowed_profiles=profiles,
-        accepted_losses=limits.accepted_losses if profile.accepted_losses is UNSET else profile.accepted_losses,
+        host_patterns=hosts,
+        classes=classes,
+        allowed_profiles=allowed,
         ingress_classes=policy.ingress_classes,
         profiles=policy.profiles,
-        default_profile=defaults.profile,
+        default_profile=default,
         profile=name if chosen else None,
-        host=stated.host,
-        ingress_class=stated.ingress_class,
-        tls=stated.tls.enabled,
-        tls_secret=stated.tls.secret,
-        redirect=stated.tls.redirect,
-        annotations=stated.annotations,
-        added_with_tls={**stated.annotations, **stated.tls.annotations},
-        said_by_filters=beside_filters.keys() if profile.filters else (),
-        labels=stated.labels,
-        outputs=stated.outputs,
-        makes_ingresses=INGRESS in stated.outputs,
-        makes_httproutes=HTTPROUTE in stated.outputs,
-        default_outputs=defaults.outputs,
-        gateway=stated.gateway,
-        default_gateway=defaults.gateway,
-        filters=profile.filters or (),
-        timeouts=profile.timeouts or None,
+        tls=tls.enabled,
+        tls_secret=tls.secret,
+        redirect=tls.redirect,
+        added_with_tls={**stated["annotations"], **tls.annotations},
+        said_by_filters=beside_filters if profile.filters else (),
+        makes_ingresses=INGRESS in outputs,
+        makes_httproutes=HTTPROUTE in outputs,
+        default_outputs=general["outputs"],
+        default_gateway=general["gateway"],
+        timeouts=stated.pop("timeouts", None) or None,
+        **stated,
     )
 
 

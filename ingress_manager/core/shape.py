@@ -1,167 +1,148 @@
-"""The shape: every place at which a value that somebody wrote differs from a type.
+"""The shape: the first place where plain values differ from a type, in words for people.
 
-msgspec stops at the first one, and tells of it in words for programmers. The types are msgspec's; scalars are judged by
-it, too.
+msgspec finds it, too, but doesn't know the whole path, and names it in words for programmers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import inspect
 from msgspec.inspect import Type
 
-FieldPath = tuple[Any, ...]
-"""The keys and the indexes that lead to a value."""
+from ingress_manager.core.errors import Problem
+from ingress_manager.core.strict_yaml import FieldPath
+from ingress_manager.core.text import LONGEST_KEY, cut, did_you_mean, one_line, quoted
 
-Found = Iterator[tuple[FieldPath, str]]
-"""What is wrong: the path of a field, and the rest of a sentence that begins with it."""
+LONGEST_MISTAKE = 2000
+"""Characters of a mistake that are shown."""
 
-LEFT_OUT: Any = object()
-"""In the place of a value that differs so that nothing of it is left."""
+ANY_WORD = "the word any"
+LIMIT = f"a list of what is allowed, or {ANY_WORD}"
 
-WORDS: dict[type[Type], str] = {
-    inspect.StrType: "text",
-    inspect.IntType: "a whole number",
-    inspect.BoolType: "true or false",
-    inspect.NoneType: "null",
-    inspect.DateTimeType: "a time",
-    inspect.ListType: "a list",
-    inspect.VarTupleType: "a list",
-    inspect.DictType: "a mapping",
-    inspect.StructType: "a mapping",
+TYPES: dict[type[Type], tuple[str, Any]] = {
+    inspect.StrType: ("text", str),
+    inspect.IntType: ("a whole number", int),
+    inspect.BoolType: ("true or false", bool),
+    inspect.NoneType: ("null", None),
+    inspect.DateTimeType: ("a time", Annotated[datetime, msgspec.Meta(tz=True)]),
+    inspect.ListType: ("a list", list),
+    inspect.VarTupleType: ("a list", list),
+    inspect.DictType: ("a mapping", dict),
+    inspect.StructType: ("a mapping", dict),
+    inspect.AnyType: ("anything", Any),
 }
-"""What people call a type."""
+"""What people call a type, and the type of its values."""
+
+Check = Callable[[str], str]
+"""Returns a text that is right. Raises Problem, with the end of a sentence about it."""
 
 
-SCALARS: dict[type[Type], Any] = {
-    inspect.StrType: str,
-    inspect.IntType: int,
-    inspect.BoolType: bool,
-    inspect.NoneType: None,
-    inspect.DateTimeType: Annotated[datetime, msgspec.Meta(tz=True)],
-}
+class FieldError(Exception):
+    """One thing that is wrong with a field: its path, and a sentence that begins with it."""
+
+    def __init__(self, path: FieldPath, end: str) -> None:
+        self.path = path
+        self.sentence = cut(f"{shown(path)}{end}".removeprefix(": "), LONGEST_MISTAKE)
 
 
-VALUES: dict[type, str] = {
-    str: "text",
-    bool: "a boolean",
-    int: "a number",
-    float: "a number",
-    list: "a list",
-    dict: "a mapping",
-}
-"""What people call a value of a type; any other is null."""
+def shown(path: FieldPath) -> str:
+    """Return a path as people write it: limits.hosts[0]."""
+    steps = [f"[{step}]" if isinstance(step, int) else f".{cut(step, LONGEST_KEY) or quoted(step)}" for step in path]
+    return "".join(steps).removeprefix(".")
 
 
-class Mismatch(NamedTuple):
-    """A place at which a value differs from its type."""
-
-    path: FieldPath
-    sort: Literal["type", "unknown", "key", "missing", "empty"]
-    """A value of another type; a field that the type doesn't have; a key that is no text; a field that is missing; a
-    list without an item."""
-
-    right: tuple[str, ...] = ()
-    """What would be right: words for the types, or the names of the fields; of one that is missing: its name."""
-
-    stated: Any = None
-    """The value that is of another type."""
+def check_text(text: str, check: Check | None, path: FieldPath, subject: str = "") -> None:
+    """Raise FieldError for what a check, if there is one, has against a text. The sentence begins with `subject`."""
+    try:
+        if check:
+            check(text)
+    except Problem as problem:
+        raise FieldError(path, f": {subject}{problem.sentence}") from None
 
 
-@cache
-def type_of(type_: type[msgspec.Struct]) -> Type:
-    """Return what msgspec knows about a type."""
-    return inspect.type_info(type_)
+class Shape(NamedTuple):
+    """What plain values are held against, beside a type."""
+
+    places: Mapping[FieldPath, tuple[int, str]] = MappingProxyType({})
+    """Where they stand in a text, if there is one."""
+    checks: Mapping[str, Check] = MappingProxyType({})
+    """What checks a text, by the name of the field that it is in."""
+    checks_of_keys: Mapping[str, Check] = MappingProxyType({})
+    """What checks a key of a mapping, by the name of the field that the mapping is in."""
+
+    def check(self, stated: Any, type_: Type, path: FieldPath = (), field: str = "") -> None:
+        """Raise FieldError unless a value, in a field of this name, is of a type."""
+        types = alternatives(type_)
+        fitting = next((each for each in types if is_of(stated, each)), None)
+        if fitting is None:
+            raise FieldError(path, f": {self._wrong_type(stated, types, path)}")
+        if isinstance(fitting, inspect.StructType):
+            self._check_fields(stated, fitting, path)
+        elif isinstance(fitting, inspect.DictType):
+            for key, value in stated.items():
+                check_text(key, self.checks_of_keys.get(field), (*path, key))
+                self.check(value, fitting.value_type, (*path, key), field)
+        elif isinstance(fitting, inspect.ListType | inspect.VarTupleType):
+            if len(stated) < (fitting.min_length or 0):
+                raise FieldError(path, ": must list at least one value, and the list is empty")
+            if "any" in stated and isinstance(types[0], inspect.LiteralType):
+                raise FieldError(path, f": {ANY_WORD} must stand alone, not in a list")
+            for number, value in enumerate(stated):
+                self.check(value, fitting.item_type, (*path, number), field)
+        elif isinstance(fitting, inspect.StrType):
+            check_text(stated, self.checks.get(field), path, f"{quoted(stated)} ")
+
+    def _check_fields(self, stated: dict[str, Any], type_: inspect.StructType, path: FieldPath) -> None:
+        fields = {field.encode_name: field for field in type_.fields}
+        for key, value in stated.items():
+            if key not in fields and type_.forbid_unknown_fields:
+                raise FieldError((*path, key), f" is not a setting{meant(key, type_, path)}")
+            self.check(value, fields[key].type if key in fields else inspect.AnyType(), (*path, key), key)
+        for name, field in fields.items():
+            if field.required and name not in stated:
+                raise FieldError(path, f": must state {name}")
+
+    def _wrong_type(self, stated: Any, types: list[Type], path: FieldPath) -> str:
+        words = [
+            f"the word {each.values[0]}" if isinstance(each, inspect.LiteralType) else TYPES[type(each)][0]
+            for each in types
+        ]
+        wanted = LIMIT if ANY_WORD in words else " or ".join(words)
+        if isinstance(stated, list | dict):
+            return f"must be {wanted}, not a {'list' if isinstance(stated, list) else 'mapping'}"
+        if isinstance(stated, str):
+            return f"{quoted(stated)} must be {wanted}"
+        written = self.places[path][1] if path in self.places else msgspec.json.encode(stated).decode()
+        in_quotes = "; put it in quotes" if "text" in words and stated is not None else ""
+        return f"{one_line(written[:60]) or 'is empty, and'} must be {wanted}{in_quotes}"
 
 
-def fit(stated: Any, type_: Type, found: list[Mismatch], path: FieldPath = ()) -> Any:
-    """Return the value without what differs, which msgspec can convert, or LEFT_OUT; add each mismatch to `found`.
-
-    So {"host": 1, "hosts": ["a", 2], "class": "b"} becomes {"class": "b"}, with two mismatches. A list in which
-    anything differs is left out as a whole: what is said of lists later has the numbers of their items, and doesn't
-    follow from a mismatch.
-    """
-    types = list(alternatives(type_))
-    for each in types:
-        if isinstance(stated, dict) and isinstance(each, inspect.StructType):
-            return _fit_fields(stated, each, found, path)
-        if isinstance(stated, dict) and isinstance(each, inspect.DictType):
-            return _fit_entries(stated, each, found, path)
-        if isinstance(stated, list) and isinstance(each, inspect.ListType | inspect.VarTupleType):
-            return _fit_items(stated, each, found, path)
-        if isinstance(each, inspect.AnyType) or _is_scalar(stated, each):
-            return stated
-    found.append(Mismatch(path, "type", tuple([_word(each) for each in types]), stated))
-    return LEFT_OUT
-
-
-def alternatives(type_: Type) -> Iterator[Type]:
-    """Yield the types that a value may have, one by one."""
+def alternatives(type_: Type) -> list[Type]:
+    """Return the types that a value may have, one by one."""
     if isinstance(type_, inspect.Metadata):
-        yield from alternatives(type_.type)
-    elif isinstance(type_, inspect.UnionType):
-        for each in type_.types:
-            yield from alternatives(each)
-    else:
-        yield type_
+        return alternatives(type_.type)
+    return list(type_.types) if isinstance(type_, inspect.UnionType) else [type_]
 
 
-def _word(type_: Type) -> str:
-    """Return what people call a type."""
-    return f"the word {type_.values[0]}" if isinstance(type_, inspect.LiteralType) else WORDS[type(type_)]
-
-
-def _is_scalar(stated: Any, type_: Type) -> bool:
-    """Return whether a value is a text, a number, a boolean or null of this type."""
+def is_of(stated: Any, type_: Type) -> bool:
+    """Return whether a value is of a type, but for what is in it."""
     if isinstance(type_, inspect.LiteralType):
         return stated in type_.values
-    if type(type_) not in SCALARS:
-        return False
     try:
-        msgspec.convert(stated, SCALARS[type(type_)])
+        msgspec.convert(stated, TYPES[type(type_)][1])
     except msgspec.ValidationError:
         return False
     return True
 
 
-def _fit_fields(stated: dict[Any, Any], type_: inspect.StructType, found: list[Mismatch], path: FieldPath) -> Any:
-    fields = {field.encode_name: field for field in type_.fields}
-    kept = {}
-    for key, value in stated.items():
-        if key in fields:
-            fitting = fit(value, fields[key].type, found, (*path, key))
-            if fitting is not LEFT_OUT:
-                kept[key] = fitting
-        elif type_.forbid_unknown_fields:
-            found.append(Mismatch((*path, key), "unknown", tuple(fields)))
-        elif not isinstance(key, str):
-            found.append(Mismatch((*path, key), "key"))
-    required = [name for name, field in fields.items() if field.required]
-    found += [Mismatch(path, "missing", (name,)) for name in required if name not in stated]
-    return kept if kept.keys() >= set(required) else LEFT_OUT
-
-
-def _fit_entries(stated: dict[Any, Any], type_: inspect.DictType, found: list[Mismatch], path: FieldPath) -> Any:
-    kept = {}
-    for key, value in stated.items():
-        if not isinstance(key, str):
-            found.append(Mismatch((*path, key), "key"))
-            continue
-        fitting = fit(value, type_.value_type, found, (*path, key))
-        if fitting is not LEFT_OUT:
-            kept[key] = fitting
-    return kept
-
-
-def _fit_items(
-    stated: list[Any], type_: inspect.ListType | inspect.VarTupleType, found: list[Mismatch], path: FieldPath
-) -> Any:
-    if len(stated) < (type_.min_length or 0):
-        found.append(Mismatch(path, "empty"))
-        return LEFT_OUT
-    before = len(found)
-    kept = [fit(value, type_.item_type, found, (*path, number)) for number, value in enumerate(stated)]
-    return kept if len(found) == before else LEFT_OUT
+def meant(key: str, type_: inspect.StructType, path: FieldPath) -> str:
+    """Return the end of a sentence about an unknown field: the one that is like it, or of its name a level deeper."""
+    near = did_you_mean(key, [field.encode_name for field in type_.fields])
+    for field in type_.fields:
+        for each in alternatives(field.type):
+            if isinstance(each, inspect.StructType) and key in {inner.encode_name for inner in each.fields}:
+                near = near or f"; did you mean {shown((*path, field.encode_name, key))}?"
+    return near

@@ -1,8 +1,6 @@
-"""YAML without its traps: every key once, no tags, no anchors, no merge keys, nothing deep."""
+"""YAML without its traps: every key once, and text; no tags, no anchors, no merge keys, nothing deep."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from operator import attrgetter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
@@ -13,14 +11,17 @@ from ingress_manager.core.text import LONGEST_KEY, cut
 DEEPEST = 8
 """Levels of nesting. Settings have eight; thousands would exhaust the stack of the code that reads them."""
 
-NO_KEY = "must not use a list or a mapping as a key"
 TOO_DEEP = "is nested too deeply"
 
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 """What libyaml calls it, since PyYAML 6.0.4. It reads ahead, so it can say so before any level was counted here."""
 
-Scalar = Callable[[yaml.ScalarEvent], Any]
-"""Returns the value of a scalar."""
+FieldPath = tuple[str | int, ...]
+"""The keys and the indexes that lead to a value."""
+
+
+Places = dict[FieldPath, tuple[int, str]]
+"""Where values stand: the line, from 1, of the key or of the item of a list; and a scalar as it is written there."""
 
 
 class YamlProblem(Problem):
@@ -34,154 +35,106 @@ class YamlProblem(Problem):
         """From 1; 0: not known."""
 
 
-class _Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
-    """What PyYAML takes a scalar for, but for dates."""
-
-    def __init__(self) -> None:
-        yaml.constructor.SafeConstructor.__init__(self)
-        yaml.resolver.Resolver.__init__(self)
-
-    def value(self, event: yaml.ScalarEvent) -> Any:
-        """Return null, a boolean, a number or text. A number in base 60, which no other YAML knows, is text.
-
-        A number that Python can't read becomes NaN: it is no text, nor a number that a setting takes.
-        """
-        tag = self.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
-        if tag == TEXT or (tag in NUMBERS and ":" in event.value):
-            return event.value
-        try:
-            return self.yaml_constructors[tag](self, yaml.ScalarNode(tag, event.value))
-        except ValueError:
-            return float("nan")
+_SCALARS = yaml.SafeLoader("")
+_TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float")}
 
 
-_Scalars.yaml_implicit_resolvers = {
-    # Dates stay text, and so does a single =, which PyYAML knows a type for but can't build.
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":value"))]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+def _typed(event: yaml.ScalarEvent) -> Any:
+    """Return null, a boolean, a number or text: what PyYAML takes a scalar for, but for dates, which stay text.
 
-TEXT, *NUMBERS = (f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float"))
-
-
-def load_typed(text: str, most: int) -> Any:
-    """Return the value of a YAML document, or None for an empty one.
-
-    Raises Problem, also when it has more than `most` keys, values, lists and mappings.
+    So does a number in base 60, which no other YAML knows. A number that Python can't read becomes NaN: it is no text,
+    nor a number that a setting takes.
     """
-    return _load(text, most, _Scalars().value)
-
-
-def load_text(text: str, most: int | None = None) -> Any:
-    """Return the value of a YAML document, or None for an empty one. Every scalar stays the text that it is: 010 is not
-    8, 1:20 is not 80, and `no` is not False.
-
-    Raises Problem, also when it has more than `most` keys, values, lists and mappings.
-    """
-    return _load(text, most, attrgetter("value"))
-
-
-def _load(text: str, most: int | None, scalar: Scalar) -> Any:
-    """Return the value of a YAML document, whose scalars have the values that `scalar` returns."""
-    with _told():
-        events = _events(text, most)
-        documents: list[Any] = []
-        for event in events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                if documents:
-                    raise YamlProblem("is not YAML: but found another document", event.start_mark)
-                documents.append(_value(next(events), events, scalar))
-        return documents[0] if documents else None
-
-
-class Lines:
-    """The lines of a text that can be read."""
-
-    def __init__(self, text: str) -> None:
-        self._root = yaml.compose(text, yaml.CBaseLoader)
-
-    def line(self, path: Sequence[str | int]) -> int:
-        """Return the line, from 1, of a field, or of the nearest one around it that is there; 0 for the whole text."""
-        node: Any = self._root
-        line = 0
-        for step in path:
-            if isinstance(step, int):
-                node = stands = node.value[step]
-            elif (found := _entry(node, step)) is not None:
-                stands, node = found
-            else:
-                break
-            line = stands.start_mark.line + 1
-        return line
-
-
-def _entry(node: Any, key: str) -> tuple[yaml.Node, yaml.Node] | None:
-    """Return the key of a mapping with its value; None where there is no such key."""
-    entries = node.value if isinstance(node, yaml.MappingNode) else ()
-    return next((entry for entry in entries if entry[0].value == key), None)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Raise Problem for what PyYAML raises."""
+    tag = _SCALARS.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
+    if tag not in _TYPED or ":" in event.value:
+        return event.value
     try:
-        yield
-    except UnicodeEncodeError as error:
-        raise YamlProblem("holds half of a character") from error
-    except yaml.MarkedYAMLError as error:
-        what = TOO_DEEP if error.problem == TOO_DEEP_FOR_LIBYAML else f"is not YAML: {error.problem}"
-        raise YamlProblem(what, error.problem_mark) from error
-    except yaml.YAMLError as error:
-        raise YamlProblem(f"is not YAML: {str(error).splitlines()[0]}") from error
+        return _SCALARS.yaml_constructors[tag](_SCALARS, yaml.ScalarNode(tag, event.value))
+    except ValueError:
+        return float("nan")
 
 
-def _events(text: str, most: int | None) -> Iterator[yaml.Event]:
-    """Yield the events of a text. Raises YamlProblem for a trap."""
-    depth = nodes = 0
-    for event in yaml.parse(text, yaml.CBaseLoader):
-        if isinstance(event, yaml.NodeEvent):
-            if event.anchor:  # of an alias, it is what it stands for
+def load_typed(text: str, most: int) -> tuple[Any, Places]:
+    """Return the value of a YAML document, None for an empty one, and where each value in it stands.
+
+    Raises YamlProblem, also when it has more than `most` keys, values, lists and mappings.
+    """
+    return _Reader(text, most, _typed).read()
+
+
+def load_text(text: str, most: int) -> Any:
+    """Return the value of a YAML document, None for an empty one, in which every scalar stays the text that it is: 010
+    is not 8, 1:20 is not 80, and `no` is not False.
+
+    Raises YamlProblem, also when it has more than `most` keys, values, lists and mappings.
+    """
+    return _Reader(text, most, lambda event: event.value).read()[0]
+
+
+class _Reader:
+    """One reading of a text: its events, one by one, become values."""
+
+    def __init__(self, text: str, most: int, scalar: Callable[[yaml.ScalarEvent], Any]) -> None:
+        self._events = self._safe(text, most)
+        self._scalar = scalar
+        self._places: Places = {}
+
+    def read(self) -> tuple[Any, Places]:
+        """Return the value, and the places of those in it. Raises YamlProblem, also for what PyYAML raises."""
+        value = None
+        try:
+            for event in self._events:
+                if isinstance(event, yaml.NodeEvent):
+                    value = self._value(event, ())
+        except UnicodeEncodeError as error:
+            raise YamlProblem("holds half of a character") from error
+        except yaml.MarkedYAMLError as error:
+            what = TOO_DEEP if error.problem == TOO_DEEP_FOR_LIBYAML else f"is not YAML: {error.problem}"
+            raise YamlProblem(what, error.problem_mark) from error
+        except yaml.YAMLError as error:
+            raise YamlProblem(f"is not YAML: {str(error).splitlines()[0]}") from error
+        return value, self._places
+
+    @staticmethod
+    def _safe(text: str, most: int) -> Iterator[yaml.Event]:
+        """Yield the events of a text. Raises YamlProblem for a trap."""
+        documents = nodes = 0
+        for event in yaml.parse(text, yaml.CBaseLoader):
+            documents += isinstance(event, yaml.DocumentStartEvent)
+            nodes += isinstance(event, yaml.NodeEvent)
+            if documents > 1:
+                raise YamlProblem("is not YAML: but found another document", event.start_mark)
+            if getattr(event, "anchor", None):  # of an alias, it is what it stands for
                 raise YamlProblem("must not use anchors (&) or aliases (*)", event.start_mark)
             if getattr(event, "tag", None):
                 raise YamlProblem("must not use tags (!)", event.start_mark)
-            nodes += 1
-            if most is not None and nodes > most:
+            if nodes > most:
                 raise YamlProblem(f"holds more than {most} keys and values")
-            if isinstance(event, yaml.ScalarEvent):
-                if event.value == "<<" and not event.style:
-                    raise YamlProblem("must not use merge keys (<<)", event.start_mark)
-            else:
-                depth += 1
-                if depth > DEEPEST:
-                    raise YamlProblem(TOO_DEEP, event.start_mark)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        yield event
+            if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style:
+                raise YamlProblem("must not use merge keys (<<)", event.start_mark)
+            yield event
 
+    def _value(self, event: yaml.NodeEvent, path: FieldPath) -> Any:
+        """Return the value that begins with an event, and note the places of those in it."""
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event)
+        if len(path) >= DEEPEST:
+            raise YamlProblem(TOO_DEEP, event.start_mark)
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[Any] = []
+            while isinstance(item := next(self._events), yaml.NodeEvent):
+                items.append(self._placed(item, item, (*path, len(items))))
+            return items
+        fields: dict[str, Any] = {}
+        while isinstance(key := next(self._events), yaml.NodeEvent):
+            if not isinstance(key, yaml.ScalarEvent):
+                raise YamlProblem("must not use a list or a mapping as a key", key.start_mark)
+            if key.value in fields:
+                raise YamlProblem(f"states {cut(key.value, LONGEST_KEY)} twice", key.start_mark)
+            fields[key.value] = self._placed(next(self._events), key, (*path, key.value))
+        return fields
 
-def _value(event: yaml.Event, events: Iterator[yaml.Event], scalar: Scalar) -> Any:
-    """Return the value that begins with an event."""
-    if isinstance(event, yaml.ScalarEvent):
-        return scalar(event)
-    if isinstance(event, yaml.SequenceStartEvent):
-        items = []
-        while not isinstance(item := next(events), yaml.SequenceEndEvent):
-            items.append(_value(item, events, scalar))
-        return items
-    mapping: dict[Any, Any] = {}
-    written: dict[Any, str] = {}
-    while not isinstance(key := next(events), yaml.MappingEndEvent):
-        if not isinstance(key, yaml.ScalarEvent):
-            raise YamlProblem(NO_KEY, key.start_mark)
-        name = scalar(key)
-        if name in written:
-            raise YamlProblem(_twice(written[name], key.value), key.start_mark)
-        written[name] = key.value
-        mapping[name] = _value(next(events), events, scalar)
-    return mapping
-
-
-def _twice(first: str, second: str) -> str:
-    """Return what is wrong with two keys that are the same."""
-    first, second = cut(first, LONGEST_KEY), cut(second, LONGEST_KEY)
-    return f"states {first} twice" if first == second else f"states one key in two ways, as {first} and {second}"
+    def _placed(self, event: Any, at: Any, path: FieldPath) -> Any:
+        """Return the value that begins with an event and stands where another one does."""
+        self._places[path] = at.start_mark.line + 1, getattr(event, "value", "")
+        return self._value(event, path)

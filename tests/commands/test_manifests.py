@@ -203,7 +203,7 @@ def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
     assert as_spec(with_nulls) == as_spec(without)
     [item] = read(ingress("pathType: null, backend: {}"), "shop.yaml").items
     assert [str(message) for message in as_spec(item)] == [  # type: ignore[union-attr]
-        "shop.yaml:4: default/shop: is no valid Ingress: spec.rules[0].http.paths[0].pathType is missing"
+        "shop.yaml:4: default/shop: is no valid Ingress: spec.rules[0].http.paths[0]: must state pathType"
     ]
 
 

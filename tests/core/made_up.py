@@ -23,7 +23,8 @@ from ingress_manager.core.policy import (
     Profile,
     Tls,
 )
-from ingress_manager.core.settings import find_contradictions, find_problems
+from ingress_manager.core.settings import read
+from ingress_manager.core.shape import FieldError
 from ingress_manager.core.vocabulary import KNOWN, OLD_CLASS, protects
 
 T = TypeVar("T", Defaults, Profile)
@@ -471,7 +472,11 @@ def policy(draw: st.DrawFn) -> Policy:
 
 def is_right(made: Policy) -> bool:
     """Return whether the hook would start with these settings."""
-    return not [*find_problems(made), *find_contradictions(made)]
+    try:
+        read(msgspec.to_builtins(made), {})
+    except FieldError:
+        return False
+    return True
 
 
 @st.composite

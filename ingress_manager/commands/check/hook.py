@@ -11,6 +11,7 @@ from ingress_manager.commands.check.engine import PART as METACONTROLLER
 from ingress_manager.commands.check.lines import Line, State
 from ingress_manager.commands.check.seen import Seen, condition, containers, images, tag_of_image
 from ingress_manager.commands.check.versions import version_of
+from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.installations import CONTROLLER, leads_to
 from ingress_manager.commands.reading.manifests import Item, at, mappings
@@ -141,9 +142,8 @@ def settings(seen: Seen, deployment: Item) -> Iterator[Line]:
         yield Line(PART, State.WRONG, sentence, f"A Pod that starts now won't run. {AGAIN}")
         return
     policy = text.policy()
-    if isinstance(policy, list):
-        more = f" (and {len(policy) - 1} more)" if len(policy) > 1 else ""
-        sentence = f"the settings can't be used: {policy[0]}{more}"
+    if isinstance(policy, Message):
+        sentence = f"the settings can't be used: {policy}"
         yield Line(PART, State.WRONG, sentence, "Correct them: a Pod that starts now won't run.")
         return
     if policy.paused:

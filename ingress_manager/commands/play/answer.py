@@ -89,8 +89,8 @@ def play(service: str, settings: str) -> Result:
     try:
         policy = parse(settings)
     except SettingsError as error:
-        mistakes = tuple(Mistake(Field.SETTINGS, each.line, "", each.sentence) for each in error.mistakes)
-        return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", mistakes)
+        mistake = Mistake(Field.SETTINGS, error.line, "", error.sentence)
+        return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", (mistake,))
     manifests = read(service, Field.SERVICE)
     services = [item for item in manifests.items if item.kind == SERVICES]
     rendered = render(services[:MOST_SERVICES], policy.without_pause())

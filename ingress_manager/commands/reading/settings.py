@@ -51,15 +51,12 @@ class SettingsText(NamedTuple):
     has_lines: bool = True
     """Whether its lines are lines of the file. Between quotes, in the manifest of a ConfigMap, they are not."""
 
-    def policy(self) -> Policy | list[Message]:
-        """Return what the text states, or a message for each thing that is wrong with it."""
+    def policy(self) -> Policy | Message:
+        """Return what the text states, or what is wrong with it."""
         try:
             return settings.parse(self.text)
         except SettingsError as error:
-            return [
-                Message(each.sentence, self.file, self.before + ((each.line or 1) if self.has_lines else 0))
-                for each in error.mistakes
-            ]
+            return Message(error.sentence, self.file, self.before + ((error.line or 1) if self.has_lines else 0))
 
 
 def settings_in(text: str, file: str) -> SettingsText:
@@ -76,10 +73,10 @@ def settings_in(text: str, file: str) -> SettingsText:
 
 
 def policy_of(found: SettingsText) -> Policy:
-    """Return what a text states. Raises click.UsageError with all that is wrong with it."""
+    """Return what a text states. Raises click.UsageError with what is wrong with it."""
     policy = found.policy()
-    if isinstance(policy, list):
-        raise click.UsageError("\n".join(["the settings can't be used:", *map(str, policy)]))
+    if isinstance(policy, Message):
+        raise click.UsageError(f"the settings can't be used:\n{policy}")
     return policy
 
 

@@ -5,7 +5,7 @@ from typing import TextIO
 import click
 
 from ingress_manager.commands.printing.console import note, show
-from ingress_manager.commands.printing.messages import counted
+from ingress_manager.commands.printing.messages import Message, counted
 from ingress_manager.commands.reading.settings import SettingsText, settings_in
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.text import one_line
@@ -17,8 +17,8 @@ from ingress_manager.core.text import one_line
 def settings(context: click.Context, files: tuple[TextIO, ...]) -> None:
     """Check settings files as the hook reads them, for CI and before a commit.
 
-    A FILE is the settings, a ConfigMap with them, or - for standard input. `settings` tells each mistake on standard
-    error, as `file:line: sentence`.
+    A FILE is the settings, a ConfigMap with them, or - for standard input. `settings` tells the first mistake of
+    each on standard error, as `file:line: sentence`.
 
     Exit status: 0 if the hook would start with each file, 1 if it would not, 2 if a file can't be read.
 
@@ -42,8 +42,8 @@ def read_text(file: TextIO) -> SettingsText:
 def check(found: SettingsText) -> int:
     """Print what the settings are good for, or what is wrong with them; return how much that is."""
     policy = found.policy()
-    if isinstance(policy, list):
-        return show(policy)
+    if isinstance(policy, Message):
+        return show([policy])
     profiles = counted(len(policy.profiles), "profile")
     click.echo(f"{found.file}: the hook would start with it: {profiles}, {len(policy.namespaces):,} under namespaces")
     if policy.limits.hosts == ANY:
