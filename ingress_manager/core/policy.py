@@ -22,9 +22,8 @@ from ingress_manager.core.syntax import LONGEST_LABEL
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
-MOST_REMEMBERED = 20_000
-"""Patterns of hosts, in all that is remembered. That is what holds for a thousand pairs of a namespace and a profile,
-or for fewer where the limits list more than twenty patterns."""
+MOST_REMEMBERED = 1000
+"""Pairs of a namespace and a profile, for which what holds is remembered."""
 
 NO_NAME = ""
 """Is the name of no profile."""
@@ -213,9 +212,7 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     @cached_property
     def resolved(self) -> Callable[[str, str | None], "NamespacePolicy"]:
         """Return `resolve` of these settings, which remembers what it returned last."""
-        limits = [self.limits, *[entry.limits or NO_LIMITS for entry in self.namespaces.values()]]
-        patterns = max([len(each.hosts or ()) for each in limits])
-        return lru_cache(1 + MOST_REMEMBERED // max(20, patterns))(partial(resolve, self.whole))
+        return lru_cache(MOST_REMEMBERED)(partial(resolve, self.whole))
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -289,9 +286,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     accepted_losses: tuple[str, ...]
     """The annotations that protect and may be lost."""
     ingress_classes: Mapping[str, IngressClass]
-    """What is known of IngressClasses, by name."""
     profiles: Mapping[str, Profile]
-    """All profiles there are."""
     default_profile: str | None
     """The name of the profile of a Service that asks for none."""
     profile: str | None
@@ -311,7 +306,6 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     said_by_filters: Container[str]
     """The keys of those that the profile itself states beside filters, which say the same of HTTPRoutes."""
     labels: Mapping[str, str]
-    """Those that the administrator adds."""
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
     makes_ingresses: bool
@@ -331,11 +325,6 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         patterns = self.host_patterns
         return None if patterns is None else tuple([fill_in(pattern, "", self.namespace) for pattern in patterns])
 
-    @cached_property
-    def suffixes(self) -> tuple[str, ...]:
-        """Return what the hosts end in that a pattern with a wildcard allows: .example.com for *.example.com."""
-        return tuple([pattern[1:] for pattern in self.hosts or () if pattern.startswith("*.")])
-
     def default_host(self, service: str) -> str:
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
         return fill_in(self.host, service, self.namespace)
@@ -351,9 +340,8 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
         if self.hosts is None or host in self.hosts:
             return True
-        # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends in a pattern's suffix.
-        name = host.removeprefix("*")
-        return name.endswith(self.suffixes)
+        # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends as such a pattern does.
+        return host.removeprefix("*").endswith(tuple([each[1:] for each in self.hosts if each.startswith("*.")]))
 
     @property
     def default_class(self) -> str | None:

@@ -26,6 +26,7 @@ from ingress_manager.core.policy import (
     Defaults,
     Limits,
     NamespacePolicy,
+    NamespaceSettings,
     Policy,
     Profile,
     fill_in,
@@ -63,23 +64,23 @@ def read(stated: Any, places: Places) -> Policy:
     """Return the policy that plain values state, whole. Raises FieldError."""
     Shape(places, CHECKS, CHECKS_OF_KEYS).check(stated, inspect.type_info(Policy))
     policy = msgspec.convert(stated, Policy).whole
-    general = Policy(policy.defaults, policy.limits, policy.profiles)
-    _check_place((), "", policy.defaults, policy.limits, general)
+    general = NamespaceSettings(policy.defaults, policy.limits)
+    _check_entry((), "", general, Policy(policy.defaults, policy.limits, policy.profiles))
     for namespace, entry in policy.namespaces.items():
-        own = entry.defaults or NO_DEFAULTS, entry.limits or NO_LIMITS
-        _check_place(("namespaces", namespace), namespace, *own, policy)
+        _check_entry(("namespaces", namespace), namespace, entry, policy)
     unlimited = Policy(policy.defaults, profiles=policy.profiles)
     for name, profile in policy.profiles.items():
         _check_profile(("profiles", name), profile, resolve(unlimited, "", name))
     return policy
 
 
-def _check_place(at: FieldPath, namespace: str, defaults: Defaults, limits: Limits, policy: Policy) -> None:
-    """Raise FieldError for what is wrong with defaults and limits, in general or of a namespace."""
+def _check_entry(at: FieldPath, namespace: str, entry: NamespaceSettings, policy: Policy) -> None:
+    """Raise FieldError for what is wrong with an entry of a namespace, or for "" with what holds in general."""
+    defaults, limits = entry.defaults or NO_DEFAULTS, entry.limits or NO_LIMITS
     _check_stated((*at, "defaults"), defaults)
     _check_limits((*at, "limits"), limits)
-    _check_here(at, namespace, policy)
     _check_names(at, defaults, limits, policy.profiles)
+    _check_here((*at, "defaults"), resolve(policy, namespace, None), policy)
 
 
 def _check_stated(at: FieldPath, stated: Defaults | Profile) -> None:
@@ -108,21 +109,20 @@ def _check_limits(at: FieldPath, limits: Limits) -> None:
             check_text(value, partial(copying.check_value, key), path, f"{quoted(value)} ")
 
 
-def _check_here(at: FieldPath, namespace: str, policy: Policy) -> None:
-    """Raise FieldError for what the defaults contradict in a namespace, or for "" in general."""
-    here = resolve(policy, namespace, None)
+def _check_here(at: FieldPath, here: NamespacePolicy, policy: Policy) -> None:
+    """Raise FieldError for what the defaults of a namespace, or the general ones, contradict."""
     name, default = here.default_profile, here.default_class
     if name in policy.profiles and here.profile is None:
-        end = f": {quoted(name)} must be one of the profiles that are allowed: {_listed(here.usable_profiles())}"
-        raise FieldError((*at, "defaults", "profile"), end)
+        end = f": {quoted(name)} must be one of the profiles that are allowed: {listed(here.usable_profiles())}"
+        raise FieldError((*at, "profile"), end)
     if not here.allows_class(default):
         of = f" of the profile {here.profile}," if here.profile else ""
         shown = "null, the cluster's default," if default is None else quoted(default)
         end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(here.classes or ())}"
-        raise FieldError((*at, "defaults", "class"), end)
-    if namespace:
-        _check_class((*at, "defaults"), here)
-    _check_outputs((*at, "defaults"), resolve(policy, namespace, NO_NAME) if here.profile else here)
+        raise FieldError((*at, "class"), end)
+    if here.namespace:
+        _check_class(at, here)
+    _check_outputs(at, resolve(policy, here.namespace, NO_NAME) if here.profile else here)
 
 
 def _check_names(at: FieldPath, defaults: Defaults, limits: Limits, known: Collection[str]) -> None:
@@ -132,7 +132,8 @@ def _check_names(at: FieldPath, defaults: Defaults, limits: Limits, known: Colle
         stated |= {("limits", "profiles", number): name for number, name in enumerate(limits.profiles)}
     for path, name in stated.items():
         if name and name not in known:
-            end = f": {quoted(name)} must be the name of a profile: {_listed(known)}{did_you_mean(name, known)}"
+            among = listed([*known]) or "there is none"
+            end = f": {quoted(name)} must be the name of a profile: {among}{did_you_mean(name, known)}"
             raise FieldError((*at, *path), end)
 
 
@@ -183,10 +184,6 @@ def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
         raise FieldError((*at, "gateway", "http"), end)
 
 
-def _listed(profiles: Iterable[str]) -> str:
-    return listed(list(profiles)) or "there is none"
-
-
 def check_output(name: str) -> str:
     """Return the name of an output. Raises Problem."""
     if name not in OUTPUT_NAMES:
@@ -217,30 +214,24 @@ LONGEST = "a" * LONGEST_LABEL
 """A Service, or a namespace, whose name is as long as one can be."""
 
 CHECKS: dict[str, Check] = {
+    **dict.fromkeys(("class", "classes", "http", "https", "name", "profiles"), check_name),
     "acceptedLosses": copying.check_loss,
-    "class": check_name,
-    "classes": check_name,
     "host": template(check_host, TEMPLATE_FIELDS, "a", "a"),
     "hosts": template(check_host, TEMPLATE_FIELDS[1:], TEMPLATE_FIELDS[0], "a"),
-    "http": check_name,
-    "https": check_name,
     "labels": check_label_value,
-    "name": check_name,
     "namespace": check_namespace,
     "outputs": check_output,
     "pathTypes": parse_path_type,
-    "profiles": check_name,
     "reads": copying.check_prefix,
     "secret": template(check_name, TEMPLATE_FIELDS, ingress_of("a" * LONGEST_ENTRANCE, LONGEST), LONGEST),
 }
 """What checks a text of the settings, by the field that it is in."""
 
 CHECKS_OF_KEYS: dict[str, Check] = {
+    **dict.fromkeys(("ingressClasses", "profiles"), check_name),
     "annotations": copying.check_own_key,
     "copyAnnotations": copying.check_key,
-    "ingressClasses": check_name,
     "labels": copying.check_own_label_key,
     "namespaces": check_pattern_of_namespaces,
-    "profiles": check_name,
 }
 """What checks a key, by the field that it is in."""
