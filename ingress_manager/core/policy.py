@@ -10,7 +10,7 @@ general settings, then what is built in; each field by itself.
 from collections.abc import Callable, Container, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -255,11 +255,9 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
 NOTHING_STATED = NamespaceSettings()
 NO_DEFAULTS, NO_LIMITS, NO_PROFILE = Defaults(), Limits(), Profile()
 
-T = TypeVar("T", Defaults, Limits, Tls)
 
-
-def overlay(near: msgspec.Struct, far: T) -> T:
-    """Return `far`, with what `near` states in its place."""
+def overlay(near: msgspec.Struct, far: Any) -> Any:
+    """Return a struct, with what another one states in its place."""
     return type(far)(**merged(msgspec.structs.asdict(far), near))
 
 
@@ -410,7 +408,8 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
     """Return what holds in a namespace for a Service that asks for a profile, or for none, by whole settings."""
     own = policy.entry_of(namespace)
     general = merged({}, policy.limits, own.limits, policy.defaults, own.defaults)
-    hosts, classes, allowed = (unless_any(general.pop(name)) for name in ("hosts", "classes", "profiles"))
+    limits = (general.pop(name) for name in ("hosts", "classes", "profiles"))
+    hosts, classes, allowed = (None if limit == ANY else limit for limit in limits)
     default = general.pop("profile")
     name = default if asked_for is None else asked_for
     chosen = policy.profiles.get(name) if allowed is None or name in allowed else None
@@ -439,11 +438,6 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
         timeouts=stated.pop("timeouts", None) or None,
         **stated,
     )
-
-
-def unless_any(limit: Any) -> Any:
-    """Return a limit; None where it is lifted."""
-    return None if limit == ANY else limit
 
 
 def fill_in(template: str, service: str, namespace: str) -> str:

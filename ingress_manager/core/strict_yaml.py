@@ -19,7 +19,6 @@ TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 FieldPath = tuple[str | int, ...]
 """The keys and the indexes that lead to a value."""
 
-
 Places = dict[FieldPath, tuple[int, str]]
 """Where values stand: the line, from 1, of the key or of the item of a list; and a scalar as it is written there."""
 
