@@ -207,7 +207,7 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
     with cluster.engine.paused():
         late = run(cluster.control_plane, *arguments, "--apply", "--timeout=1")
         assert late.returncode != 0
-        assert f"After 1 s: Metacontroller has not reported that Ingress {stage.namespace}/shop" in late.stderr
+        assert f"After 1 s: Metacontroller has not reported `Ingress {stage.namespace}/shop isn't" in late.stderr
         sh(cluster.control_plane, late.stderr.splitlines()[-1])  # how to go back
         adopting = subprocess.Popen(
             [str(cluster.control_plane.programs.kubectl), "ingress-manager", *arguments, "--apply"],
