@@ -5,23 +5,22 @@ Who applies a Service is told at once what Metacontroller's Event would say late
 | answer  | when                                                        | what the API server does                 |
 |---------|-------------------------------------------------------------|------------------------------------------|
 | allowed | nothing is wrong                                            | writes                                   |
-| warned  | it would be refused, or an annotation has no effect         | writes, and passes the sentences on      |
-| denied  | the settings deny what would be refused, and it is new      | does not write, and tells why            |
+| warned  | it would be refused, or an annotation has no effect; paused | writes, and passes the sentences on      |
+| denied  | the settings deny what would be refused, and it gets worse  | does not write, and tells why            |
 | unread  | the Service can't be read                                   | writes                                   |
 |         | the body is not the contract: the status is 400             | writes, because of failurePolicy: Ignore |
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/ (version v1).
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from ingress_manager.core.annotations import HTTP, PREFIX
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
-from ingress_manager.core.entrances import begin_of, no_effect, read_entrances, without_http
+from ingress_manager.core.entrances import no_effect, without_http
 from ingress_manager.core.errors import MOST_KEPT, Problem, Reason, Refused
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
@@ -92,13 +91,17 @@ def answer(body: bytes, policy: Policy) -> Answer:
         service = _services.decode(request.object)
     except UNREADABLE:
         return reviewed(request, UNREAD)
+    paused = refusal_of(decide(service, NOTHING, policy)) if policy.pauses else None
+    policy = policy.without_pause() if policy.pauses else policy
     decision = decide(service, NOTHING, policy)
     refused = refusal_of(decision)
     problems = refused.problems if refused else [*not_copied(service, decision), *without_effect(service)]
+    if refused and policy.admission.deny and is_denied(request, refused, policy):
+        return reviewed(request, DENIED, service, problems, allowed=False, status=denial(service, refused))
+    if paused and paused.status == 429:
+        problems = [*paused.problems, *problems]
     if not problems:
         return reviewed(request, ALLOWED)
-    if refused and policy.admission.deny and is_denied(request, service, refused, policy):
-        return reviewed(request, DENIED, service, problems, allowed=False, status=denial(service, refused))
     told = warnings(problems, refused.more if refused else 0)
     return reviewed(request, WARNED, service, problems, allowed=True, warnings=told)
 
@@ -159,51 +162,17 @@ def denial(service: Service, refused: Refused) -> dict[str, object]:
     return {"code": 422, "reason": "Invalid", "message": refused.line(), "details": details}
 
 
-def is_denied(request: Request, service: Service, refused: Refused, policy: Policy) -> bool:
-    """Return whether this change is what makes the Service one that is refused, or one with more that is wrong.
+def is_denied(request: Request, refused: Refused, policy: Policy) -> bool:
+    """Return whether a change makes the Service one that is refused, or one with more problems than before.
 
     What was wrong before stays allowed: somebody may have to change something else, or correct one thing at a time.
     """
-    if refused.status != 422 or _deleted.decode(request.object).metadata.deletion_timestamp:
+    if _deleted.decode(request.object).metadata.deletion_timestamp:
         return False
     if bytes(request.old_object) == b"null":
         return True
     try:
-        old = _services.decode(request.old_object)
+        old = refusal_of(decide(_services.decode(request.old_object), NOTHING, policy))
     except UNREADABLE:
         return False
-    was_refused = refusal_of(decide(old, NOTHING, policy))
-    if was_refused is None:
-        return True
-    before, now = old.metadata.annotations or {}, service.metadata.annotations or {}
-    switched_on = read_entrances(now).keys() - read_entrances(before).keys()
-    of_switched_on = tuple([begin_of(name) + PREFIX for name in switched_on])
-    spec_or_labels = (old.spec, old.metadata.labels) != (service.spec, service.metadata.labels)
-    newly_wrong = wrong_in(refused) - wrong_in(was_refused)
-    if any(annotation.startswith(of_switched_on) for annotation in newly_wrong):
-        return True
-    blamed = {key for key in newly_wrong if (before.get(key) != now.get(key) if key else spec_or_labels)}
-    return bool(blamed) and not blamed <= wrong_in(refusal_of(decide(with_these_alone(old, blamed), NOTHING, policy)))
-
-
-def wrong_in(refused: Refused | None) -> set[str]:
-    """Return the annotations that are wrong; "" stands for the Service's spec and its labels."""
-    # That keys aren't copied is told beside what is wrong, and is nothing wrong by itself.
-    return {
-        problem.annotation
-        for problem in (refused.problems if refused else ())
-        if problem.annotation or problem.reason != Reason.ANNOTATION_NOT_ALLOWED
-    }
-
-
-def with_these_alone(service: Service, annotations: Container[str]) -> Service:
-    """Return the Service with these annotations and those that turn it on: no other mistake hides what is wrong there.
-
-    A profile that doesn't exist hides what depends on it, and routes that can't be read hide that a host isn't allowed.
-    """
-    kept = {
-        key: value
-        for key, value in (service.metadata.annotations or {}).items()
-        if key in annotations or key.endswith(HTTP.key)
-    }
-    return msgspec.structs.replace(service, metadata=msgspec.structs.replace(service.metadata, annotations=kept))
+    return old is None or len(refused.problems) + refused.more > len(old.problems) + old.more

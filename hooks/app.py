@@ -24,7 +24,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, Reque
 
 from hooks import admission, logs, sync
 from hooks.buckets import Memory
-from hooks.metrics import AdmissionMetrics, Metrics
+from hooks.metrics import AdmissionMetrics, HookMetrics, Metrics
 from hooks.settings_file import SettingsFile, from_environment
 from ingress_manager import __version__
 from ingress_manager.core.copying import ANY
@@ -64,7 +64,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     """
     settings_file = from_environment() if settings_file is None else settings_file
     policy = settings_file.policy
-    metrics = Metrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
+    metrics = HookMetrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
     memory = Memory()
 
     def reply(body: bytes) -> Response:
@@ -73,8 +73,10 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
         tell(answer)
         if answer.forbidden is not None:
             metrics.count_removal(answer.forbidden.reason)
+        if answer.refused is not None:
+            metrics.count_refusal(answer.refused)
         # The last that can fail: what fails is counted as a bug, and no answer twice.
-        metrics.count_answer(answer.status, answer.refused, time.perf_counter() - started)
+        metrics.count(str(answer.status), time.perf_counter() - started)
         response = Response(answer.body, answer.status, content_type=TEXT if answer.refused else "application/json")
         if answer.refused and answer.refused.retry_after is not None:
             response.headers["Retry-After"] = str(answer.refused.retry_after)
@@ -127,7 +129,7 @@ def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
     return make_app("/admit", reply, metrics)
 
 
-def make_app(path: str, reply: Callable[[bytes], Response], metrics: Metrics | AdmissionMetrics) -> Flask:
+def make_app(path: str, reply: Callable[[bytes], Response], metrics: Metrics) -> Flask:
     """Return the application that gives the body of each POST to `reply`, and counts what is no request, or a bug."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY

@@ -3,7 +3,6 @@
 import logging
 import logging.config
 import sys
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,11 +54,5 @@ def make_logger() -> Any:
 def log_everything() -> None:
     """Send Python's warnings, and exceptions that nobody catches, to the log."""
     logging.captureWarnings(capture=True)
-    sys.excepthook = log_exception
-    sys.unraisablehook = lambda raised: log_exception(raised.exc_type, raised.exc_value, raised.exc_traceback)
-    threading.excepthook = lambda raised: log_exception(raised.exc_type, raised.exc_value, raised.exc_traceback)
-
-
-def log_exception(type_: Any, value: Any, traceback: Any) -> None:
-    """Log an exception that nobody caught."""
-    make_logger().error("uncaught exception", exc_info=(type_, value, traceback))
+    sys.excepthook = lambda *raised: make_logger().error("uncaught exception", exc_info=raised)
+    sys.unraisablehook = lambda raised: sys.excepthook(raised.exc_type, raised.exc_value, raised.exc_traceback)  # type: ignore[arg-type]

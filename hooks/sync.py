@@ -13,6 +13,7 @@
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
 
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Annotated
@@ -20,19 +21,42 @@ from typing import Annotated
 import msgspec
 
 from hooks.buckets import HOUR, until_hourly
-from ingress_manager.core.decide import Desired, Unchanged, decide
+from ingress_manager.core.decide import Purged, Unchanged, decide
 from ingress_manager.core.errors import Problem, Reason, Refused, without_frames
-from ingress_manager.core.kubernetes import API_VERSIONS, Object, Observed, Service, is_name_for, key_of
+from ingress_manager.core.kubernetes import API_VERSIONS, Object, ObjectMeta, Observed, Service, is_name_for, key_of
 from ingress_manager.core.observed import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.refusals import not_made
 from ingress_manager.core.text import quoted
 
 
+class ManagedFieldsEntry(msgspec.Struct, frozen=True, gc=False):
+    """What says when a part of an object was changed. Source: the Kubernetes API reference, ManagedFieldsEntry."""
+
+    time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+
+
+class StoredMeta(ObjectMeta, rename="camel", frozen=True, gc=False):
+    managed_fields: tuple[ManagedFieldsEntry, ...] = ()
+
+    @property
+    def changed(self) -> float:
+        """Return when the object was made or changed last, as Unix time; 0 when that isn't known.
+
+        Whoever may edit the object may write another time.
+        """
+        times = [self.creation_timestamp, *(entry.time for entry in self.managed_fields)]
+        return max((each.timestamp() for each in times if each), default=0)
+
+
+class StoredService(Service, rename="camel", frozen=True, gc=False):
+    metadata: StoredMeta
+
+
 class SyncRequest(msgspec.Struct, frozen=True, gc=False):
     """What Metacontroller sends, without the fields that are not used here."""
 
-    object: Service
+    object: StoredService
     attachments: Observed
 
 
@@ -60,33 +84,10 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     """Seconds since the Service was changed."""
 
 
-# The next four hold when a Service was changed.
-
-
-class ManagedFieldsEntry(msgspec.Struct, frozen=True, gc=False):
-    """What says when a part of an object was changed. Source: the Kubernetes API reference, ManagedFieldsEntry."""
-
-    time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
-
-
-class ManagedMetadata(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    managed_fields: list[ManagedFieldsEntry] = []
-
-
-class ManagedObject(msgspec.Struct, frozen=True, gc=False):
-    metadata: ManagedMetadata
-
-
-class ManagedRequest(msgspec.Struct, frozen=True, gc=False):
-    """What says when the Service of a request was changed."""
-
-    object: ManagedObject
-
-
 MARK = f'"{DECORATOR}"'.encode()
 """The key of an annotation of each object that Metacontroller makes: where it is missing, there is no such object."""
 
-_requests, _managed = msgspec.json.Decoder(SyncRequest), msgspec.json.Decoder(ManagedRequest)
+_requests = msgspec.json.Decoder(SyncRequest)
 
 
 def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
@@ -100,26 +101,24 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
         return refusal(without_frames(refused))
     except RecursionError:
         return too_deep(body)
-    service = request.object
-    age = now.timestamp() - changed(body, service) if now else 0
-    decision = decide(service, request.attachments, policy, age)
+    service, attachments = request.object, request.attachments
+    age = now.timestamp() - service.metadata.changed if now else 0
+    decision = decide(service, attachments, policy, age)
     if isinstance(decision, Unchanged):
         return refusal(decision.refused, service, age)
-    if isinstance(decision, Desired):
-        resync, missing = decision.resync_after, None
-        if not decision.are_there:
-            observed = request.attachments.all()
-            label = f"{service.metadata.namespace}/{service.metadata.name}"
-            missing = not_made(label, [key for key in map(key_of, decision.objects) if key not in observed])
-            resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1) if now else resync
-        are_there = bool(decision.objects) and missing is None
-        reply = Answer(200, encode(decision.json, resync), None, None, service, missing, are_there, age)
-    else:
-        reply = Answer(200, encode(msgspec.json.encode(decision.objects)), None, decision.forbidden, service)
-    for each in decision.objects:
-        if not may_be_answered(each, request, policy):
-            return refusal(not_its_own(each), service)
-    return reply
+    observed = attachments.all()
+    if made := not_its_own(
+        decision.objects, service, policy.versions | {kind: API_VERSIONS[kind] for kind, _ in observed}
+    ):
+        return refusal(made, service)
+    if isinstance(decision, Purged):
+        return Answer(200, encode(msgspec.json.encode(decision.objects)), None, decision.forbidden, service)
+    resync, missing = decision.resync_after, None
+    if absent := [key for key in map(key_of, decision.objects) if key not in observed]:
+        missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", absent)
+        resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1) if now else resync
+    are_there = bool(decision.objects) and not absent
+    return Answer(200, encode(decision.json, resync), None, None, service, missing, are_there, age)
 
 
 def decode(body: bytes) -> SyncRequest:
@@ -132,17 +131,6 @@ def decode(body: bytes) -> SyncRequest:
         return _requests.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise not_the_contract(str(error)) from error
-
-
-def changed(body: bytes, service: Service) -> float:
-    """Return when the Service of a request was made or changed last, as Unix time; 0 when that isn't known.
-
-    Whoever may edit the Service may write another time.
-    """
-    times = [service.metadata.creation_timestamp]
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        times += [entry.time for entry in _managed.decode(body).object.metadata.managed_fields]
-    return max((each.timestamp() for each in times if each), default=0)
 
 
 def not_the_contract(reason: str) -> Refused:
@@ -167,33 +155,21 @@ FIELDS = frozenset(["apiVersion", "kind", "metadata", "spec"])
 METADATA = frozenset(["name", "namespace", "labels", "annotations"])
 
 
-def may_be_answered(made: Object, request: SyncRequest, policy: Policy) -> bool:
-    """Return whether an object is one of the Service alone, of a kind that the settings make or that it has.
+def not_its_own(made: Iterable[Object], service: Service, versions: Mapping[str, str]) -> Refused | None:
+    """Return the refusal (422) if an object isn't one of the Service alone, of a kind with such a version; else None.
 
-    That is so, unless there is a bug. Metacontroller would make whatever else it is told to make, anywhere.
+    Then there is a bug. Metacontroller would make whatever it is told to make, anywhere.
     """
-    try:
-        kind, metadata, owner = made["kind"], made["metadata"], request.object.metadata
-        return (
-            metadata["namespace"] == owner.namespace
-            and is_name_for(owner.name, metadata["name"])
-            and (policy.versions.get(kind) or version_of_observed(kind, request.attachments)) == made["apiVersion"]
-            and FIELDS.issuperset(made)
-            and METADATA.issuperset(metadata)
-        )
-    except (LookupError, TypeError, AttributeError):
-        return False
-
-
-def version_of_observed(kind: str, observed: Observed) -> str | None:
-    """Return the version of a kind if some object of it is observed."""
-    return API_VERSIONS[kind] if any(kind == each for each, _ in observed.all()) else None
-
-
-def not_its_own(made: Object) -> Refused:
-    """Return the refusal (422) of a Service for which something would be answered that isn't its own."""
-    sentence = f"ingress-manager has a bug: it would make {quoted(str(made)[:1000])}, which is not this Service's own"
-    return Refused(422, [Problem(sentence, Reason.BUG)])
+    for each in made:
+        with suppress(LookupError, TypeError, AttributeError):
+            metadata, owner = each["metadata"], service.metadata
+            is_named_for = is_name_for(owner.name, metadata["name"]) and metadata["namespace"] == owner.namespace
+            is_known = versions[each["kind"]] == each["apiVersion"]
+            if is_named_for and is_known and FIELDS.issuperset(each) and METADATA.issuperset(metadata):
+                continue
+        sentence = f"it would make {quoted(str(each)[:1000])}, which is not this Service's own"
+        return Refused(422, [Problem(f"ingress-manager has a bug: {sentence}", Reason.BUG)])
+    return None
 
 
 def encode(objects: bytes, resync_after: int | None = None) -> bytes:

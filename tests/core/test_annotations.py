@@ -12,7 +12,6 @@ from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Policy, Profile, Tls
 from tests.core import made_up
 from tests.histories import steps
-from tests.hooks import test_admission_deny
 from tools import golden
 
 PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
@@ -35,7 +34,6 @@ EVERYWHERE: dict[str, Mapping[str, object]] = {
     "OTHER_VALUES in tests/core/test_annotations.py": OTHER_VALUES,
     "WORDS in tests/core/made_up.py": made_up.WORDS,
     "VALUES in tests/histories/steps.py": steps.VALUES,
-    "WORDS in tests/hooks/test_admission_deny.py": test_admission_deny.WORDS,
     "tests/cases": {
         key: value
         for case in golden.cases_in(golden.CASES)

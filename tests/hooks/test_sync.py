@@ -10,7 +10,7 @@ import pytest
 
 from devcluster.sync_requests import Object, as_created, body, service, sync_request
 from hooks import sync
-from hooks.sync import answer, changed, decode
+from hooks.sync import answer, decode
 from ingress_manager.core.decide import Desired, Purged
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Policy
@@ -163,7 +163,7 @@ def test_the_age_of_a_service_is_counted_from_its_creation(now: datetime | None,
         ),
         ([{"time": "2026-01-02T04:04:05+01:00"}], datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()),
         ([], 0),
-        ([{"time": "yesterday"}], 0),
+        ([{}], 0),
     ],
 )
 def test_when_a_service_was_changed_is_the_latest_time_of_its_managed_fields(
@@ -171,8 +171,7 @@ def test_when_a_service_was_changed_is_the_latest_time_of_its_managed_fields(
 ) -> None:
     parent = service({"ingress/http": "yes"})
     parent["metadata"]["managedFields"] = managed
-    sent = body(sync_request(parent))
-    assert changed(sent, decode(sent).object) == latest
+    assert decode(body(sync_request(parent))).object.metadata.changed == latest
 
 
 def named(**changes: Any) -> Object:
