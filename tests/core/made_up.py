@@ -457,7 +457,7 @@ KNOWN_PROFILES = st.dictionaries(PROFILE_NAMES, profiles(), max_size=2)
 
 @st.composite
 def policy(draw: st.DrawFn) -> Policy:
-    """Draw settings that the hook would start with."""
+    """Draw whole settings that the hook would start with."""
     known = draw(KNOWN_PROFILES)
     names = tuple(sorted(known))
     made = Policy(
@@ -465,7 +465,7 @@ def policy(draw: st.DrawFn) -> Policy:
         limits=draw(limits(names)),
         profiles=known,
         namespaces=draw(namespaces(names)),
-    )
+    ).whole
     assume(is_right(made))
     return made
 
