@@ -8,7 +8,7 @@ from typing import Any
 
 from devcluster import overlay
 from devcluster.api import INGRESSES, SERVICES, Api, ApiError, Object, path_of, wait_for
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR
 
 SERVICE, OWNED = "policy-probe", "policy-probe-owned"
 """A Service, and an Ingress that a Service owns."""

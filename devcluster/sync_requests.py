@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
+from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED
 
 Object = dict[str, Any]
 NAME = "ingress-manager"

@@ -103,7 +103,7 @@ def told(answer: sync.Answer, now: float, memory: Memory) -> sync.Answer:
         return answer
     if refused is None or status == answer.status:
         return answer
-    return sync.refusal(Refused(status, refused.problems, more=refused.more, retry_after=later), service)
+    return sync.refusal(Refused(status, refused.problems, refused.more, later), service)
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:

@@ -21,12 +21,10 @@ from typing import Annotated
 import msgspec
 
 from hooks.buckets import HOUR, until_hourly
-from ingress_manager.core.decide import Purged, Unchanged, decide
-from ingress_manager.core.errors import Problem, Reason, Refused, without_frames
-from ingress_manager.core.kubernetes import API_VERSIONS, Object, ObjectMeta, Observed, Service, is_name_for, key_of
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.decide import RemovedFirst, decide, not_made
+from ingress_manager.core.errors import Problem, Reason, Refused
+from ingress_manager.core.kubernetes import DECORATOR, Object, ObjectMeta, Observed, Service, is_name_for, key_of
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.refusals import not_made
 from ingress_manager.core.text import quoted
 
 
@@ -87,7 +85,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
 MARK = f'"{DECORATOR}"'.encode()
 """The key of an annotation of each object that Metacontroller makes: where it is missing, there is no such object."""
 
-_requests = msgspec.json.Decoder(SyncRequest)
+decode = msgspec.json.Decoder(SyncRequest).decode
 
 
 def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
@@ -97,40 +95,27 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     """
     try:
         request = decode(body)
-    except Refused as refused:
-        return refusal(without_frames(refused))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return refusal(not_the_contract(str(error)))
     except RecursionError:
         return too_deep(body)
     service, attachments = request.object, request.attachments
     age = now.timestamp() - service.metadata.changed if now else 0
     decision = decide(service, attachments, policy, age)
-    if isinstance(decision, Unchanged):
-        return refusal(decision.refused, service, age)
-    observed = attachments.all()
-    if made := not_its_own(
-        decision.objects, service, policy.versions | {kind: API_VERSIONS[kind] for kind, _ in observed}
-    ):
+    if isinstance(decision, Refused):
+        return refusal(decision, service, age)
+    if made := not_its_own(decision.objects, service, policy.versions):
         return refusal(made, service)
-    if isinstance(decision, Purged):
-        return Answer(200, encode(msgspec.json.encode(decision.objects)), None, decision.forbidden, service)
+    if isinstance(decision, RemovedFirst):
+        why = next(iter(decision.forbidden.values()), None)  # it is enough to tell of one
+        return Answer(200, encode(msgspec.json.encode(decision.objects)), None, why, service)
+    observed = attachments.all()
     resync, missing = decision.resync_after, None
     if absent := [key for key in map(key_of, decision.objects) if key not in observed]:
         missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", absent)
         resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1) if now else resync
     are_there = bool(decision.objects) and not absent
     return Answer(200, encode(decision.json, resync), None, None, service, missing, are_there, age)
-
-
-def decode(body: bytes) -> SyncRequest:
-    """Return the typed request.
-
-    Raises Refused (400), which names the field, when `body` is not the contract, and RecursionError when it is nested
-    too deeply.
-    """
-    try:
-        return _requests.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise not_the_contract(str(error)) from error
 
 
 def not_the_contract(reason: str) -> Refused:

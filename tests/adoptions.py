@@ -25,7 +25,7 @@ from ingress_manager.commands.plans.plan import Seen, Step, listed
 from ingress_manager.commands.printing.words import Command, shown
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests import dumps

@@ -17,7 +17,8 @@ from typing import Any
 from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Manifests, read
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.copying import COPIED
+from ingress_manager.core.kubernetes import LAST_APPLIED
 from tools import golden
 from tools.golden import Case
 
@@ -99,6 +100,9 @@ def attachment(kind: str, short: Object, services: list[Object]) -> Object:
     identity = {"name": short["of"], "namespace": own["namespace"]}
     gone: Object = {"apiVersion": "v1", "kind": "Service", "metadata": identity | {"uid": "gone"}}
     [owner, *_] = [each for each in services if identity.items() <= each["metadata"].items()] or [gone]
+    annotations, stated = desired["metadata"].get("annotations", {}), owner["metadata"].get("annotations") or {}
+    if copied := [key for key in sorted(annotations) if key[:8] != "ingress/" and annotations[key] == stated.get(key)]:
+        annotations[COPIED] = ", ".join(copied)
     made = as_created(desired, owner)
     # An API server gives it these.
     del made["metadata"]["uid"], made["metadata"]["resourceVersion"], made["status"]

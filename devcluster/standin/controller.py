@@ -18,7 +18,7 @@ from devcluster.standin.events import Recorder
 from devcluster.standin.informer import informer_of
 from devcluster.standin.objects import Key, ObjectMap, controller_of, group, group_key, name_of, with_annotation
 from devcluster.standin.workqueue import WorkQueue
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from devcluster.api import Object, Resource
 from ingress_manager.commands.view.merge import last_applied, merge
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.kubernetes import LAST_APPLIED
 
 ObjectMap = dict[str, dict[str, Object]]
 """Objects by "Kind.group/version", and then by "namespace/name"."""

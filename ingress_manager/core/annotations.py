@@ -1,17 +1,17 @@
 """The annotations of a Service: what its owner asks for.
 
-`TABLE` is all there is to know about the annotations: `read` parses by it, and docs/annotations.md is made from it.
+`TABLE` is all there is to know about the annotations: `parse` reads by it, and docs/annotations.md is made from it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ingress_manager.core.errors import MOST_KEPT, Problem, Reason
-from ingress_manager.core.strict_yaml import load_text
-from ingress_manager.core.syntax import check_absolute_path, check_host, check_name
-from ingress_manager.core.text import did_you_mean, quoted
+from ingress_manager.core.strict_yaml import YamlError, load_text
+from ingress_manager.core.syntax import wrong_absolute_path, wrong_host, wrong_name
+from ingress_manager.core.text import did_you_mean, nearest, quoted
 
 PREFIX = "ingress/"
 PROFILE = "ingress/profile"
@@ -58,86 +58,95 @@ class Stated(msgspec.Struct, frozen=True, gc=False):
     """How many problems there are beyond those in `problems`."""
 
     def has_wrong(self, annotation: str) -> bool:
-        """Return whether the annotation has a value that can't be read."""
+        """Return whether the annotation, as its entrance has it, has a value that can't be read."""
         return bool(self.problems) and any(problem.annotation == annotation for problem in self.problems)
 
 
-# Each parser returns what the value of an annotation means. It raises Problem with the end of a sentence; whoever calls
-# it puts the annotation in front.
+class Wrong(NamedTuple):
+    """What a parser returns for a value that it can't read."""
+
+    end: str
+    """The end of a sentence that begins with the annotation."""
 
 
-def parse_boolean(value: str) -> bool:
+Parser = Callable[[str], Any]
+"""Returns what the value of an annotation means, or Wrong."""
+
+
+def text(check: Callable[[str], str]) -> Parser:
+    """Return a parser of values that mean themselves; `check` returns what is wrong with one."""
+    return lambda value: Wrong(end) if (end := check(value)) else value
+
+
+def parse_boolean(value: str) -> bool | Wrong:
     """Return True for "true" and False for "false"."""
-    if value not in {"true", "false"}:
-        raise Problem('must be "true" or "false"')
-    return value == "true"
+    return value == "true" if value in {"true", "false"} else Wrong('must be "true" or "false"')
 
 
-def parse_hosts(value: str) -> tuple[str, ...]:
+def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
     """Return the hosts of a comma-separated list. Each must be valid, and listed once."""
     count = value.count(",") + 1
     if count > MOST_HOSTS:
-        raise Problem(f"lists {count} hosts; {MOST_HOSTS} is the most")
+        return Wrong(f"lists {count} hosts; {MOST_HOSTS} is the most")
     hosts = tuple(host.strip(" ") for host in value.split(","))
     for host in hosts:
-        try:
-            check_host(host)
-        except Problem as problem:
-            raise (problem if count == 1 else problem.about(f"lists {quoted(host)}, which")) from None
+        if end := wrong_host(host):
+            return Wrong(end if count == 1 else f"lists {quoted(host)}, which {end}")
         if hosts.count(host) > 1:
-            raise Problem(f"lists {host} twice")
+            return Wrong(f"lists {host} twice")
     return hosts
 
 
-def parse_path_type(value: str) -> str:
-    """Return one of Kubernetes' path types."""
-    if value not in PATH_TYPES:
-        raise Problem(f"must be {', '.join(PATH_TYPES[:-1])} or {PATH_TYPES[-1]}{did_you_mean(value, PATH_TYPES)}")
-    return value
+def wrong_path_type(value: str) -> str:
+    """Return what is wrong with one of Kubernetes' path types."""
+    if value in PATH_TYPES:
+        return ""
+    return f"must be {', '.join(PATH_TYPES[:-1])} or {PATH_TYPES[-1]}{did_you_mean(value, PATH_TYPES)}"
 
 
-def parse_port(value: str) -> str:
-    """Return the name or number of a port; whether the Service has it is checked later."""
-    if not value:
-        raise Problem("must be the name or number of a port")
-    return value
+def wrong_port(value: str) -> str:
+    """Return what is wrong with the name or number of a port; whether the Service has it is looked up later."""
+    return "" if value else "must be the name or number of a port"
 
 
-def parse_routes(value: str) -> tuple[Route, ...]:
+def parse_routes(value: str) -> tuple[Route, ...] | Wrong:
     """Return the routes of a YAML list of {host, path, pathType, port}."""
     if len(value) > LONGEST_LIST:
-        raise Problem(f"has {len(value)} characters; {LONGEST_LIST} is the most")
-    routes = load_text(value, MOST_YAML_NODES)
+        return Wrong(f"has {len(value)} characters; {LONGEST_LIST} is the most")
+    try:
+        routes = load_text(value, MOST_YAML_NODES)
+    except YamlError as error:
+        return Wrong(str(error))
     if not isinstance(routes, list) or not routes:
-        raise Problem(f"must be a YAML list of {{{', '.join(ROUTE_FIELDS)}}}")
+        return Wrong(f"must be a YAML list of {{{', '.join(ROUTE_FIELDS)}}}")
     if len(routes) > MOST_ROUTES:
-        raise Problem(f"lists {len(routes)} routes; {MOST_ROUTES} is the most")
+        return Wrong(f"lists {len(routes)} routes; {MOST_ROUTES} is the most")
     for number, fields in enumerate(routes, start=1):
-        check_fields(f"route {number}", fields)
+        if end := wrong_fields(fields):
+            return Wrong(f"route {number}{end}")
     return tuple([msgspec.convert(fields, Route) for fields in routes])
 
 
-def check_fields(route: str, fields: Any) -> None:
-    """Raise Problem when a route is no mapping, or has a field that is not as it should be."""
+def wrong_fields(fields: Any) -> str:
+    """Return what is wrong with a route, as the end of a sentence; "" if nothing is."""
     if not isinstance(fields, dict):
-        raise Problem(f"{route} must be a mapping of {', '.join(ROUTE_FIELDS)}")
+        return f" must be a mapping of {', '.join(ROUTE_FIELDS)}"
     for field, value in fields.items():
         if field not in ROUTE_FIELDS:
             instead = did_you_mean(field, ROUTE_FIELDS) or f"; it may have {', '.join(ROUTE_FIELDS)}"
-            raise Problem(f"{route} has a field {quoted(str(field))}{instead}")
+            return f" has a field {quoted(str(field))}{instead}"
         if not isinstance(value, str):
-            raise Problem(f"{route}: {field} must be text, not a list or a mapping")
-        try:
-            ROUTE_FIELDS[field](value)
-        except Problem as problem:
-            raise problem.about(f"{route}: {field} {quoted(value)}") from None
+            return f": {field} must be text, not a list or a mapping"
+        if end := ROUTE_FIELDS[field](value):
+            return f": {field} {quoted(value)} {end}"
+    return ""
 
 
 ROUTE_FIELDS: dict[str, Callable[[str], str]] = {
-    "host": check_host,
-    "path": check_absolute_path,
-    "pathType": parse_path_type,
-    "port": parse_port,
+    "host": wrong_host,
+    "path": wrong_absolute_path,
+    "pathType": wrong_path_type,
+    "port": wrong_port,
 }
 
 
@@ -148,8 +157,8 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     field: str
     """The field of Stated that holds what the annotation says."""
 
-    parse: Callable[[str], Any]
-    """Returns the field's value. Raises Problem with the end of a sentence that begins with the annotation."""
+    parse: Parser
+    """Returns the field's value."""
 
     meaning: str
     """What it decides, in one line, for the docs."""
@@ -177,7 +186,7 @@ TABLE = (
     Annotation(
         key=PROFILE,
         field="profile",
-        parse=check_name,
+        parse=text(wrong_name),
         meaning="Which profile says what the annotations below leave out.",
         value="the name of an allowed profile",
         default="settings `defaults.profile`",
@@ -193,7 +202,7 @@ TABLE = (
     Annotation(
         key="ingress/path",
         field="path",
-        parse=check_absolute_path,
+        parse=text(wrong_absolute_path),
         meaning="Its path.",
         value="an absolute path",
         default="`/`",
@@ -201,7 +210,7 @@ TABLE = (
     Annotation(
         key="ingress/path-type",
         field="path_type",
-        parse=parse_path_type,
+        parse=text(wrong_path_type),
         meaning="How the path is compared.",
         value="`Prefix` or `Exact`; `ImplementationSpecific` where `limits.pathTypes` allow it",
         default="`Prefix`",
@@ -209,7 +218,7 @@ TABLE = (
     Annotation(
         key="ingress/port",
         field="port",
-        parse=parse_port,
+        parse=text(wrong_port),
         meaning="Which of the Service's ports serves HTTP.",
         value="the name or number of a port",
         default="inferred",
@@ -217,7 +226,7 @@ TABLE = (
     Annotation(
         key="ingress/class",
         field="ingress_class",
-        parse=check_name,
+        parse=text(wrong_name),
         meaning="Which ingress controller serves it.",
         value="the name of an allowed IngressClass",
         default="settings `defaults.class`",
@@ -233,7 +242,7 @@ TABLE = (
     Annotation(
         key="ingress/tls-secret",
         field="tls_secret",
-        parse=check_name,
+        parse=text(wrong_name),
         meaning="The Secret with its certificate; turns TLS on.",
         value="the name of a Secret in its namespace",
         default="settings `defaults.tls.secret`",
@@ -262,42 +271,45 @@ GONE = {"ingress/certificates": "ingress/tls-secret", "ingress/default-backend":
 """What to say instead of an annotation that isn't there any more."""
 
 
-def read(annotations: Mapping[str, str]) -> Stated | None:
-    """Return what the annotations ask for, with all that is wrong with them; None when they ask for no Ingress.
+def is_on(annotations: Mapping[str, str]) -> bool:
+    """Return whether the annotations ask for something, or may do so with a mistake.
 
     Opting out wins over every mistake: without ingress/http, or with "false", nothing else is looked at.
     """
-    return parse(annotations) if is_on(annotations) else None
-
-
-def is_on(annotations: Mapping[str, str]) -> bool:
-    """Return whether the annotations ask for an Ingress, or may do so with a mistake."""
     return annotations.get(HTTP.key, "false") != "false"
 
 
-def parse(annotations: Mapping[str, str]) -> Stated:
-    """Return what the annotations say, with all that is wrong with them."""
+def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
+    """Return what the annotations say, with all that is wrong with them.
+
+    `begin` is what stands before each key on the Service: internal. for that of another entrance.
+    """
     unknown = []
     found: dict[str, Any] = {}
     wrong: dict[str, Problem] = {}
     for key, value in annotations.items():
         if annotation := ROWS.get(key):
-            try:
-                found[annotation.field] = annotation.parse(value)
-            except Problem as problem:
-                subject = f"{key}: {quoted(value)}" if annotation.shows_value else f"{key}:"
-                wrong[key] = problem.about(subject, key)
+            parsed = annotation.parse(value)
+            if isinstance(parsed, Wrong):
+                subject = f"{begin}{key}: {quoted(value)}" if annotation.shows_value else f"{begin}{key}:"
+                wrong[key] = Problem(f"{subject} {parsed.end}", annotation=begin + key)
+            else:
+                found[annotation.field] = parsed
         elif key.startswith(PREFIX):
             unknown.append(key)
     found.pop(HTTP.field, None)
     if not unknown and not wrong:
         return Stated(**found)
-    shown = [unknown_annotation(key) for key in unknown[:MOST_KEPT]]
+    shown = [unknown_annotation(key, begin) for key in unknown[:MOST_KEPT]]
     problems = (*shown, *[wrong[key] for key in KEYS if key in wrong])
     return Stated(problems=problems, more_problems=len(unknown) - len(shown), **found)
 
 
-def unknown_annotation(key: str) -> Problem:
+def unknown_annotation(key: str, begin: str) -> Problem:
     """Return the problem with a key that begins with ingress/ and isn't in the table."""
-    instead = f"; say {GONE[key]} instead" if key in GONE else did_you_mean(key, KEYS, PREFIX)
-    return Problem(f"{key} is not an annotation of ingress-manager{instead}", Reason.UNKNOWN_ANNOTATION, key)
+    near = nearest(key, KEYS, PREFIX)
+    instead = f"; did you mean {begin}{near}?" if near else ""
+    if key in GONE:
+        instead = f"; say {begin}{GONE[key]} instead"
+    sentence = f"{begin}{key} is not an annotation of ingress-manager{instead}"
+    return Problem(sentence, Reason.UNKNOWN_ANNOTATION, begin + key)

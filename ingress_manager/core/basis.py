@@ -3,7 +3,8 @@
 import msgspec
 
 from ingress_manager.core.annotations import Stated
-from ingress_manager.core.errors import Problems
+from ingress_manager.core.entrances import begin_of, ingress_of
+from ingress_manager.core.errors import Problems, Reason
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import NamespacePolicy
 
@@ -16,12 +17,34 @@ class Basis(msgspec.Struct, frozen=True, gc=False):
     """
 
     service: Service
+    entrance: str
+    """Its name; "" for that of ingress/… itself."""
+
     stated: Stated
     policy: NamespacePolicy
-    name: str
-    """That of what is made: the Service's, and for another entrance, its name behind a dot."""
-
-    tls: bool
-    """Whether its hosts are served with TLS."""
-
     problems: Problems
+
+    @property
+    def name(self) -> str:
+        """Return the name of what is made: the Service's, and for another entrance, its name behind a dot."""
+        return ingress_of(self.entrance, self.service.metadata.name)
+
+    @property
+    def tls(self) -> bool:
+        """Return whether its hosts are served with TLS.
+
+        ingress/tls turns it on or off. Where it says nothing, a Secret that is named turns it on; else the settings
+        decide.
+        """
+        if self.stated.tls is not None:
+            return self.stated.tls
+        return self.stated.tls_secret is not None or self.policy.tls
+
+    def key(self, annotation: str) -> str:
+        """Return the key of one of our annotations as this entrance has it: internal.ingress/host."""
+        return begin_of(self.entrance) + annotation
+
+    def add(self, annotation: str, end: str, reason: Reason) -> None:
+        """Add the problem of one of our annotations: the sentence begins with its key."""
+        key = self.key(annotation)
+        self.problems.add(f"{key}{end}", reason, key)

@@ -10,18 +10,17 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from ingress_manager.core import refusals
 from ingress_manager.core.annotations import PREFIX
-from ingress_manager.core.errors import Problem, Problems
-from ingress_manager.core.syntax import check_annotation_key, check_label_key
-from ingress_manager.core.text import quoted
+from ingress_manager.core.errors import Problem, Problems, Reason
+from ingress_manager.core.syntax import wrong_annotation_key, wrong_label_key
+from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, KNOWN, OLD_CLASS, changes, is_for_controllers, protects
 
 NOT_COPIED = "ingress/not-copied"
 """An annotation of what we make. It lists those of the Service that look meant for a controller and weren't copied."""
 
-ADDED = "ingress/added-by-settings"
-"""An annotation of what we make. It lists those that the administrator's settings have added."""
+COPIED = "ingress/copied"
+"""An annotation of what we make. It lists those that were copied from the Service: they must be allowed to stay."""
 
 ANY: Literal["any"] = "any"
 """The word that lifts a limit."""
@@ -43,92 +42,83 @@ MANAGED_BY = "ingress-manager"
 
 
 def copy(
-    present: Mapping[str, str],
-    limits: Mapping[str, Limit],
-    added: Container[str],
-    problems: Problems,
+    present: Mapping[str, str], limits: Mapping[str, Limit], added: Container[str], problems: Problems
 ) -> dict[str, str]:
     """Return those of a Service's annotations that the limits let through. Adds a problem for each with a wrong value.
 
     The keys in `added` are those that the settings add. They are not copied.
     """
-    if not limits or present.keys().isdisjoint(limits):  # which is nearly always so
+    if present.keys().isdisjoint(limits):  # which is nearly always so
         return {}
     found = {key: present[key] for key in limits if key in present and key not in added}
-    for key, value in found.items():
-        try:
-            check_copied(key, value, limits)
-        except Problem as problem:
-            problems.add(problem)
+    problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in found.items()]))
     return found
 
 
-def check_copied(key: str, value: str, limits: Mapping[str, Limit]) -> None:
-    """Raise Problem unless `limits`, those of copyAnnotations, allow the annotation."""
+def not_allowed(key: str, value: str, limits: Mapping[str, Limit]) -> Problem | None:
+    """Return why `limits`, those of copyAnnotations, don't allow an annotation; None if they do."""
     if key not in limits:
-        raise refusals.annotation_not_copied(key)
-    try:
-        check_value(key, value)
-    except Problem as problem:
-        raise problem.about(f"{key}: {quoted(value)}", key) from None
+        return not_copied(key)
+    if end := wrong_value(key, value):
+        return Problem(f"{key}: {quoted(value)} {end}", annotation=key)
     limit = limits[key]
     if isinstance(limit, tuple) and value not in limit:
-        raise refusals.value_not_allowed(key, value, limit)
+        sentence = f"{key}: {quoted(value)} may not be chosen; allowed: {listed(limit, quoted)}"
+        return Problem(sentence, Reason.ANNOTATION_NOT_ALLOWED, key)
+    return None
 
 
-def check_own_label_key(key: str) -> str:
-    """Return `key`, which may be a label of what we make. Raises Problem when it may not."""
-    if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES):
-        raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
-    return check_label_key(key)
-
-
-def check_value(key: str, value: str) -> str:
-    """Return the value that an annotation is to be copied with. Raises Problem when the key can't have it."""
-    if key in KNOWN and not _PATTERNS[key].fullmatch(value):
-        raise Problem(KNOWN[key].right)
-    return value
+def not_copied(keys: str) -> Problem:
+    """Return the problem of an annotation, or of several, that the settings don't let be copied."""
+    return Problem(f"{keys}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
 
 
 def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
     """Return the keys meant for a controller that `ours`, the annotations of what we make, lack or overrule; sorted."""
-    left = [key for key in annotations if is_for_controllers(key) and ours.get(key) != annotations[key]]
-    return sorted(left) if left else left
+    return sorted([key for key in annotations if is_for_controllers(key) and ours.get(key) != annotations[key]])
 
 
-def check_loss(key: str) -> str:
-    """Return `key`, which may be an annotation for whose loss a Service is refused. Raises Problem when it may not."""
-    check_own_key(key)
-    if not (protects(key) or changes(key)):
-        raise Problem("is no annotation for whose loss a Service is refused: take it out")
-    return key
+def wrong_value(key: str, value: str) -> str:
+    """Return what is wrong with a value of an annotation that is to be copied; of most keys, nothing is known."""
+    return "" if key not in KNOWN or _PATTERNS[key].fullmatch(value) else KNOWN[key].right
 
 
-def check_key(key: str) -> str:
-    """Return `key`, which may be an annotation that we copy. Raises Problem when it may not."""
-    if key == OLD_CLASS:
-        raise Problem("can't be copied from a Service; ingress/class says the same")
-    return check_own_key(key)
+# What the settings may name. Each check returns the end of a sentence, "" if nothing is wrong.
 
 
-def check_own_key(key: str) -> str:
-    """Return `key`, which may be an annotation of what we make. Raises Problem when it may not."""
+def wrong_own_label_key(key: str) -> str:
+    """Return what is wrong with a label of what we make."""
+    if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES):
+        return "belongs to ingress-manager, Metacontroller or kubectl"
+    return wrong_label_key(key)
+
+
+def wrong_loss(key: str) -> str:
+    """Return what is wrong with an annotation for whose loss no Service is to be refused."""
+    if end := wrong_own_key(key):
+        return end
+    return "" if protects(key) or changes(key) else "is no annotation for whose loss a Service is refused: take it out"
+
+
+def wrong_copied_key(key: str) -> str:
+    """Return what is wrong with an annotation that is to be copied."""
+    return "can't be copied from a Service; ingress/class says the same" if key == OLD_CLASS else wrong_own_key(key)
+
+
+def wrong_own_key(key: str) -> str:
+    """Return what is wrong with an annotation of what we make."""
     if "*" in key:
-        raise Problem("must be the full key of an annotation, without *")
+        return "must be the full key of an annotation, without *"
     if key.startswith(OTHERS_PREFIXES):
-        raise Problem("belongs to ingress-manager, Metacontroller or kubectl")
+        return "belongs to ingress-manager, Metacontroller or kubectl"
     if key == EDIT_IN_PLACE:
         does = "it has cert-manager write into an Ingress that is mended at once, so that no certificate is renewed"
-        raise Problem(f"must be left out: {does}")
-    return check_annotation_key(key)
+        return f"must be left out: {does}"
+    return wrong_annotation_key(key)
 
 
-def check_prefix(prefix: str) -> str:
-    """Return `prefix`, with which the keys of annotations may begin. Raises Problem when none can."""
-    try:
-        check_annotation_key(f"{prefix}x")
-    except Problem:
-        prefix = ""
-    if "/" not in prefix or prefix != prefix.lower():
-        raise Problem("must be how keys begin, in lower case and with a slash, as in nginx.ingress.kubernetes.io/")
-    return prefix
+def wrong_prefix(prefix: str) -> str:
+    """Return what is wrong with a text with which the keys of annotations are to begin."""
+    if "/" in prefix and prefix == prefix.lower() and not wrong_annotation_key(f"{prefix}x"):
+        return ""
+    return "must be how keys begin, in lower case and with a slash, as in nginx.ingress.kubernetes.io/"

@@ -1,24 +1,36 @@
 """The decision: what should exist for a Service. The whole flow on one page, without any I/O.
 
-`removal` has the theory of it in a table: what becomes of what is observed.
+Metacontroller asks with a Service and the objects that are **observed**: made for it earlier, and there now.
+
+| a Service        | what is observed          | the decision | what becomes of it                         |
+|------------------|---------------------------|--------------|--------------------------------------------|
+| asks for nothing |                           | Desired      | all goes                                   |
+| is paused        |                           | Refused      | all stays                                  |
+| is right         |                           | Desired      | is made as asked for                       |
+|                  | something forbidden       | RemovedFirst | that goes, and the next sync makes it anew |
+| has a mistake    |                           | Refused      | all stays                                  |
+|                  | something forbidden       | RemovedFirst | all goes, and the next sync says why       |
+|                  | of an entrance off by now | RemovedFirst | the same                                   |
+
+What is forbidden is not changed in place: the admission of others can deny an update, and leave it where it is. A
+delete can't be denied so: the owner of a Service has no say in it. While a Service is paused, nothing is judged.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core import refusals
 from ingress_manager.core.annotations import Stated
-from ingress_manager.core.entrances import MOST_ENTRANCES, of_entrance, read_entrances
-from ingress_manager.core.errors import Problem, Problems, Reason, Refused, without_frames
-from ingress_manager.core.exposure import Exposure, expose
+from ingress_manager.core.basis import Basis
+from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_for, read_entrances
+from ingress_manager.core.errors import Problem, Problems, Reason, Refused
+from ingress_manager.core.exposure import EXTERNAL_NAME, Exposure, expose
+from ingress_manager.core.forbidden import forbidden, is_as_answered
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
-from ingress_manager.core.observed import as_it_stands
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import Policy, in_namespace
-from ingress_manager.core.removal import State, Sync, removals
 from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
@@ -44,7 +56,12 @@ LARGEST_ANSWER = 500_000
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 
-_objects = msgspec.json.Encoder()
+
+ABSENT = " isn't there yet"
+"""What is said behind each object that a Service asks for and hasn't. The plans of the commands wait for it."""
+
+LONGEST_ABSENT = 280
+"""Characters that name what isn't there, of the 500 of a refusal."""
 
 
 class Desired(msgspec.Struct, frozen=True, gc=False):
@@ -63,38 +80,28 @@ class Desired(msgspec.Struct, frozen=True, gc=False):
     """Whether each of the objects is observed, as it is or otherwise."""
 
 
-class Unchanged(msgspec.Struct, frozen=True):
-    """Nothing should change for a Service."""
-
-    refused: Refused
-    """Why."""
-
-
-class Purged(msgspec.Struct, frozen=True):
-    """Something observed has to go first."""
+class RemovedFirst(msgspec.Struct, frozen=True, gc=False):
+    """Something observed is forbidden, and has to go before anything else is done."""
 
     objects: tuple[Object, ...]
-    """What should exist beside it: the rest of what the Service asks for, or, if it is refused, what may stay."""
+    """What should exist beside it: the rest of what the Service asks for; none if it is refused."""
 
-    removed: Mapping[Key, Problem | None]
-    """What has to go, and why the policy forbids it; None: its entrance has opted out."""
+    forbidden: Mapping[Key, Problem]
+    """What is forbidden, and why. If the Service is refused, the others go, too."""
 
     refused: Refused | None = None
     """Why the Service will be refused then; None if it will not be."""
 
-    @property
-    def forbidden(self) -> Problem | None:
-        """Return why the first of what is forbidden has to go, which is enough to tell of; None: nothing is."""
-        return next(filter(None, self.removed.values()), None)
 
-
-Decision = Desired | Unchanged | Purged
+Decision = Desired | Refused | RemovedFirst
 """What should become of a Service."""
 
 
 def refusal_of(decision: Decision) -> Refused | None:
     """Return why the Service is, or will be, refused; None if it is not."""
-    return None if isinstance(decision, Desired) else decision.refused
+    return (
+        decision if isinstance(decision, Refused) else decision.refused if isinstance(decision, RemovedFirst) else None
+    )
 
 
 def decide(service: Service, observed: Observed, policy: Policy, age: float = 0) -> Decision:
@@ -103,89 +110,90 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     `observed` are the objects that were made for it earlier and are there now. `age` is that of the Service, in
     seconds; only `resync_after` depends on it.
     """
-    stated = read_entrances(service.metadata.annotations or {})
-    attachments = observed.all()
-    sync = Sync(service, stated, attachments, policy)
-    if policy.paused_in(service.metadata.namespace) and (stated or attachments):
-        return undecided(sync, State.PAUSED, pause(service))
+    stated, standing = read_entrances(service.metadata.annotations or {}), observed.all()
+    if policy.paused_in(service.metadata.namespace) and (stated or standing):
+        return pause(service)
     if not stated:
         return Desired()
-    try:
-        objects = desired_objects(service, stated, observed, policy)
-        text = as_json(objects)
-    except Refused as refused:
-        return undecided(sync, State.REFUSED, without_frames(refused))
-    are_there = False
-    if attachments:
-        desired = {key_of(each): each for each in objects}
-        if removed := removals(sync, State.ACCEPTED, desired):
-            return Purged(tuple([each for key, each in desired.items() if key not in removed]), removed)
-        are_there = desired.keys() <= attachments.keys()
+    problems = Problems()
+    objects = desired_objects(service, stated, observed, policy, problems)
+    text = b"" if problems.kept else as_json(objects, problems)
+    if problems.kept:
+        return refuse(service, stated, observed, policy, problems)
+    desired = {key_of(each): each for each in objects}
+    if judged := judge(service, observed, policy, desired):
+        return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged)
+    are_there = desired.keys() <= standing.keys()
     return Desired(objects, text, resync_after(service, age, are_there=are_there), are_there)
 
 
-def undecided(sync: Sync, state: State, refused: Refused) -> Unchanged | Purged:
-    """Return the decision about a Service that is paused or refused: what may stay of its objects stays as it stands.
+def refuse(
+    service: Service, stated: Mapping[str, Stated], observed: Observed, policy: Policy, problems: Problems
+) -> Refused | RemovedFirst:
+    """Return the decision about a Service with problems: all that stands stays, or all goes.
 
-    Once the others are removed, Metacontroller syncs the Service again, and the refusal then tells its owner why.
+    It goes if any of it is forbidden, or was made for an entrance that is off now: opting out wins over every mistake.
     """
-    removed = removals(sync, state, desired={})
-    if not removed:
-        return Unchanged(refused)
-    kept = [as_it_stands(sync.service, key, each) for key, each in sync.observed.items() if key not in removed]
-    if None in kept and not any(removed.values()):
-        # What has another's name can't be answered, and would go, too.
-        return Unchanged(refused)
-    return Purged(tuple([each for each in kept if each is not None]), removed, refused)
+    refused = Refused(422, problems.kept, problems.more)
+    judged = judge(service, observed, policy, None)
+    is_off = any(entrance_for(service, key) not in stated for key in observed.all())
+    return RemovedFirst((), judged, refused) if judged or is_off else refused
+
+
+def judge(
+    service: Service, observed: Observed, policy: Policy, desired: Mapping[Key, Object] | None
+) -> dict[Key, Problem]:
+    """Return which of the objects that were made for a Service may not stand, and why.
+
+    `desired` are those of a Service that is right; None: it is refused, so that nobody mends what stands.
+    """
+    standing, namespace = observed.all(), service.metadata.namespace
+    if service.spec.type == "ExternalName":
+        return dict.fromkeys(standing, Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME))
+    judged = {}
+    for key, each in standing.items():
+        if desired is None or key not in desired or not is_as_answered(each, desired[key]):
+            judged[key] = forbidden(each, namespace, policy, is_refused=desired is None)
+    return {key: problem for key, problem in judged.items() if problem}
 
 
 def desired_objects(
-    service: Service, stated: Mapping[str, Stated], observed: Observed, policy: Policy
+    service: Service, stated: Mapping[str, Stated], observed: Observed, policy: Policy, problems: Problems
 ) -> tuple[Object, ...]:
-    """Return the objects that the annotations ask for. Raises Refused (422), with what is wrong with all entrances."""
+    """Return the objects that the annotations ask for. Adds what is wrong with all entrances."""
     objects: list[Object] = []
-    refused: dict[str, Refused] = {}
     claims: dict[Any, str] = {}
-    for_controllers = {
-        key: value for key, value in (service.metadata.annotations or {}).items() if is_for_controllers(key)
-    }
-    for entrance, asked in stated.items():
-        try:
-            here = in_namespace(policy, service.metadata.namespace, asked.profile)
-            exposure = expose(service, asked, here, for_controllers, entrance)
-            if len(stated) > 1:
-                check_claims(exposure.claims(by_ingress=here.makes_ingresses), entrance, claims)
-            exposure = with_class(exposure, observed)
+    present = service.metadata.annotations or {}
+    for_controllers = {key: value for key, value in present.items() if is_for_controllers(key)}
+    for entrance, asked in [*stated.items()][: MOST_ENTRANCES + 1]:  # of more, it is only told that there are too many
+        here = in_namespace(policy, service.metadata.namespace, asked.profile)
+        own = Problems()
+        basis = Basis(service, entrance, asked, here, own)
+        exposure = expose(basis, for_controllers)
+        if exposure and not own.kept:
+            check_claims(basis, exposure, claims)
             if exposure.routing is not None and observed.httproutes is None:
-                raise Refused(422, [refusals.no_httproutes()])
+                sentence = "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes:"
+                own.add(f"{sentence} the administrator has to apply metacontroller/httproute/", Reason.NO_HTTPROUTES)
+            exposure = with_class(exposure, observed)
             for output in here.outputs:
-                objects += OUTPUTS[output](exposure)
-        except Refused as error:
-            refused[entrance] = without_frames(error)
-            if len(refused) > MOST_ENTRANCES:
-                break  # there are too many, which is all that is told of each
-    if refused:
-        raise refused_entrances(refused)
-    if len(objects) > MOST_OBJECTS:
-        raise Refused(422, [refusals.too_many_objects(len(objects), MOST_OBJECTS)])
+                objects += OUTPUTS[output](exposure, own)
+        problems.extend(own.kept, own.more)
+    if len(objects) > MOST_OBJECTS and not problems.kept:
+        sentence = f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most;"
+        problems.add(f"{sentence} hosts with the same paths share an HTTPRoute", Reason.TOO_MANY_OBJECTS)
     return tuple(objects)
 
 
-def check_claims(claims: Iterable[tuple[Any, str]], entrance: str, known: dict[Any, str]) -> None:
-    """Remember what an entrance claims beside what is `known`. Raises Refused (422) if another one claims the same."""
-    for claim, shown in claims:
-        if (first := known.setdefault(claim, entrance)) != entrance:
-            raise Refused(422, [refusals.duplicate_claim(shown, first)])
-
-
-def refused_entrances(refused: Mapping[str, Refused]) -> Refused:
-    """Return the refusal (422) of a Service for what is wrong with several entrances."""
-    problems = Problems()
-    for entrance, each in refused.items():
-        problems.extend(
-            [of_entrance(problem, entrance) if entrance else problem for problem in each.problems], each.more
-        )
-    return Refused(422, problems.kept, more=problems.more)
+def check_claims(basis: Basis, exposure: Exposure, known: dict[Any, str]) -> None:
+    """Remember what an entrance claims beside what is `known`. Adds a problem if another one claims the same."""
+    for claim, shown in exposure.claims(by_ingress=basis.policy.makes_ingresses):
+        if (first := known.setdefault(claim, basis.entrance)) != basis.entrance:
+            other = f"{first}.ingress/http" if first else "ingress/http"
+            same = f'is the same to ingress controllers as that of "{other}"'
+            end = f": {shown} {same}; state another host, path, class or profile"
+            basis.add("ingress/http", end, Reason.DUPLICATE_ROUTE)
+            return
 
 
 def with_class(exposure: Exposure, observed: Observed) -> Exposure:
@@ -204,6 +212,17 @@ def pause(service: Service) -> Refused:
     """Return the refusal (429) after which Metacontroller changes nothing and asks again later."""
     problem = Problem("ingress-manager is paused by its settings", Reason.PAUSED)
     return Refused(429, [problem], retry_after=spread(service, PAUSE_SECONDS))
+
+
+def not_made(service: str, missing: Sequence[Key]) -> Problem:
+    """Return the problem of a Service, as namespace/name, that lacks these objects although they were asked for."""
+    absent = [f"{kind} {name}{ABSENT}" for kind, name in missing]
+    while len(", ".join(absent)) > LONGEST_ABSENT and len(absent) > 1:
+        absent.pop()
+    more = f" and {len(missing) - len(absent)} more" if len(absent) < len(missing) else ""
+    why = "one that ingress-manager didn't make has that name, or something denies it"
+    command = f"`ingress-manager status {service}` says which"
+    return Problem(f"{', '.join(absent)}{more}: {why}; {command}", Reason.NOT_MADE)
 
 
 def resync_after(service: Service, age: float, *, are_there: bool) -> int:
@@ -230,21 +249,24 @@ def spread(service: Service, seconds: range) -> int:
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]
 
 
-def as_json(objects: tuple[Object, ...]) -> bytes:
+def as_json(objects: tuple[Object, ...], problems: Problems) -> bytes:
     """Return the objects as a JSON list.
 
-    Raises Refused (422) when an object is larger than Metacontroller can apply, or all are too large to be sent.
+    Adds a problem when an object is larger than Metacontroller can apply, or all are too large to be sent.
     """
-    text = _objects.encode(objects)
+    text = msgspec.json.encode(objects)
     # Go writes one byte as at most six. So what is small can't become too large, and needs no counting.
     if 6 * len(text) <= LARGEST_OBJECT:
         return text
     sizes = [size_in_go(msgspec.json.encode(each)) for each in objects]
     for each, size in zip(objects, sizes, strict=True):
         if size > LARGEST_OBJECT:
-            raise Refused(422, [refusals.too_large(each["kind"], size, LARGEST_OBJECT)])
+            sentence = f"the {each['kind']} would have {size} bytes; {LARGEST_OBJECT} is the most"
+            problems.add(sentence, Reason.TOO_LARGE)
+            return text
     if sum(sizes) > LARGEST_ANSWER:
-        raise Refused(422, [refusals.answer_too_large(len(objects), sum(sizes), LARGEST_ANSWER)])
+        sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; {LARGEST_ANSWER} is the most"
+        problems.add(sentence, Reason.TOO_LARGE)
     return text
 
 

@@ -61,9 +61,10 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
     names = sorted([name for name, own in described.items() if is_on(own)])
     if len(names) > MOST_ENTRANCES:
         # There can be thousands. What else is wrong with them is not looked for.
-        return found | dict.fromkeys(names, Stated(problems=(too_many_entrances(names),)))
+        sentence = f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most"
+        return found | dict.fromkeys(names, Stated(problems=(Problem(sentence, annotation=HTTP.key),)))
     for name in names:
-        stated = parse(described[name])
+        stated = parse(described[name], begin_of(name))
         if not is_entrance_name(name):
             stated = msgspec.structs.replace(stated, problems=(wrong_name(name), *stated.problems))
         found[name] = stated
@@ -92,29 +93,11 @@ def is_entrance_name(name: str) -> bool:
     return bool(ENTRANCE.fullmatch(name)) and name not in RESERVED_ENTRANCES
 
 
-def too_many_entrances(names: Sequence[str]) -> Problem:
-    """Return the problem of a Service that has more entrances than it may have."""
-    return Problem(
-        f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most",
-        annotation=HTTP.key,
-    )
-
-
 def wrong_name(name: str) -> Problem:
     """Return the problem of an entrance with a name that none can have."""
+    key = f"{name}.{HTTP.key}"
     return Problem(
-        f"{HTTP.key}: {quoted(name)} can't be the name of an entrance; it must be at most {LONGEST_ENTRANCE} "
+        f"{key}: {quoted(name)} can't be the name of an entrance; it must be at most {LONGEST_ENTRANCE} "
         f"lower-case letters, digits and -, and not {' or '.join(RESERVED_ENTRANCES)}",
-        annotation=HTTP.key,
+        annotation=key,
     )
-
-
-def of_entrance(problem: Problem, name: str) -> Problem:
-    """Return a problem of an entrance: its annotations are told with the entrance's name before them."""
-    sentence = _OWN_KEY.sub(lambda found: f"{name}.{PREFIX}" if found[1] else found[0], problem.sentence)
-    annotation = f"{name}.{problem.annotation}" if problem.annotation.startswith(PREFIX) else problem.annotation
-    return Problem(sentence, problem.reason, annotation)
-
-
-_OWN_KEY = re.compile(rf'"(?:\\.|[^"\\])*"|(?<!\S)({PREFIX})')
-"""A text in quotes, or how the key of an annotation begins outside of one."""

@@ -1,12 +1,13 @@
 """The errors: a Problem is one thing that is wrong; Refused says that a Service is refused, for one problem or more.
 
-Whoever finds a problem raises it. Whoever checks several things collects what they raise in `Problems`. Anything else
-that is raised in the core is a bug.
+Both are values. Whoever finds a problem returns it, or adds it to the `Problems` that it is given; what a check of a
+single value returns is the end of a sentence ("must be lower case"), "" if nothing is wrong. What is raised in the core
+is a bug, but for SettingsError and YamlError.
 """
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,9 +18,6 @@ LONGEST_REFUSAL = 500
 
 MOST_KEPT = 20
 """Problems that are kept. More never fit into a refusal."""
-
-
-E = TypeVar("E", bound=Exception)
 
 
 class Reason(StrEnum):
@@ -37,7 +35,6 @@ class Reason(StrEnum):
     INVALID_DEFAULT_HOST = "invalid-default-host"
     INVALID_REQUEST = "invalid-request"
     INVALID_VALUE = "invalid-value"
-    LISTENER_NOT_ALLOWED = "listener-not-allowed"
     NO_HTTPROUTES = "no-httproutes"
     NO_PORT = "no-port"
     NOT_IN_HTTPROUTE = "not-in-httproute"
@@ -114,10 +111,6 @@ REASONS = {
         "An annotation has a value that it can't have.",
         "Write a value as the sentence says. Values are text: true and 80 need quotes in YAML.",
     ),
-    Reason.LISTENER_NOT_ALLOWED: Meaning(
-        "An older HTTPRoute attaches to a listener that the settings don't name any more.",
-        "Correct the Service's other mistakes: it then gets an HTTPRoute for the listener that the settings name.",
-    ),
     Reason.NO_HTTPROUTES: Meaning(
         "The settings ask for HTTPRoutes, and Metacontroller doesn't watch them.",
         "The administrator applies metacontroller/httproute/, or takes httproute out of defaults.outputs.",
@@ -141,8 +134,7 @@ REASONS = {
         "within seconds or minutes.",
     ),
     Reason.OUTDATED: Meaning(
-        "The object has other filters or timeouts than its profile; or it is an HTTPRoute, and the settings make "
-        "none any more.",
+        "The object isn't what the settings make any more: by its profile, or because the Gateway is another one.",
         "Correct the Service's other mistakes: it then gets what the settings say now.",
     ),
     Reason.PATH_TYPE_NOT_ALLOWED: Meaning(
@@ -189,32 +181,15 @@ REASONS = {
 """What each reason means, and what to do about it, for the docs and the commands."""
 
 
-def without_frames(error: E) -> E:
-    """Return an exception that is kept, as a value: without the frames it was raised in.
+class Problem(msgspec.Struct, frozen=True, gc=False):
+    """One thing that is wrong."""
 
-    They hold the whole request, and what they hold holds the exception. Only Python's garbage collector would free
-    that, many requests later.
-    """
-    error.__traceback__ = error.__cause__ = error.__context__ = None
-    return error
+    sentence: str
+    """What it is, and what would be right: whole, with the annotation and its value."""
 
-
-class Problem(Exception):  # noqa: N818 - it is the Service, or the settings, that has the problem
-    """One thing that is wrong: a sentence that says what it is and what would be right.
-
-    A check of a single value knows only the end of the sentence ("must be lower case"); `about` adds its beginning.
-    """
-
-    def __init__(self, sentence: str, reason: Reason = Reason.INVALID_VALUE, annotation: str = "") -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
-        self.reason = reason
-        self.annotation = annotation
-        """The key of the annotation that is wrong; "" when it is something else."""
-
-    def about(self, subject: str, annotation: str = "") -> "Problem":
-        """Return the same problem with `subject` before its sentence."""
-        return Problem(f"{subject} {self.sentence}", self.reason, annotation or self.annotation)
+    reason: Reason = Reason.INVALID_VALUE
+    annotation: str = ""
+    """The key of the annotation that is wrong, as the Service has it; "" when it is something else."""
 
     def told(self, longest: int = LONGEST_REFUSAL) -> str:
         """Return the sentence and the reason's word, in one line of at most `longest` characters: the word is kept."""
@@ -224,20 +199,40 @@ class Problem(Exception):  # noqa: N818 - it is the Service, or the settings, th
         return f"{sentence if len(sentence) <= room else f'{sentence[: room - 1]}…'}{word}"
 
 
-class Refused(Exception):  # noqa: N818 - a Service is refused; that is no error of the hook
-    """Nothing is changed, because of `problems`. The most important one is the first.
+class Problems(msgspec.Struct):
+    """Collects problems: keeps the first ones, each sentence once, and only counts the others."""
 
-    `status` is that of the HTTP answer. `more` counts the problems that were not kept. `retry_after` is in seconds.
-    """
+    kept: list[Problem] = []
+    more: int = 0
 
-    def __init__(
-        self, status: int, problems: Sequence[Problem], *, more: int = 0, retry_after: int | None = None
-    ) -> None:
-        super().__init__("; ".join(problem.sentence for problem in problems))
-        self.status = status
-        self.problems = tuple(map(without_frames, problems))
-        self.more = more
-        self.retry_after = retry_after
+    def add(self, sentence: str, reason: Reason = Reason.INVALID_VALUE, annotation: str = "") -> None:
+        """Keep or count a problem with these fields."""
+        self.extend([Problem(sentence, reason, annotation)])
+
+    def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
+        """Keep or count several problems. `more` is the number of further ones, for which no Problem was made."""
+        self.more += more
+        for problem in problems:
+            if any(problem.sentence == known.sentence for known in self.kept):
+                continue
+            if len(self.kept) < MOST_KEPT:
+                self.kept.append(problem)
+            else:
+                self.more += 1
+
+
+class Refused(msgspec.Struct, frozen=True, gc=False):
+    """Nothing is changed, because of `problems`. The most important one is the first."""
+
+    status: int
+    """That of the HTTP answer."""
+
+    problems: Sequence[Problem]
+    more: int = 0
+    """How many problems were not kept."""
+
+    retry_after: int | None = None
+    """Seconds."""
 
     def line(self) -> str:
         """Return why, in one line of at most 500 characters: as many problems as fit, and how many more there are."""
@@ -277,30 +272,3 @@ class SettingsError(Exception):
     def __str__(self) -> str:
         """Return the sentence, and before it what it is from, and its line."""
         return ": ".join(filter(None, [self.origin, f"line {self.line}" if self.line else "", self.sentence]))
-
-
-class Problems(msgspec.Struct):
-    """Collects problems: keeps the first ones, each sentence once, and only counts the others."""
-
-    kept: list[Problem] = []
-    more: int = 0
-
-    def without_those_about(self, annotations: Iterable[str]) -> list[str]:
-        """Return those of the annotations that no problem that is kept is about."""
-        about = {problem.annotation for problem in self.kept}
-        return [key for key in annotations if key not in about]
-
-    def add(self, problem: Problem) -> None:
-        """Keep or count one problem."""
-        if any(problem.sentence == known.sentence for known in self.kept):
-            return
-        if len(self.kept) < MOST_KEPT:
-            self.kept.append(problem)
-        else:
-            self.more += 1
-
-    def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
-        """Keep or count several problems. `more` is the number of further ones, for which no Problem was made."""
-        for problem in problems:
-            self.add(problem)
-        self.more += more

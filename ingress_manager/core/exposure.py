@@ -1,35 +1,33 @@
 """The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from ingress_manager.core import refusals
-from ingress_manager.core.annotations import ONE_ROUTE, PREFIX, PROFILE, Stated
+from ingress_manager.core.annotations import ONE_ROUTE, PREFIX, PROFILE
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.copying import ADDED, NOT_COPIED, copy
-from ingress_manager.core.entrances import ingress_of
-from ingress_manager.core.errors import Problem, Problems, Refused
-from ingress_manager.core.kubernetes import Service
-from ingress_manager.core.policy import NamespacePolicy
-from ingress_manager.core.ports import choose_ports
-from ingress_manager.core.routing import Routing, choose_routing
-from ingress_manager.core.rules import Rule, allowed_hosts, choose_rules, location
-from ingress_manager.core.text import listed
+from ingress_manager.core.copying import COPIED, NOT_COPIED, copy, not_copied
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.limits import class_not_allowed, profile_not_allowed
+from ingress_manager.core.ports import choose_shared_port
+from ingress_manager.core.protection import MOST_LEFT, check_protection, check_reader
+from ingress_manager.core.routing import CLASS, REDIRECT, SECRET, TLS, Routing, choose_routing
+from ingress_manager.core.rules import HOST, ROUTES, Rule, allowed_hosts, choose_rules, location
+from ingress_manager.core.text import did_you_mean, listed, quoted
 from ingress_manager.core.vocabulary import (
     EDIT_IN_PLACE,
     OLD_CLASS,
     is_for_ingresses_alone,
     is_read_from_services,
-    protects,
 )
 
-MOST_LEFT = 500
-"""Annotations meant for a controller that what we make may lack: whether each protects is looked up."""
-
+EXTERNAL_NAME = "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
 CLASSES_OF_GKE = ("gce", "gce-internal")
 """Of no Ingress with a dot in its name a load balancer can be made. Source: kubernetes/ingress-gce, issue 614."""
+
+FINGERPRINT = "ingress/profile-fingerprint"
+"""An annotation of what we make: which filters and annotations its profile gave it."""
 
 
 class Exposure(msgspec.Struct, frozen=True, gc=False):
@@ -38,6 +36,7 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     name: str
     """That of what is made: the Service's, and for another entrance, its name behind a dot."""
 
+    entrance: str
     namespace: str
     service: str
     labels: Mapping[str, str]
@@ -75,57 +74,48 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
                     yield (place, location(rule.host, path.path, path.path_type)), shown
 
 
-def expose(
-    service: Service,
-    stated: Stated,
-    policy: NamespacePolicy,
-    for_controllers: Mapping[str, str],
-    entrance: str = "",
-) -> Exposure:
-    """Return how the Service is to be reached by one entrance.
+def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
+    """Return how the Service is to be reached by one entrance; None: nothing can be said, because of its problems.
 
     `for_controllers` are those of its annotations that controllers read: they are looked for once for all entrances.
 
-    Raises Refused (422) with all that is wrong: with the annotations themselves, then with what they lead to.
+    Adds all that is wrong: with the annotations themselves, then with what they lead to.
     """
-    problems = Problems()
-    name = ingress_of(entrance, service.metadata.name)
-    basis = Basis(service, stated, policy, name, has_tls(stated, policy), problems)
+    service, stated, policy, problems = basis.service, basis.stated, basis.policy, basis.problems
     if service.spec.type == "ExternalName":
-        problems.add(refusals.external_name())
-    if stated.problems:
-        problems.extend(stated.problems, stated.more_problems)
-    check_contradictions(stated, problems)
-    if problems.kept or stated.profile != policy.profile:
-        require_profile(basis)
+        problems.add(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
+    problems.extend(stated.problems, stated.more_problems)
+    check_contradictions(basis)
+    if not has_profile(basis):
+        return None
     ingress_class = choose_class(basis)
-    present = service.metadata.annotations or {}
-    effective = ingress_class or policy.default_class
+    present, effective = service.metadata.annotations or {}, ingress_class or policy.default_class
     check_words_of_ingresses(basis, present, effective)
     copied = copy(present, policy.copy_annotations, policy.added_with_tls, problems)
-    records = {} if policy.profile is None else {PROFILE: policy.profile}
     added = policy.added_with_tls if basis.tls else policy.annotations
-    annotations, left = annotate(for_controllers, copied, added, records)
+    annotations, left = annotate(basis, for_controllers, copied, added)
     routing, left_of_httproutes = None, list[str]()
     if policy.makes_httproutes:
-        added_to_routes = for_httproutes(policy.annotations)
-        on_routes, left_of_httproutes = annotate(for_controllers, for_httproutes(copied), added_to_routes, records)
-        routing = choose_routing(basis, copied, added, on_routes)
+        on_routes = for_httproutes(copied), for_httproutes(policy.annotations)
+        annotations_of_routes, left_of_httproutes = annotate(basis, for_controllers, *on_routes)
+        routing = choose_routing(basis, copied, added, annotations_of_routes)
     elif stated.tls_redirect is not None:
-        problems.add(refusals.redirect_of_ingress(policy.namespace))
+        end = f" can't be said in an Ingress, and in namespace {policy.namespace} no HTTPRoute is made; remove it"
+        basis.add(REDIRECT, f"{end}: an annotation of the ingress controller decides", Reason.NOT_IN_INGRESS)
     check_protection(basis, left, left_of_httproutes)
-    if (left or copied or added) and policy.makes_ingresses:
+    if policy.makes_ingresses:
         of_service = [*copied, *(key for key in left[:MOST_LEFT] if is_read_from_services(key))]
         check_reader(basis, effective, of_service, added)
     rules = choose_rules(basis)
-    if problems.kept:
-        if left and (others := problems.without_those_about(left)):
-            # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any
-            # more is forbidden in an Ingress that is observed.
-            problems.add(refusals.annotation_not_copied(listed(others)))
-        raise Refused(422, problems.kept, more=problems.more)
+    if problems.kept and left:
+        # It refuses nothing by itself. But it may be why there is no Ingress: an annotation that isn't copied any more
+        # is forbidden in an Ingress that is observed.
+        about = {problem.annotation for problem in problems.kept}
+        if others := [key for key in left if key not in about]:
+            problems.extend([not_copied(listed(others))])
     return Exposure(
-        name=name,
+        name=basis.name,
+        entrance=basis.entrance,
         namespace=service.metadata.namespace,
         service=service.metadata.name,
         labels=policy.labels,
@@ -133,75 +123,68 @@ def expose(
         ingress_class=ingress_class,
         rules=rules,
         tls=basis.tls,
-        secret=stated.tls_secret or policy.default_secret(name),
+        secret=stated.tls_secret or policy.default_secret(basis.name),
         routing=routing,
     )
 
 
-def has_tls(stated: Stated, policy: NamespacePolicy) -> bool:
-    """Return whether the hosts are served with TLS.
-
-    ingress/tls turns it on or off. Where it says nothing, a Secret that is named turns it on; else the settings decide.
-    """
-    if stated.tls is not None:
-        return stated.tls
-    return stated.tls_secret is not None or policy.tls
-
-
-def check_contradictions(stated: Stated, problems: Problems) -> None:
+def check_contradictions(basis: Basis) -> None:
     """Add a problem for each annotation that would be ignored."""
+    stated = basis.stated
     if stated.tls is False and stated.tls_secret is not None:
-        problems.add(refusals.tls_contradiction(stated.tls_secret))
+        end = f': "false" contradicts {basis.key(SECRET)}: {quoted(stated.tls_secret)}; remove one of them'
+        basis.add(TLS, end, Reason.CONTRADICTION)
     if stated.routes is ONE_ROUTE:
         return
     for annotation, shared, field in (
-        ("ingress/host", stated.hosts, "host"),
+        (HOST, stated.hosts, "host"),
         ("ingress/path", stated.path, "path"),
         ("ingress/path-type", stated.path_type, "path_type"),
         ("ingress/port", stated.port, "port"),
     ):
         if shared and all(getattr(route, field) is not None for route in stated.routes):
-            problems.add(refusals.no_effect(annotation))
+            end = f" has no effect, because every one of {basis.key(ROUTES)} states its own; remove it"
+            basis.add(annotation, end, Reason.CONTRADICTION)
 
 
-def require_profile(basis: Basis) -> None:
-    """Raise Refused (422) when the Service can't have its profile, with all that is wrong whatever its profile is."""
-    stated, policy, problems = basis.stated, basis.policy, basis.problems
+def has_profile(basis: Basis) -> bool:
+    """Return whether the Service can have its profile. If not, adds why, and what is wrong whatever its profile is."""
+    stated, policy = basis.stated, basis.policy
     if stated.profile is not None and policy.profile is None:
-        problems.add(no_profile(stated.profile, policy))
-    if not any(problem.annotation == PROFILE for problem in problems.kept):
-        return
+        # With limits, it isn't told whether others may have it.
+        reason = Reason.UNKNOWN_PROFILE if policy.allowed_profiles is None else Reason.PROFILE_NOT_ALLOWED
+        usable = policy.usable_profiles()
+        end = profile_not_allowed(stated.profile, policy) or (
+            f"{quoted(stated.profile)} is not a profile of the settings{did_you_mean(stated.profile, usable)}; "
+            f"allowed in namespace {policy.namespace}: {listed(usable) or 'none'}"
+        )
+        basis.add(PROFILE, f": {end}", reason)
+    elif not stated.has_wrong(basis.key(PROFILE)):
+        return True
     # Limits hold with every profile. What else the annotations lead to depends on it.
-    allowed_hosts(basis, stated.hosts or (), "ingress/host:", "ingress/host")
-    if stated.ingress_class is not None and not policy.allows_class(stated.ingress_class):
-        origin = "ingress/class:", "ingress/class", stated.ingress_class
-        problems.add(refusals.class_not_allowed(*origin, policy.namespace, policy.classes or ()))
-    choose_ports(basis.service, stated, problems)
-    raise Refused(422, problems.kept, more=problems.more)
-
-
-def no_profile(name: str, policy: NamespacePolicy) -> Problem:
-    """Return why a Service can't have the profile that it asks for; with limits, not whether others may have it."""
-    usable = policy.usable_profiles()
-    if policy.allowed_profiles is not None:
-        return refusals.profile_not_allowed(f"{PROFILE}:", PROFILE, name, policy.namespace, usable)
-    return refusals.unknown_profile(name, policy.namespace, usable)
+    allowed_hosts(basis, stated.hosts or (), HOST, ":")
+    if stated.ingress_class is not None and (end := class_not_allowed(stated.ingress_class, policy)):
+        basis.add(CLASS, f": {end}", Reason.CLASS_NOT_ALLOWED)
+    if any(route.port is None for route in stated.routes):
+        choose_shared_port(basis)
+    return False
 
 
 def choose_class(basis: Basis) -> str | None:
     """Return the IngressClass; None: none is stated."""
-    stated, policy, problems = basis.stated.ingress_class, basis.policy, basis.problems
+    stated, policy = basis.stated.ingress_class, basis.policy
     chosen = policy.ingress_class if stated is None else stated
     twice = chosen is not None and OLD_CLASS in policy.annotations
     effective = chosen or policy.default_class
-    if twice or not policy.allows_class(effective):
-        origin = "ingress/class:", "ingress/class"
-        if stated is None:
-            origin = f"the class of the profile {policy.profile}", PROFILE
-        if twice:
-            problems.add(refusals.class_by_annotation(*origin, effective, policy.annotations[OLD_CLASS]))
-        else:
-            problems.add(refusals.class_not_allowed(*origin, effective, policy.namespace, policy.classes or ()))
+    end, reason = class_not_allowed(effective, policy), Reason.CLASS_NOT_ALLOWED
+    if twice:
+        by_settings, reason = quoted(policy.annotations[OLD_CLASS]), Reason.CONTRADICTION
+        end = f"{quoted(chosen or '')} can't stand beside the annotation by which the settings name the class, "
+        end += f"{by_settings}; remove it, or choose another profile"
+    if end and stated is None:
+        basis.problems.add(f"the class of the profile {policy.profile} {end}", reason, basis.key(PROFILE))
+    elif end:
+        basis.add(CLASS, f": {end}", reason)
     return chosen
 
 
@@ -209,69 +192,41 @@ def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_c
     """Add a problem for each annotation that says of an Ingress what none of this Service, of this class, will be."""
     if basis.policy.makes_ingresses:
         if present.get(OLD_CLASS, ingress_class) != ingress_class:
-            basis.problems.add(refusals.old_class(present[OLD_CLASS], ingress_class))
+            named = "the cluster's default class" if ingress_class is None else f"the class {quoted(ingress_class)}"
+            stated, remedy = quoted(present[OLD_CLASS]), f"state {basis.key(CLASS)}, or take it off"
+            sentence = f"{OLD_CLASS}: {stated} has no effect on a Service, which would get {named}: {remedy}"
+            basis.problems.add(sentence, Reason.CONTRADICTION, OLD_CLASS)
         if ingress_class in CLASSES_OF_GKE and "." in basis.name:
-            basis.problems.add(refusals.entrance_of_gke(ingress_class))
+            end = (
+                f": with the class {quoted(ingress_class)}, GKE serves no Ingress with a dot in its name, as that of an"
+            )
+            remedy = "entrance with a name; use another class, or another Service for it"
+            basis.add("ingress/http", f"{end} {remedy}", Reason.NOT_IN_INGRESS)
     if present.get(EDIT_IN_PLACE) == "true":
-        basis.problems.add(refusals.edited_in_place())
+        sentence = f'{EDIT_IN_PLACE}: "true" has no effect on a Service, and would keep cert-manager from renewing'
+        basis.problems.add(f"{sentence} the certificate: take it off", Reason.CONTRADICTION, EDIT_IN_PLACE)
 
 
 def annotate(
-    for_controllers: Mapping[str, str],
-    copied: Mapping[str, str],
-    added: Mapping[str, str],
-    records: Mapping[str, str],
+    basis: Basis, for_controllers: Mapping[str, str], copied: Mapping[str, str], added: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
     """Return the annotations of what we make, and the keys of a controller's that they lack.
 
-    Those of the Service are told where they aren't `copied`, or the settings have `added` them otherwise. The `records`
-    say by which profile an object is made.
+    Those of the Service are told where they aren't `copied`, or the settings have `added` them otherwise.
     """
-    annotations = {**copied, **added, **records}
+    annotations = {**copied, **added}
+    if basis.policy.profile is not None:
+        annotations[PROFILE] = basis.policy.profile
+    if basis.policy.fingerprint:
+        annotations[FINGERPRINT] = basis.policy.fingerprint
     left = sorted([key for key, value in for_controllers.items() if annotations.get(key) != value])
     if left:
         annotations[NOT_COPIED] = listed(left)
-    if added:
-        annotations[ADDED] = ", ".join(sorted(added))
+    if copied:
+        annotations[COPIED] = ", ".join(sorted(copied))
     return annotations, left
 
 
 def for_httproutes(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return the annotations that have a meaning in an HTTPRoute: all but those that are read from an Ingress alone."""
     return {key: value for key, value in annotations.items() if not is_for_ingresses_alone(key)}
-
-
-def check_protection(basis: Basis, left: Sequence[str], left_of_httproutes: Sequence[str]) -> None:
-    """Add a problem for each annotation that protects the Service, and wouldn't reach all that is made for it.
-
-    `left` are the keys that an Ingress would lack, `left_of_httproutes` those that an HTTPRoute would.
-    """
-    policy, problems = basis.policy, basis.problems
-    if (count := max(len(left), len(left_of_httproutes))) > MOST_LEFT:
-        problems.add(refusals.too_many_not_copied(count, MOST_LEFT))
-        return
-    for key in sorted({*left, *left_of_httproutes}):
-        if not protects(key) or key in policy.accepted_losses:
-            continue
-        is_lost = policy.makes_ingresses and key in left and not is_read_from_services(key)
-        is_lost_there = key in left_of_httproutes and not is_read_from_services(key, of_httproutes=True)
-        if is_lost_there and is_for_ingresses_alone(key):
-            problems.add(refusals.lost(key, "", refusals.NOT_SAID))
-        elif is_lost or is_lost_there:
-            overruled = key in policy.added_with_tls
-            problems.add(refusals.lost(key, "", refusals.OVERRULED if overruled else refusals.UNCOPIED))
-
-
-def check_reader(basis: Basis, ingress_class: str | None, of_service: Sequence[str], added: Mapping[str, str]) -> None:
-    """Add a problem for each annotation that protects, and that the controller of the Ingress's class doesn't read.
-
-    Those `of_service` are copied to the Ingress, or read from the Service itself; the settings have `added` others.
-    """
-    policy = basis.policy
-    known = policy.ingress_classes.get(ingress_class or "")
-    if ingress_class is None or known is None:
-        return
-    for key in dict.fromkeys([*of_service, *added]):
-        # In lower case, because Traefik reads its keys so.
-        if protects(key) and not key.lower().startswith(known.reads) and key not in policy.accepted_losses:
-            basis.problems.add(refusals.lost(key, "", refusals.not_read(ingress_class), added=key in added))

@@ -16,6 +16,14 @@ Object = dict[str, Any]
 """A whole Kubernetes object, as its JSON."""
 
 
+METACONTROLLER = "metacontroller.k8s.io/"
+LAST_APPLIED = f"{METACONTROLLER}last-applied-configuration"
+"""An annotation that Metacontroller adds: the object as the hook answered with it, as JSON."""
+
+DECORATOR = f"{METACONTROLLER}decorator-controller"
+"""An annotation that Metacontroller adds: the name of its DecoratorController. It is in the record, too."""
+
+
 class ObjectMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
     name: str
     namespace: str

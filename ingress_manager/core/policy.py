@@ -7,9 +7,10 @@ There is one rule for all of it: what is nearest to the Service holds. That is i
 general settings, then what is built in; each field by itself.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
+from hashlib import sha256
 from typing import Annotated, Any
 
 import msgspec
@@ -192,7 +193,7 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     namespaces: dict[str, NamespaceSettings] = {}
     """The defaults and limits of a namespace, by its name or a pattern with one *."""
     paused: bool = False
-    """While true, nothing is made or changed. Objects that these settings forbid are removed even then."""
+    """While true, nothing is made, changed or removed."""
     admission: Admission = Admission()
     """The answer to `kubectl apply` of a Service."""
     ingress_classes: dict[str, IngressClass] = {}
@@ -310,12 +311,17 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     makes_httproutes: bool
     gateway: Gateway | None
     """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
-    default_outputs: tuple[str, ...]
-    """The outputs without a profile."""
-    default_gateway: Gateway | None
-    """The Gateway without a profile."""
     filters: tuple[Object, ...] = ()
     timeouts: Object | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return 16 digits that tell what the profile does to a request, as an earlier one need not; "": nothing."""
+        profile = self.profiles.get(self.profile or NO_NAME, NO_PROFILE)
+        annotations = profile.annotations or {}, (profile.tls and profile.tls.annotations) or {}
+        if not (profile.filters or any(annotations)):
+            return ""
+        return sha256(msgspec.json.encode([profile.filters or (), *annotations], order="sorted")).hexdigest()[:16]
 
     @cached_property
     def hosts(self) -> tuple[str, ...] | None:
@@ -364,33 +370,6 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         """Return whether no Service can be without a profile: there is a default, and a list of those allowed."""
         return self.default_profile is not None and self.allowed_profiles is not None
 
-    @property
-    def allows_httproutes(self) -> bool:
-        """Return whether some profile that a Service may have, or none where it may have none, makes HTTPRoutes."""
-        if self.makes_httproutes and (self.profile or not self.default_profile):
-            return True  # nearly always
-        made = [self.profiles[name].outputs or self.default_outputs for name in self.usable_profiles()]
-        return any(
-            HTTPROUTE in outputs for outputs in (made if self.default_profile else [*made, self.default_outputs])
-        )
-
-    def allows_listener(self, namespace: str, gateway: str, section: str) -> bool:
-        """Return whether an HTTPRoute may attach to this listener: some profile, or none, has to lead to it."""
-        return any(
-            (namespace, gateway) == (stated.namespace, stated.name) and section in {stated.http, stated.https}
-            for stated in self._gateways()
-        )
-
-    def _gateways(self) -> Iterator[Gateway]:
-        # Nearly always it is one of these two. There can be many profiles.
-        for each in (self.gateway, self.default_gateway):
-            if each:
-                yield each
-        for name in self.usable_profiles():
-            gateway = self.profiles[name].gateway
-            if isinstance(gateway, Gateway):
-                yield gateway
-
 
 def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> NamespacePolicy:
     """Return what holds in `namespace` for a Service that asks for `profile`, or for none.
@@ -433,8 +412,6 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
         said_by_filters=beside_filters if profile.filters else (),
         makes_ingresses=INGRESS in outputs,
         makes_httproutes=HTTPROUTE in outputs,
-        default_outputs=general["outputs"],
-        default_gateway=general["gateway"],
         timeouts=stated.pop("timeouts", None) or None,
         **stated,
     )

@@ -3,41 +3,29 @@
 import re
 from collections.abc import Collection, Sequence
 
-from ingress_manager.core import refusals
-from ingress_manager.core.annotations import Stated
-from ingress_manager.core.errors import Problem, Problems
+from ingress_manager.core.basis import Basis
+from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.kubernetes import Service, ServicePort
+from ingress_manager.core.text import listed, quoted
+
+PORT = "ingress/port"
 
 
-def choose_ports(service: Service, stated: Stated, problems: Problems) -> dict[str | None, int]:
-    """Return the number of the port of each route, by what the route states: a name, a number, or None for nothing.
-
-    Left out is a name or a number that the Service doesn't have, of which the caller tells; and None when no port can
-    be chosen, the reason of which is added to `problems`.
-    """
-    asked_for = {route.port for route in stated.routes}
-    ports: dict[str | None, int] = {}
-    ports.update(find_ports(tcp_ports(service), asked_for))
-    if None in asked_for and (shared := choose_shared_port(service, stated, problems)) is not None:
-        ports[None] = shared
-    return ports
-
-
-def choose_shared_port(service: Service, stated: Stated, problems: Problems) -> int | None:
+def choose_shared_port(basis: Basis) -> int | None:
     """Return the number of the port of the routes that state none: that of ingress/port, else the one that is inferred.
 
-    None: there is no such port, the reason of which is added to `problems`.
+    None: there is no such port, the reason of which is added to the problems.
     """
-    tcp = tcp_ports(service)
-    if stated.port is not None:
-        if found := find_ports(tcp, (stated.port,)):
-            return found[stated.port]
-        problems.add(refusals.unknown_port("ingress/port:", "ingress/port", stated.port, service.ports, by_target(tcp)))
-    elif not stated.has_wrong("ingress/port"):
-        try:
-            return infer_port(service, tcp)
-        except Problem as problem:
-            problems.add(problem)
+    tcp, stated = tcp_ports(basis.service), basis.stated.port
+    if stated is not None:
+        if found := find_ports(tcp, (stated,)):
+            return found[stated]
+        add_unknown(basis, PORT, "", stated)
+    elif not basis.stated.has_wrong(basis.key(PORT)):
+        inferred = infer_port(basis.service, tcp, basis.key(PORT))
+        if isinstance(inferred, int):
+            return inferred
+        basis.problems.extend([inferred])
     return None
 
 
@@ -47,7 +35,7 @@ def tcp_ports(service: Service) -> list[ServicePort]:
 
 
 def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) -> dict[str, int]:
-    """Return the number of each port that is asked for, by its name or number. One pass: there can be 40,000 ports."""
+    """Return the number of each port that is asked for, by its name or number. One pass: there can be many ports."""
     found: dict[str, int] = {}
     for port in ports:
         for key in (port.name, str(port.port)):
@@ -56,22 +44,30 @@ def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) 
     return found
 
 
-def by_target(tcp: Sequence[ServicePort]) -> dict[str, ServicePort]:
-    """Return the ports by the name or number of their targetPort, which people take for the port's; the first wins."""
-    return {str(port.target_port): port for port in reversed(tcp) if port.target_port is not None}
+def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
+    """Add the problem that the Service has no such port: the annotation asks for it, perhaps in a field of a route."""
+    # People take the name or number of the targetPort for the port's; the first one counts.
+    targets = {
+        str(each.target_port): each for each in reversed(tcp_ports(basis.service)) if each.target_port is not None
+    }
+    if meant := targets.get(port):
+        own = quoted(meant.name or str(meant.port))
+        end = f"is the targetPort of this Service's port {shown(meant)}; name the port itself: {own}"
+    else:
+        end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown) or 'no ports'}"
+    basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
 
 
-def infer_port(service: Service, tcp: Sequence[ServicePort]) -> int:
+def infer_port(service: Service, tcp: Sequence[ServicePort], key: str = PORT) -> int | Problem:
     """Return the port that serves HTTP when nothing says which: the only one, or the one that looks like it.
 
-    That is the one named http, else the one with the appProtocol http, else number 80. Raises Problem.
+    That is the one named http, else the one with the appProtocol http, else number 80. `key` is that of ingress/port.
     """
+    has = listed(service.ports, shown) or "no ports"
     if not tcp:
-        raise refusals.no_port(service.ports)
+        return Problem(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
     if len(tcp) == 1:
-        if speaks_https(tcp[0]):
-            raise refusals.https_port(tcp[0])
-        return tcp[0].port
+        return https_port(tcp[0], key) if speaks_https(tcp[0]) else tcp[0].port
     for like_http in (
         [port for port in tcp if port.name == "http"],
         [port for port in tcp if port.app_protocol == "http"],
@@ -79,7 +75,17 @@ def infer_port(service: Service, tcp: Sequence[ServicePort]) -> int:
     ):
         if len(like_http) == 1:
             return like_http[0].port
-    raise refusals.ambiguous_port(service.ports)
+    return Problem(f"{key} is needed to say which port serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT, key)
+
+
+def https_port(port: ServicePort, key: str) -> Problem:
+    """Return the problem that the only port looks like HTTPS: controllers speak HTTP unless they are told otherwise."""
+    return Problem(
+        f"this Service's only TCP port, {shown(port)}, seems to speak HTTPS, and ingress controllers send HTTP: add a "
+        f'port for HTTP; or state {key}: "{port.port}", if it speaks HTTP, or the controller is told to send HTTPS',
+        Reason.HTTPS_PORT,
+        key,
+    )
 
 
 def speaks_https(port: ServicePort) -> bool:
@@ -94,3 +100,9 @@ def speaks_https(port: ServicePort) -> bool:
 
 _OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
 """The name of a port that speaks HTTPS, as people write it: https, https-web, web-tls; but not httpserver."""
+
+
+def shown(port: ServicePort) -> str:
+    """Return one port as a person would write it: `web (80)`, `dns (53 UDP)`."""
+    number = f"{port.port}" if port.protocol == "TCP" else f"{port.port} {port.protocol}"
+    return f"{port.name} ({number})" if port.name else number

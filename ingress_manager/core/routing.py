@@ -1,25 +1,18 @@
-"""The routing: what only HTTPRoutes say, and what they say in the place of an Ingress."""
+"""The routing: what only HTTPRoutes say."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
-from ingress_manager.core import refusals
-from ingress_manager.core.annotations import Stated
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.errors import Problem
+from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Gateway
-from ingress_manager.core.rules import path_of
-from ingress_manager.core.vocabulary import (
-    FORCING,
-    OF_HAPROXY,
-    SSL_REDIRECT,
-    changes,
-    is_for_ingresses_alone,
-    is_said,
-    protects,
-)
+from ingress_manager.core.protection import asking_redirect, check_http, check_said
+from ingress_manager.core.text import quoted
+from ingress_manager.core.vocabulary import OF_HAPROXY, SSL_REDIRECT
+
+CLASS, TLS, SECRET, REDIRECT = "ingress/class", "ingress/tls", "ingress/tls-secret", "ingress/tls-redirect"
 
 
 class Parent(msgspec.Struct, frozen=True, gc=False):
@@ -55,79 +48,45 @@ def choose_routing(
     An Ingress has the annotations that are `copied` and those that the settings have `added`; the HTTPRoutes have
     `annotations`.
     """
-    policy, problems, gateway = basis.policy, basis.problems, basis.policy.gateway
+    policy, gateway = basis.policy, basis.policy.gateway
     if gateway is None:
         return None
     if not policy.makes_ingresses:
-        problems.extend(of_ingresses_alone(basis.stated, policy.namespace, gateway))
-    if copied or added:  # nearly always there is neither
-        by_settings = {key: value for key, value in added.items() if key not in policy.said_by_filters}
-        problems.extend(unsaid(basis, copied, by_settings))
+        check_words_of_ingresses_alone(basis, gateway)
+    check_said(basis, copied, added)
     section = gateway.https if basis.tls else gateway.http
     if section is None:
-        problems.add(refusals.no_listener(basis.tls, str(gateway)))
+        what, setting, instead = ("with", "https", "false") if basis.tls else ("without", "http", "true")
+        said = f"{gateway} has no listener for hosts {what} TLS, say the settings (gateway.{setting}); state"
+        basis.problems.add(f'{said} {basis.key(TLS)}: "{instead}"', Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
         return None
-    said = {**copied, **added}
-    check_http(basis, gateway, said, added)
+    check_http(basis, gateway, {**copied, **added}, added)
     return Routing(
         parent=Parent(gateway.name, gateway.namespace, section),
-        redirect=choose_redirect(basis, gateway, said),
+        redirect=choose_redirect(basis, gateway, {**copied, **added}),
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
-        main_host=choose_main_host(basis),
+        main_host=(basis.stated.hosts or [policy.default_host(basis.service.metadata.name)])[0],
     )
 
 
-def unsaid(basis: Basis, copied: Mapping[str, str], added: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a problem for each annotation that an Ingress has, and whose effect HTTPRoutes would lack.
-
-    That is what changes the answer, `copied` from the Service or `added` by the settings; of what is added, what
-    protects, too: an owner's is told of where it is lost.
-    """
-    at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
-    for key, value in {**copied, **added}.items():
-        if key in basis.policy.accepted_losses or not is_for_ingresses_alone(key):
-            continue
-        of_settings = key in added
-        if of_settings and protects(key):
-            yield refusals.lost(key, value, refusals.NOT_SAID, added=True)
-        elif changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root):
-            by_tls = not (of_settings or basis.tls) and is_said(key, value, tls=True, at_root=at_root)
-            yield refusals.lost(key, value, refusals.NOT_SAID, added=of_settings, by_tls=by_tls)
-
-
-def asking_redirect(said: Mapping[str, str]) -> list[str]:
-    """Return the keys of the annotations that ask for a redirect to https: in vain where there is no TLS."""
-    return [key for key in (SSL_REDIRECT, *FORCING) if said.get(key) == "true"]
-
-
-def check_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: Container[str]) -> None:
-    """Add a problem for each annotation by which an Ingress with TLS is served by http as well: an HTTPRoute isn't.
-
-    But it is where one listener is for both; and ingress/tls-redirect says what HTTPRoutes do. The settings have
-    `added` some of what is `said`.
-    """
-    if not basis.tls or basis.stated.tls_redirect is not None or gateway.http == gateway.https:
-        return
-    for key in (SSL_REDIRECT, OF_HAPROXY):
-        if said.get(key) == "false" and not asking_redirect(said) and key not in basis.policy.accepted_losses:
-            basis.problems.add(refusals.lost(key, "false", refusals.NOT_SAID, added=key in added))
-
-
-def of_ingresses_alone(stated: Stated, namespace: str, gateway: Gateway) -> Iterator[Problem]:
-    """Yield a problem for each of our annotations that says something of an Ingress, where none is made."""
-    if stated.ingress_class is not None:
-        yield refusals.class_of_httproutes(stated.ingress_class, namespace, str(gateway))
-    if stated.tls_secret is not None:
-        yield refusals.secret_of_httproutes(stated.tls_secret, str(gateway), tls=gateway.https is not None)
-
-
-def choose_main_host(basis: Basis) -> str:
-    """Return the host by which HTTPRoutes are named; no rule need have it."""
-    if basis.stated.hosts:
-        return basis.stated.hosts[0]
-    return basis.policy.default_host(basis.service.metadata.name)
+def check_words_of_ingresses_alone(basis: Basis, gateway: Gateway) -> None:
+    """Add a problem for each of our annotations that says something of an Ingress, where none is made."""
+    ingress_class, secret = basis.stated.ingress_class, basis.stated.tls_secret
+    if ingress_class is not None:
+        end = (
+            f": {quoted(ingress_class)} has no effect: in namespace {basis.policy.namespace} only HTTPRoutes are made, "
+            f"which have no class and attach to {gateway}; remove it"
+        )
+        basis.add(CLASS, end, Reason.NOT_IN_HTTPROUTE)
+    if secret is not None:
+        instead = f'state {basis.key(TLS)}: "true" in its place' if gateway.https is not None else "remove it"
+        end = (
+            f": {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}; "
+            f"{instead}"
+        )
+        basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
 
 
 def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, str]) -> Parent | None:
@@ -135,21 +94,25 @@ def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, st
 
     The `annotations` of an Ingress ask for it where ingress/tls-redirect is silent, and tls.redirect where both are.
     """
-    policy, problems, stated = basis.policy, basis.problems, basis.stated.tls_redirect
+    policy, stated = basis.policy, basis.stated.tls_redirect
     if stated and not basis.tls:
-        problems.add(refusals.redirect_without_tls())
-    wanted = stated
-    if stated is None:
-        silent = SSL_REDIRECT not in annotations and OF_HAPROXY not in annotations
-        wanted = bool(asking_redirect(annotations)) or (policy.redirect and silent)
+        end = f': "true" has no effect without TLS; state {basis.key(TLS)}: "true", or remove it'
+        basis.add(REDIRECT, end, Reason.CONTRADICTION)
+    asking = asking_redirect(annotations)
+    silent = SSL_REDIRECT not in annotations and OF_HAPROXY not in annotations
+    wanted = stated if stated is not None else bool(asking) or (policy.redirect and silent)
     if not (wanted and basis.tls):
         return None
     if gateway.http is not None and gateway.http != gateway.https:
         return Parent(gateway.name, gateway.namespace, gateway.http)
     why = "it has no listener for http alone, say the settings (gateway.http)"
+    remedy = f'state {basis.key(REDIRECT)}: "false"'
     if stated or policy.redirect:
-        problems.add(refusals.no_redirect(str(gateway), why))
-    else:
-        not_accepted = [key for key in asking_redirect(annotations) if key not in policy.accepted_losses]
-        problems.extend([refusals.no_redirect_of_annotation(key, str(gateway), why) for key in not_accepted])
+        sentence = f"{gateway} can't redirect: {why}; {remedy}"
+        basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(REDIRECT))
+        return None
+    for key in asking:
+        if key not in policy.accepted_losses:
+            sentence = f'{key}: "true" asks for a redirect, and {gateway} can\'t: {why}; {remedy}, or the administrator'
+            basis.problems.add(f"{sentence} accepts the loss (limits.acceptedLosses)", Reason.NOT_IN_HTTPROUTE, key)
     return None

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import UNSET, inspect
 
 from ingress_manager.core import copying
-from ingress_manager.core.annotations import parse_path_type
+from ingress_manager.core.annotations import wrong_path_type
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of
-from ingress_manager.core.errors import Problem, SettingsError
+from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import (
     HTTPROUTE,
     INGRESS,
@@ -33,8 +33,8 @@ from ingress_manager.core.policy import (
     resolve,
 )
 from ingress_manager.core.shape import Check, FieldError, Shape, check_text
-from ingress_manager.core.strict_yaml import FieldPath, Places, YamlProblem, load_typed
-from ingress_manager.core.syntax import LONGEST_LABEL, check_host, check_label_value, check_name, check_namespace
+from ingress_manager.core.strict_yaml import FieldPath, Places, YamlError, load_typed
+from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
 from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
@@ -50,7 +50,7 @@ def parse(text: str) -> Policy:
     last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
     try:
         stated, places = load_typed(text, MOST_VALUES)
-    except YamlProblem as error:
+    except YamlError as error:
         raise SettingsError(one_line(error.what), line=min(error.line, last)) from error
     try:
         return read({} if stated is None else stated, places)
@@ -106,7 +106,7 @@ def _check_limits(at: FieldPath, limits: Limits) -> None:
     for key, limit in (limits.copy_annotations or {}).items():
         for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
             path = (*at, "copyAnnotations", key, number)
-            check_text(value, partial(copying.check_value, key), path, f"{quoted(value)} ")
+            check_text(value, partial(copying.wrong_value, key), path, f"{quoted(value)} ")
 
 
 def _check_here(at: FieldPath, here: NamespacePolicy, policy: Policy) -> None:
@@ -184,54 +184,52 @@ def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
         raise FieldError((*at, "gateway", "http"), end)
 
 
-def check_output(name: str) -> str:
-    """Return the name of an output. Raises Problem."""
-    if name not in OUTPUT_NAMES:
-        raise Problem(f"must be {' or '.join(OUTPUT_NAMES)}{did_you_mean(name, OUTPUT_NAMES)}")
-    return name
+def wrong_output(name: str) -> str:
+    """Return what is wrong with the name of an output."""
+    if name in OUTPUT_NAMES:
+        return ""
+    return f"must be {' or '.join(OUTPUT_NAMES)}{did_you_mean(name, OUTPUT_NAMES)}"
 
 
-def check_pattern_of_namespaces(pattern: str) -> str:
-    """Return the name of a namespace, or a pattern that some name fits. Raises Problem."""
+def wrong_pattern_of_namespaces(pattern: str) -> str:
+    """Return what is wrong with the name of a namespace, or a pattern that some name fits."""
     if pattern.count("*") > 1:
-        raise Problem("must be a namespace's name, or a pattern with one *")
-    return check_namespace(pattern.replace("*", "a"))
+        return "must be a namespace's name, or a pattern with one *"
+    return wrong_namespace(pattern.replace("*", "a"))
 
 
 def template(check: Check, placeholders: Iterable[str], service: str, namespace: str) -> Check:
     """Return a check of a template: what becomes of it with these names has to be right."""
 
-    def check_template(text: str) -> str:
+    def wrong_template(text: str) -> str:
         filled_in = fill_in(text, service, namespace)
-        if "{" in filled_in:
-            raise Problem(f"may hold only {' and '.join(placeholders)} in braces")
-        return check(filled_in)
+        return f"may hold only {' and '.join(placeholders)} in braces" if "{" in filled_in else check(filled_in)
 
-    return check_template
+    return wrong_template
 
 
 LONGEST = "a" * LONGEST_LABEL
 """A Service, or a namespace, whose name is as long as one can be."""
 
 CHECKS: dict[str, Check] = {
-    **dict.fromkeys(("class", "classes", "http", "https", "name", "profiles"), check_name),
-    "acceptedLosses": copying.check_loss,
-    "host": template(check_host, TEMPLATE_FIELDS, "a", "a"),
-    "hosts": template(check_host, TEMPLATE_FIELDS[1:], TEMPLATE_FIELDS[0], "a"),
-    "labels": check_label_value,
-    "namespace": check_namespace,
-    "outputs": check_output,
-    "pathTypes": parse_path_type,
-    "reads": copying.check_prefix,
-    "secret": template(check_name, TEMPLATE_FIELDS, ingress_of("a" * LONGEST_ENTRANCE, LONGEST), LONGEST),
+    **dict.fromkeys(("class", "classes", "http", "https", "name", "profiles"), wrong_name),
+    "acceptedLosses": copying.wrong_loss,
+    "host": template(wrong_host, TEMPLATE_FIELDS, "a", "a"),
+    "hosts": template(wrong_host, TEMPLATE_FIELDS[1:], TEMPLATE_FIELDS[0], "a"),
+    "labels": wrong_label_value,
+    "namespace": wrong_namespace,
+    "outputs": wrong_output,
+    "pathTypes": wrong_path_type,
+    "reads": copying.wrong_prefix,
+    "secret": template(wrong_name, TEMPLATE_FIELDS, ingress_of("a" * LONGEST_ENTRANCE, LONGEST), LONGEST),
 }
 """What checks a text of the settings, by the field that it is in."""
 
 CHECKS_OF_KEYS: dict[str, Check] = {
-    **dict.fromkeys(("ingressClasses", "profiles"), check_name),
-    "annotations": copying.check_own_key,
-    "copyAnnotations": copying.check_key,
-    "labels": copying.check_own_label_key,
-    "namespaces": check_pattern_of_namespaces,
+    **dict.fromkeys(("ingressClasses", "profiles"), wrong_name),
+    "annotations": copying.wrong_own_key,
+    "copyAnnotations": copying.wrong_copied_key,
+    "labels": copying.wrong_own_label_key,
+    "namespaces": wrong_pattern_of_namespaces,
 }
 """What checks a key, by the field that it is in."""

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import inspect
 from msgspec.inspect import Type
 
-from ingress_manager.core.errors import Problem
 from ingress_manager.core.strict_yaml import FieldPath
 from ingress_manager.core.text import LONGEST_KEY, cut, did_you_mean, one_line, quoted
 
@@ -37,7 +36,7 @@ TYPES: dict[type[Type], tuple[str, Any]] = {
 """What people call a type, and the type of its values."""
 
 Check = Callable[[str], str]
-"""Returns a text that is right. Raises Problem, with the end of a sentence about it."""
+"""Returns the end of a sentence about a text that is wrong; "" if it is right."""
 
 
 class FieldError(Exception):
@@ -56,11 +55,8 @@ def shown(path: FieldPath) -> str:
 
 def check_text(text: str, check: Check | None, path: FieldPath, subject: str = "") -> None:
     """Raise FieldError for what a check, if there is one, has against a text. The sentence begins with `subject`."""
-    try:
-        if check:
-            check(text)
-    except Problem as problem:
-        raise FieldError(path, f": {subject}{problem.sentence}") from None
+    if check and (end := check(text)):
+        raise FieldError(path, f": {subject}{end}")
 
 
 class Shape(NamedTuple):

@@ -5,7 +5,6 @@ from typing import Any
 
 import yaml
 
-from ingress_manager.core.errors import Problem
 from ingress_manager.core.text import LONGEST_KEY, cut
 
 DEEPEST = 8
@@ -23,7 +22,7 @@ Places = dict[FieldPath, tuple[int, str]]
 """Where values stand: the line, from 1, of the key or of the item of a list; and a scalar as it is written there."""
 
 
-class YamlProblem(Problem):
+class YamlError(ValueError):
     """A text that can't be read, why, and PyYAML's mark of the place."""
 
     def __init__(self, what: str, mark: Any = None) -> None:
@@ -56,7 +55,7 @@ def _typed(event: yaml.ScalarEvent) -> Any:
 def load_typed(text: str, most: int) -> tuple[Any, Places]:
     """Return the value of a YAML document, None for an empty one, and where each value in it stands.
 
-    Raises YamlProblem, also when it has more than `most` keys, values, lists and mappings.
+    Raises YamlError, also when it has more than `most` keys, values, lists and mappings.
     """
     return _Reader(text, most, _typed).read()
 
@@ -65,7 +64,7 @@ def load_text(text: str, most: int) -> Any:
     """Return the value of a YAML document, None for an empty one, in which every scalar stays the text that it is: 010
     is not 8, 1:20 is not 80, and `no` is not False.
 
-    Raises YamlProblem, also when it has more than `most` keys, values, lists and mappings.
+    Raises YamlError, also when it has more than `most` keys, values, lists and mappings.
     """
     return _Reader(text, most, lambda event: event.value).read()[0]
 
@@ -79,38 +78,38 @@ class _Reader:
         self._places: Places = {}
 
     def read(self) -> tuple[Any, Places]:
-        """Return the value, and the places of those in it. Raises YamlProblem, also for what PyYAML raises."""
+        """Return the value, and the places of those in it. Raises YamlError, also for what PyYAML raises."""
         value = None
         try:
             for event in self._events:
                 if isinstance(event, yaml.NodeEvent):
                     value = self._value(event, ())
         except UnicodeEncodeError as error:
-            raise YamlProblem("holds half of a character") from error
+            raise YamlError("holds half of a character") from error
         except yaml.MarkedYAMLError as error:
             what = TOO_DEEP if error.problem == TOO_DEEP_FOR_LIBYAML else f"is not YAML: {error.problem}"
-            raise YamlProblem(what, error.problem_mark) from error
+            raise YamlError(what, error.problem_mark) from error
         except yaml.YAMLError as error:
-            raise YamlProblem(f"is not YAML: {str(error).splitlines()[0]}") from error
+            raise YamlError(f"is not YAML: {str(error).splitlines()[0]}") from error
         return value, self._places
 
     @staticmethod
     def _safe(text: str, most: int) -> Iterator[yaml.Event]:
-        """Yield the events of a text. Raises YamlProblem for a trap."""
+        """Yield the events of a text. Raises YamlError for a trap."""
         documents = nodes = 0
         for event in yaml.parse(text, yaml.CBaseLoader):
             documents += isinstance(event, yaml.DocumentStartEvent)
             nodes += isinstance(event, yaml.NodeEvent)
             if documents > 1:
-                raise YamlProblem("is not YAML: but found another document", event.start_mark)
+                raise YamlError("is not YAML: but found another document", event.start_mark)
             if getattr(event, "anchor", None):  # of an alias, it is what it stands for
-                raise YamlProblem("must not use anchors (&) or aliases (*)", event.start_mark)
+                raise YamlError("must not use anchors (&) or aliases (*)", event.start_mark)
             if getattr(event, "tag", None):
-                raise YamlProblem("must not use tags (!)", event.start_mark)
+                raise YamlError("must not use tags (!)", event.start_mark)
             if nodes > most:
-                raise YamlProblem(f"holds more than {most} keys and values")
+                raise YamlError(f"holds more than {most} keys and values")
             if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style:
-                raise YamlProblem("must not use merge keys (<<)", event.start_mark)
+                raise YamlError("must not use merge keys (<<)", event.start_mark)
             yield event
 
     def _value(self, event: yaml.NodeEvent, path: FieldPath) -> Any:
@@ -118,7 +117,7 @@ class _Reader:
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event)
         if len(path) >= DEEPEST:
-            raise YamlProblem(TOO_DEEP, event.start_mark)
+            raise YamlError(TOO_DEEP, event.start_mark)
         if isinstance(event, yaml.SequenceStartEvent):
             items: list[Any] = []
             while isinstance(item := next(self._events), yaml.NodeEvent):
@@ -127,9 +126,9 @@ class _Reader:
         fields: dict[str, Any] = {}
         while isinstance(key := next(self._events), yaml.NodeEvent):
             if not isinstance(key, yaml.ScalarEvent):
-                raise YamlProblem("must not use a list or a mapping as a key", key.start_mark)
+                raise YamlError("must not use a list or a mapping as a key", key.start_mark)
             if key.value in fields:
-                raise YamlProblem(f"states {cut(key.value, LONGEST_KEY)} twice", key.start_mark)
+                raise YamlError(f"states {cut(key.value, LONGEST_KEY)} twice", key.start_mark)
             fields[key.value] = self._placed(next(self._events), key, (*path, key.value))
         return fields
 

@@ -1,4 +1,4 @@
-"""The syntax of hosts, paths, names and keys. Each check returns the text, or raises Problem.
+"""The syntax of hosts, paths, names and keys. Each check returns the end of a sentence, "" if nothing is wrong.
 
 A check is a table of rules: what is wrong with a text, and what would be right. The first rule that is broken
 makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of
@@ -10,8 +10,6 @@ host, if one Ingress of that host asks for it).
 
 import re
 from collections.abc import Callable
-
-from ingress_manager.core.errors import Problem
 
 EVERY_HOST = "*"
 """Stands for every host that no other rule names: a rule without a host."""
@@ -33,7 +31,6 @@ _LABEL_VALUE = re.compile(rf"({_WORD})?")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&,=:@-]|%[0-9A-Fa-f]{2})*")
 _ANY_PATH = re.compile(r"/[A-Za-z0-9/._~!&,=:@%*+?()\[\]{}<>^$|\\-]*")
 _OF_PATTERNS = re.compile(r"[*()+]")
-_SIMPLE_PATH = re.compile(r"/(?:[A-Za-z0-9_-]{1,99}(?:/[A-Za-z0-9_-]{1,99}){0,5})?")
 # A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
 _DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
@@ -113,64 +110,51 @@ NAME_RULES: Rules = (
 )
 
 
-def check_host(host: str) -> str:
-    """Return a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`, or `*`. Raises Problem."""
+def wrong_host(host: str) -> str:
+    """Return what is wrong with a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`; or `*`."""
     # Nearly every host is valid, and one expression is enough to know it: the rules only say what is wrong.
-    if (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST:
-        return host
-    return _checked(host, HOST_RULES)
+    is_right = (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST
+    return "" if is_right else _broken(host, HOST_RULES)
 
 
-def check_absolute_path(path: str) -> str:
-    """Return a path that starts with a slash and isn't too long. What else it may hold depends on the policy.
+def wrong_absolute_path(path: str) -> str:
+    """Return what is wrong with an absolute path; what else it may hold depends on its type."""
+    return _broken(path, ABSOLUTE_PATH_RULES)
 
-    Raises Problem.
+
+def wrong_path(path: str, path_type: str) -> str:
+    """Return what is wrong with a path of this path type.
+
+    It is absolute, of RFC 3986's characters, and the same to every reader. With ImplementationSpecific it may be a
+    regular expression, of characters that end no word in a controller's configuration.
     """
-    return _checked(path, ABSOLUTE_PATH_RULES)
+    return _broken(path, ANY_PATH_RULES if path_type == "ImplementationSpecific" else PATH_RULES)
 
 
-def check_path(path: str) -> str:
-    """Return a path of a rule: absolute, of RFC 3986's characters, and the same to every reader. Raises Problem."""
-    # Nearly every path is as simple as this one, and one expression is enough to know it.
-    return path if _SIMPLE_PATH.fullmatch(path) else _checked(path, PATH_RULES)
+def wrong_name(name: str) -> str:
+    """Return what is wrong with the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
+    return _broken(name, NAME_RULES)
 
 
-def check_path_of_type(path: str, path_type: str) -> str:
-    """Return a path that may have this path type. Raises Problem.
-
-    With ImplementationSpecific it may be a regular expression, of characters that end no word in a controller's
-    configuration. Else it can't be one to any controller.
-    """
-    return _checked(path, ANY_PATH_RULES) if path_type == "ImplementationSpecific" else check_path(path)
+def wrong_annotation_key(key: str) -> str:
+    """Return what is wrong with the key of an annotation: a name, perhaps with a domain and a slash before it."""
+    return _broken(key, KEY_RULES)
 
 
-def check_name(name: str) -> str:
-    """Return the name of an IngressClass or a Secret: a DNS-1123 subdomain. Raises Problem."""
-    return _checked(name, NAME_RULES)
+def wrong_label_key(key: str) -> str:
+    """Return what is wrong with the key of a label: a name, perhaps with a domain and a slash before it."""
+    return _broken(key, LABEL_KEY_RULES)
 
 
-def check_annotation_key(key: str) -> str:
-    """Return the key of an annotation: a name, perhaps with a domain and a slash before it. Raises Problem."""
-    return _checked(key, KEY_RULES)
+def wrong_label_value(value: str) -> str:
+    """Return what is wrong with the value of a label."""
+    return _broken(value, LABEL_VALUE_RULES)
 
 
-def check_label_key(key: str) -> str:
-    """Return the key of a label: a name, perhaps with a domain and a slash before it. Raises Problem."""
-    return _checked(key, LABEL_KEY_RULES)
+def wrong_namespace(name: str) -> str:
+    """Return what is wrong with the name of a namespace: a DNS-1123 label."""
+    return _broken(name, NAMESPACE_RULES)
 
 
-def check_label_value(value: str) -> str:
-    """Return the value of a label, as Kubernetes has them. Raises Problem."""
-    return _checked(value, LABEL_VALUE_RULES)
-
-
-def check_namespace(name: str) -> str:
-    """Return the name of a namespace: a DNS-1123 label. Raises Problem."""
-    return _checked(name, NAMESPACE_RULES)
-
-
-def _checked(text: str, rules: Rules) -> str:
-    for is_wrong, sentence in rules:
-        if is_wrong(text):
-            raise Problem(sentence.format(length=len(text)))
-    return text
+def _broken(text: str, rules: Rules) -> str:
+    return next((sentence.format(length=len(text)) for is_wrong, sentence in rules if is_wrong(text)), "")

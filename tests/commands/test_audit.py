@@ -23,7 +23,7 @@ from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view import merge
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from tests import dumps
 from tests import make_cases as cases

@@ -11,7 +11,7 @@ from yaml import SafeLoader
 
 from devcluster.sync_requests import HTTPROUTES, INGRESSES, Object, service
 from ingress_manager.core.copying import ANY, MANAGED_BY_LABEL
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import (
     HTTPROUTE,
     OUTPUT_NAMES,

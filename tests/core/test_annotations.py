@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import Object, service
-from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Stated, read
+from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Stated, parse
 from ingress_manager.core.decide import Desired, decide
 from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Policy, Profile, Tls
@@ -72,7 +72,7 @@ def test_every_annotation_changes_the_answer(row: Annotation) -> None:
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.key)
 def test_every_problem_names_its_annotation(row: Annotation) -> None:
-    stated = read({HTTP.key: "true"} | {row.key: "\0"})
+    stated = parse({HTTP.key: "true"} | {row.key: "\0"})
     assert stated is not None
     if row.key == "ingress/port":  # any text may be the name of a port; whether it is one is checked later
         assert stated.port == "\0"
@@ -83,14 +83,14 @@ def test_every_problem_names_its_annotation(row: Annotation) -> None:
 
 
 def test_of_many_unknown_annotations_the_first_are_named_and_all_are_counted() -> None:
-    stated = read({"ingress/http": "true"} | {f"ingress/x{number}": "" for number in range(1000)})
+    stated = parse({"ingress/http": "true"} | {f"ingress/x{number}": "" for number in range(1000)})
     assert stated is not None
     assert (len(stated.problems), stated.more_problems) == (20, 980)
 
 
 @pytest.mark.parametrize("count", [999, 1000])
 def test_a_list_of_more_than_1000_keys_and_values_is_not_read(count: int) -> None:
-    stated = read({"ingress/http": "true", "ingress/routes": f"[{'a, ' * count}]"})
+    stated = parse({"ingress/http": "true", "ingress/routes": f"[{'a, ' * count}]"})
     assert stated is not None
     [problem] = stated.problems
     many = "lists 999 routes; 100 is the most" if count == 999 else "holds more than 1000 keys and values"

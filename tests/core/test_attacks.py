@@ -6,9 +6,7 @@ The attacks here are one Service. Those that are sequences of steps are in tests
 import re
 
 import pytest
-import yaml
 
-from tests.core.forbidden import forbidden
 from tests.core.test_cases import FIELDS, check_fields
 from tools import golden
 
@@ -27,14 +25,6 @@ def items() -> list[str]:
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_the_attack_comes_to_what_is_stated(attack: golden.Case) -> None:
     assert attack.outcome() == attack.becomes
-
-
-@pytest.mark.parametrize("attack", [each for each in ATTACKS if each.ingresses], ids=lambda attack: attack.name)
-def test_the_ingress_holds_nothing_that_the_settings_forbid(attack: golden.Case) -> None:
-    """`make cases` writes whatever the hook answers, so this judges it anew."""
-    stated = yaml.safe_load(attack.settings) or {}
-    for made in attack.ingresses:
-        assert list(forbidden(made, stated, attack.service)) == []
 
 
 def test_every_attack_is_complete_and_says_where_it_comes_from() -> None:

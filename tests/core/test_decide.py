@@ -7,16 +7,16 @@ import pytest
 
 from devcluster.sync_requests import service
 from ingress_manager.core.annotations import HTTP, Stated
+from ingress_manager.core.basis import Basis
 from ingress_manager.core.decide import (
     PAUSE_SECONDS,
     RECHECK_SECONDS,
     RESYNC_SECONDS,
     Desired,
-    Unchanged,
     decide,
     refusal_of,
 )
-from ingress_manager.core.errors import Refused
+from ingress_manager.core.errors import Problems, Refused
 from ingress_manager.core.exposure import expose
 from ingress_manager.core.kubernetes import (
     NOTHING,
@@ -54,8 +54,8 @@ def desired(service: Service, observed: Observed = NONE, policy: Policy = Policy
 def refused(service: Service, observed: Observed, policy: Policy) -> Refused:
     """Return why nothing of what is observed changes."""
     decision = decide(service, observed, policy)
-    assert isinstance(decision, Unchanged), decision
-    return decision.refused
+    assert isinstance(decision, Refused), decision
+    return decision
 
 
 ON = {HTTP.key: "true"}
@@ -102,7 +102,7 @@ def test_all_that_is_made_for_a_service_is_limited() -> None:
     policy = msgspec.structs.replace(BOTH, limits=Limits(copy_annotations={"konghq.com/plugins": "any"}))
     for hosts, length, more, sentence in (
         (17, 26_000, {}, None),
-        (17, 28_000, {}, "the 18 objects would have 516261 bytes in all; 500000 is the most [too-large]"),
+        (17, 28_000, {}, "the 18 objects would have 516945 bytes in all; 500000 is the most [too-large]"),
         (18, 0, {}, f"this Service would be given 19 objects{TOO_MANY}"),
         (9, 0, REDIRECTED, f"this Service would be given 19 objects{TOO_MANY}"),
     ):
@@ -139,8 +139,10 @@ def test_the_port_of_an_ingress_is_called_as_a_service_would_ask_for_it(port: Ba
 
 def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> None:
     assert tuple(OUTPUTS) == OUTPUT_NAMES
-    without = expose(made(ON), Stated(), in_namespace(Policy(Defaults(outputs=OUTPUT_NAMES)), "team-a"), {})
-    assert [made(without) for made in OUTPUTS.values()][1] == []
+    here, problems = in_namespace(Policy(Defaults(outputs=OUTPUT_NAMES)), "team-a"), Problems()
+    without = expose(Basis(made(ON), "", Stated(), here, problems), {})
+    assert without is not None
+    assert [made(without, problems) for made in OUTPUTS.values()][1] == []
 
 
 @pytest.mark.parametrize(

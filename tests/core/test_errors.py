@@ -20,21 +20,6 @@ def test_a_refusal_tells_as_many_problems_as_fit_and_counts_the_others() -> None
     assert Refused(422, problems, more=10).line() == " · ".join([*told[:4], "and 12 more"])
 
 
-def test_a_refusal_can_be_printed() -> None:
-    assert str(Refused(422, [Problem("a"), Problem("b")])) == "a; b"
-
-
-def test_a_problem_keeps_its_reason_and_its_annotation_when_its_sentence_is_begun() -> None:
-    problem = Problem("must be lower case", Reason.INVALID_VALUE, "ingress/host")
-    begun = problem.about('ingress/host: "A"')
-    assert (begun.sentence, begun.reason, begun.annotation) == (
-        'ingress/host: "A" must be lower case',
-        Reason.INVALID_VALUE,
-        "ingress/host",
-    )
-    assert problem.about("x", "ingress/path").annotation == "ingress/path"
-
-
 def test_the_same_sentence_is_collected_once_and_beyond_twenty_they_are_counted() -> None:
     problems = Problems()
     problems.extend([Problem("the same"), Problem("the same")])

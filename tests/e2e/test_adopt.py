@@ -17,7 +17,7 @@ from devcluster.gateway import lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.settings import FILE_VARIABLE
 from tests import adoptions
 from tests.e2e.audit import deleted, written

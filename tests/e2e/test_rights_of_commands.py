@@ -17,7 +17,7 @@ from devcluster.control_plane import ControlPlane
 from devcluster.story import Stage
 from ingress_manager.commands.reading.rights import RIGHTS, Right, Where
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR
 from tests.e2e.conftest import bare_plane
 from tests.e2e.objects import CONFIG_MAPS, by_hand, create
 from tests.e2e.objects import namespace as make_namespace

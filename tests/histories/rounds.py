@@ -17,7 +17,7 @@ from devcluster.standin.objects import controller_of, updated, with_annotation
 from devcluster.sync_requests import as_created, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.view.merge import same
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests.e2e.audit import READS

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from devcluster.api import INGRESSES, SERVICES, Api, ApiError, Object
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR
 from tests.e2e.objects import new
 
 NAMES, MADE = ("a", "b"), ("a", "b", "a.in", "b.in")

@@ -11,8 +11,8 @@ import pytest
 from devcluster.sync_requests import Object, as_created, body, service, sync_request
 from hooks import sync
 from hooks.sync import answer, decode
-from ingress_manager.core.decide import Desired, Purged
-from ingress_manager.core.errors import Reason
+from ingress_manager.core.decide import Desired, RemovedFirst
+from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.policy import Policy
 
 OPTED_IN = service({"ingress/http": "true"})
@@ -203,7 +203,8 @@ def test_an_object_that_is_not_the_services_own_is_refused_and_never_answered(
     made: Object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever bug has made it: Metacontroller would make all that it is told to make."""
-    for decision in (Desired((INGRESS, made)), Purged((INGRESS, made), {})):
+    forbidden = {("Ingress", "team-a/shop"): Problem("its host may not be claimed")}
+    for decision in (Desired((INGRESS, made)), RemovedFirst((INGRESS, made), forbidden)):
         monkeypatch.setattr(sync, "decide", lambda *_, decision=decision: decision)
         answered = answer(body(FULL), Policy())
         assert answered.status == 422
@@ -212,12 +213,7 @@ def test_an_object_that_is_not_the_services_own_is_refused_and_never_answered(
         assert [problem.reason for problem in answered.refused.problems] == [Reason.BUG]
 
 
-def test_an_object_may_be_of_a_kind_that_the_service_has_or_that_the_settings_make(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What was made once may stay, or go, after the settings make none of it any more."""
-    monkeypatch.setattr(sync, "decide", lambda *_: Purged((ROUTE,), {}))
-    assert answer(body(sync_request(OPTED_IN, attached=[as_created(ROUTE, OPTED_IN)])), Policy()).status == 200
+def test_an_object_may_be_of_a_kind_that_the_settings_make_somewhere() -> None:
     gateway = {"name": "web", "namespace": "infrastructure"}
     makes = {"outputs": ["httproute"], "gateway": gateway}
     for settings in (

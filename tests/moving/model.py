@@ -16,9 +16,9 @@ from devcluster.standin import children
 from devcluster.standin.contract import SyncError
 from devcluster.standin.objects import group_key
 from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.core.decide import not_made
 from ingress_manager.core.kubernetes import key_of as named
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.refusals import not_made
 from tests.commands.commands import by_name as called_by_name
 from tests.commands.commands import event, listing
 from tests.dumps import patched

@@ -49,8 +49,7 @@ from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.entrances import begin_of, is_entrance_name
-from ingress_manager.core.kubernetes import IngressSpec, Object
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE

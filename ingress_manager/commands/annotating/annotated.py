@@ -11,11 +11,11 @@ from ingress_manager.commands.annotating.changes import Change, changes
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.entrances import annotations_of
 from ingress_manager.commands.view.ingresses import certificates_of, routes_to
-from ingress_manager.core.annotations import KEYS, PREFIX, PROFILE, read
-from ingress_manager.core.copying import check_copied
+from ingress_manager.core.annotations import KEYS, PREFIX, PROFILE, is_on
+from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
 from ingress_manager.core.entrances import begin_of, ingress_of, read_entrances
-from ingress_manager.core.errors import Problem, Refused
+from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -75,7 +75,7 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
     # What is copied from the Service, each of its entrances is given.
     also = {} if {*read_entrances(annotations)} - {entrance} or entrance else dict(allowed(item.annotations, here))
     change = changes_to(annotations, also)
-    found = [annotated_with(item, spec, service, policy, change, entrance)] if read(present) else []
+    found = [annotated_with(item, spec, service, policy, change, entrance)] if is_on(present) else []
     found = [each for each in found if not each.refused]
     new = {f"{begin}{key}": value for key, value in (kept | annotations_for(service, ask, here)).items()}
     off = {f"{begin}{key}": None for key in present if f"{begin}{key}" not in new}
@@ -133,9 +133,9 @@ def allowed(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[t
     """Yield those annotations of an Ingress that the settings let a Service ask for."""
     for key, value in annotations.items():
         # A command can't show a person what isn't printable.
-        if key in here.copy_annotations and key not in here.added_with_tls and value.isprintable():
-            try:
-                check_copied(key, value, here.copy_annotations)
-            except Problem:
-                continue
+        if (
+            key not in here.added_with_tls
+            and value.isprintable()
+            and not not_allowed(key, value, here.copy_annotations)
+        ):
             yield key, value

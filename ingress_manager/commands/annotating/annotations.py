@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import yaml
 
 from ingress_manager.core.annotations import HTTP, Route
-from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import NamespacePolicy
 from ingress_manager.core.ports import find_ports, infer_port, tcp_ports
@@ -92,7 +91,4 @@ def number_of(service: Service, port: str) -> int | None:
 
 def is_inferred(service: Service, port: str) -> bool:
     """Return whether ingress-manager chooses the port with this name or number by itself."""
-    try:
-        return number_of(service, port) == infer_port(service, tcp_ports(service))
-    except Problem:
-        return False
+    return number_of(service, port) == infer_port(service, tcp_ports(service))

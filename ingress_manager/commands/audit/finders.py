@@ -31,7 +31,7 @@ from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.entrances import entrance_for, no_effect, without_http
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import is_read_from_services, protects

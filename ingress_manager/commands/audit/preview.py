@@ -17,8 +17,8 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged, our_parts
 from ingress_manager.commands.view.look import Known, ObjectView, ServiceView, Unknown, View, is_being_deleted, look
 from ingress_manager.commands.view.merge import same
-from ingress_manager.core.decide import Purged, Unchanged
-from ingress_manager.core.errors import Reason
+from ingress_manager.core.decide import RemovedFirst
+from ingress_manager.core.errors import Reason, Refused
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.policy import Policy
 
@@ -85,7 +85,7 @@ def of_service(view: View, service: ServiceView) -> Iterator[Affected]:
     if is_being_deleted(service.item) or isinstance(service.decision, Unknown):
         return  # Metacontroller doesn't look after it any more, or what becomes of it is unknown
     observed = {key: each for key, each in service.observed.items() if not is_being_deleted(each.item)}
-    if not isinstance(service.decision, Unchanged):
+    if not isinstance(service.decision, Refused):
         why = reasons(view, service)
         yield from (of_object(Effect.REMOVED, key, why(key)) for key in observed.keys() - service.desired.keys())
     if service.refused:
@@ -103,16 +103,18 @@ def of_service(view: View, service: ServiceView) -> Iterator[Affected]:
 def reasons(view: View, service: ServiceView) -> Callable[[Key], str]:
     """Return a function that says why an object of a Service would be removed."""
     unasked = f"Service {service.item.full_name} doesn't ask for it with these settings"
-    if not isinstance(service.decision, Purged):
+    if not isinstance(service.decision, RemovedFirst):
         return lambda _: unasked
-    forbidden = view.forbidden(service)
+    forbidden = service.decision.forbidden
+    first = next(iter(forbidden.values()), None)  # why all go, if the Service is refused
     # What is forbidden goes first. It is made anew once it is gone.
     anew = view.anew(service)
 
     def why(key: Key) -> str:
-        if key not in forbidden:
+        problem = forbidden.get(key, first if service.refused else None)
+        if problem is None:
             return unasked
-        sentence = forbidden[key].told()
+        sentence = problem.told()
         return sentence if service.refused else f"{sentence}; it is then made anew" if key in anew else unasked
 
     return why

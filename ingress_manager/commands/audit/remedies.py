@@ -13,7 +13,7 @@ from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.entrances import MOST_ENTRANCES, begin_of, is_entrance_name, read_entrances
 from ingress_manager.core.errors import Reason, Refused
-from ingress_manager.core.observed import DECORATOR
+from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.text import nearest
 
 SYNC_ALL: Command = (

@@ -16,8 +16,9 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.ingresses import backends_in
 from ingress_manager.commands.view.look import ObjectView, ServiceView, Unknown, View, as_object, is_being_deleted
-from ingress_manager.core.decide import Purged, Unchanged
+from ingress_manager.core.decide import RemovedFirst
 from ingress_manager.core.entrances import entrance_for
+from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Ingress, Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
@@ -87,11 +88,8 @@ def answers(objects: Iterable[tuple[ObjectView, str]]) -> dict[Claim, set[str]]:
 
 def stands_after(view: View, service: ServiceView) -> Iterator[ObjectView]:
     """Yield what stands for a Service in the end, once all that the settings forbid is gone."""
-    if isinstance(service.decision, Unchanged | Unknown) or is_being_deleted(service.item):
+    if isinstance(service.decision, Refused | Unknown) or is_being_deleted(service.item):
         yield from service.observed.values()
-        return
-    if service.refused:
-        yield from (each for key, each in service.observed.items() if key in service.desired)
         return
     for key, desired in view.anew(service).items():
         if each := service.observed.get(key):
@@ -115,7 +113,7 @@ def changed(observed: ObjectView, desired: Object) -> ObjectView:
 def fates(view: View, each: ObjectView, label: str, then: Answers) -> Iterator[tuple[Claim, str]]:
     """Yield what would become of each claim of an object that a Service, `label`, would not answer all the time."""
     service = view.services[label]
-    anew = isinstance(service.decision, Purged) and not service.refused and each.key not in service.desired
+    anew = isinstance(service.decision, RemovedFirst) and not service.refused and each.key not in service.desired
     for claim in claims_of(each):
         by = answering(claim, then)
         elsewhere = [called(other) for other in then if other[1:] == claim[1:] and label in then[other]]

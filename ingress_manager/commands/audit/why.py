@@ -18,7 +18,7 @@ from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.managed import CONTROLLER, controller_of
-from ingress_manager.core.refusals import ABSENT
+from ingress_manager.core.decide import ABSENT
 from ingress_manager.core.text import is_seen
 
 

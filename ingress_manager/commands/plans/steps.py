@@ -10,9 +10,8 @@ from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.commands.view.events import SYNC_ERROR
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
-from ingress_manager.core.refusals import ABSENT, LONGEST_ABSENT
+from ingress_manager.core.decide import ABSENT, LONGEST_ABSENT
+from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.text import is_seen, quoted
 
 MOVING = "ingress-manager/moving"

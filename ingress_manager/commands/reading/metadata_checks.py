@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
-from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.syntax import check_name, check_namespace
+from ingress_manager.core.syntax import wrong_name, wrong_namespace
 from ingress_manager.core.text import quoted
 
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
@@ -38,13 +37,10 @@ def misnamed(kind: str, metadata: Object, namespace: str) -> Misnamed | None:
         return Misnamed(f"{called}.name is missing", ("metadata",))
     for field, check in CHECKS[kind].items():
         text = metadata.get(field) or (namespace if field == "namespace" else "")
-        try:
-            if not isinstance(text, str):
-                return Misnamed(f"{called}.{field}: must be text: put it in quotes", ("metadata", field))
-            if text:
-                check(text)
-        except Problem as problem:
-            return Misnamed(f"{called}.{field}: {quoted(text)} {problem.sentence}", ("metadata", field))
+        if not isinstance(text, str):
+            return Misnamed(f"{called}.{field}: must be text: put it in quotes", ("metadata", field))
+        if text and (end := check(text)):
+            return Misnamed(f"{called}.{field}: {quoted(text)} {end}", ("metadata", field))
     annotations = metadata.get("annotations")
     for key in annotations if isinstance(annotations, dict) else ():
         if not _KEY.fullmatch(key):
@@ -57,31 +53,26 @@ def misnamed(kind: str, metadata: Object, namespace: str) -> Misnamed | None:
 
 def is_name(text: object) -> bool:
     """Return whether an API server takes a text for a name, and a shell for no option."""
-    try:
-        return isinstance(text, str) and bool(check_name(text))
-    except Problem:
-        return False
+    return isinstance(text, str) and not wrong_name(text)
 
 
-def _check_label(text: str) -> None:
-    if not _LABEL.fullmatch(text):
-        raise Problem("must be a name of at most 63 lower-case letters, digits and -")
+def _wrong_label(text: str) -> str:
+    return "" if _LABEL.fullmatch(text) else "must be a name of at most 63 lower-case letters, digits and -"
 
 
-def _check_id(text: str) -> None:
-    if not _ID.fullmatch(text):
-        raise Problem("must be what the API server has given it")
+def _wrong_id(text: str) -> str:
+    return "" if _ID.fullmatch(text) else "must be what the API server has given it"
 
 
-Checks = Mapping[str, Callable[[str], object]]
+Checks = Mapping[str, Callable[[str], str]]
 
 _SERVICE: Checks = {
-    "name": _check_label,
-    "namespace": check_namespace,
-    "uid": _check_id,
-    "resourceVersion": _check_id,
+    "name": _wrong_label,
+    "namespace": wrong_namespace,
+    "uid": _wrong_id,
+    "resourceVersion": _wrong_id,
 }
-_OTHER: Checks = {**_SERVICE, "name": check_name}
+_OTHER: Checks = {**_SERVICE, "name": wrong_name}
 
 CHECKS: Mapping[str, Checks] = {SERVICES: _SERVICE, INGRESSES: _OTHER, HTTPROUTES: _OTHER}
 """What checks each field of the metadata, by the kind: of those that commands of kubectl name."""

@@ -22,10 +22,9 @@ from ingress_manager.commands.reading.installations import (
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.settings import SettingsText, configmap_of, policy_of, settings_of_file, text_of
-from ingress_manager.core.errors import Problem
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
-from ingress_manager.core.syntax import check_name, check_namespace
+from ingress_manager.core.syntax import wrong_name, wrong_namespace
 from ingress_manager.core.text import is_seen, quoted
 
 Options = tuple[Callable[[Any], Any], ...]
@@ -181,10 +180,9 @@ def _named(_context: click.Context, _option: click.Parameter, value: str | None)
     if value is None:
         return None
     namespace, slash, name = value.rpartition("/")
-    try:
-        return Installation(check_namespace(namespace) if slash else "", check_name(name))
-    except Problem as problem:
-        raise click.BadParameter(f"{quoted(value)} {problem.sentence}") from problem
+    if end := (slash and wrong_namespace(namespace)) or wrong_name(name):
+        raise click.BadParameter(f"{quoted(value)} {end}")
+    return Installation(namespace, name)
 
 
 FILES: Options = (

@@ -17,8 +17,8 @@ from ingress_manager.commands.view.entrances import annotations_of, entrances_in
 from ingress_manager.commands.view.events import EVENTS, Report, reports
 from ingress_manager.commands.view.managed import copied_from, is_made_for, patch_to_disown
 from ingress_manager.core.annotations import is_on
+from ingress_manager.core.decide import ABSENT
 from ingress_manager.core.entrances import entrance_of, ingress_of
-from ingress_manager.core.refusals import ABSENT
 from ingress_manager.core.text import listed, one_line
 
 

@@ -30,11 +30,10 @@ from ingress_manager.commands.view.look import (
 from ingress_manager.commands.view.managed import FINALIZER
 from ingress_manager.commands.view.standing import addresses_of, gateway_of, not_taken, urls_of
 from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, Surroundings
-from ingress_manager.core.decide import Purged
+from ingress_manager.core.decide import RemovedFirst
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Problem, Reason
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Key, Object
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.kubernetes import LAST_APPLIED, HTTPRoute, Ingress, Key, Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
@@ -166,7 +165,7 @@ class Judge:
 
     def _of_service(self, service: ServiceView) -> Iterator[Row]:
         wanted, forbidden = service.desired, {}
-        if isinstance(service.decision, Purged):
+        if isinstance(service.decision, RemovedFirst):
             # What goes first is made anew afterwards, unless the Service is refused then.
             wanted = wanted if service.refused else {**self._view.anew(service), **wanted}
             forbidden = self._view.forbidden(service)

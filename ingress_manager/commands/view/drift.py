@@ -10,8 +10,7 @@ from typing import Any
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.commands.view.merge import last_applied, merge, same
-from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
+from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.text import quoted
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.manifests import Item, at
-from ingress_manager.core.refusals import ABSENT
+from ingress_manager.core.decide import ABSENT
 
 EVENT = "Event"
 """What `Known.unread` calls Events."""

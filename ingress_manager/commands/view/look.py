@@ -15,7 +15,7 @@ from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES, INGRES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed, typed
 from ingress_manager.core.annotations import Stated
-from ingress_manager.core.decide import Decision, Desired, Purged, Unchanged, decide, refusal_of
+from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, judge, refusal_of
 from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import (
@@ -30,7 +30,6 @@ from ingress_manager.core.kubernetes import (
     key_of,
 )
 from ingress_manager.core.policy import Limits, Policy, Profile
-from ingress_manager.core.removal import judge
 
 ALL_ALLOWED = Limits(
     hosts="any",
@@ -159,8 +158,8 @@ class ServiceView:
 
     @cached_property
     def desired(self) -> dict[Key, Object]:
-        """Return what should exist for it. When it is refused and something is forbidden: what of that may stay."""
-        objects = () if isinstance(self.decision, Unchanged | Unknown) else self.decision.objects
+        """Return what should exist for it."""
+        objects = () if isinstance(self.decision, Refused | Unknown) else self.decision.objects
         return {key_of(each): each for each in objects}
 
     @property
@@ -227,7 +226,7 @@ class View:
 
     def anew(self, service: ServiceView) -> dict[Key, Object]:
         """Return what a Service would be given if nothing stood in its way."""
-        if not isinstance(service.decision, Purged) or isinstance(self.policy, Unknown):
+        if not isinstance(service.decision, RemovedFirst) or isinstance(self.policy, Unknown):
             return service.desired
         forbidden = self.forbidden(service)
         kept = {key: each for key, each in service.observed.items() if key not in forbidden}
@@ -236,10 +235,10 @@ class View:
 
     def forbidden(self, service: ServiceView) -> dict[Key, Problem]:
         """Return which of the objects that were made for a Service the settings forbid, and why."""
-        objects = {key: each.typed for key, each in service.observed.items()}
-        if not objects or not isinstance(self.policy, Policy):
+        if not isinstance(self.policy, Policy):
             return {}
-        return judge(service.service, objects, self.policy, is_mended=not service.refused)
+        observed = as_observed(service.observed, httproutes=True)
+        return judge(service.service, observed, self.policy, None if service.refused else service.desired)
 
 
 def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:
@@ -281,9 +280,9 @@ def decided(
     """Return what becomes of a Service, as far as that is known."""
     if isinstance(policy, Unknown):
         refused = refused_by_all(service)
-        return Unchanged(refused) if refused else UNKNOWN
+        return refused or UNKNOWN
     decision = decide(service, as_observed(observed, httproutes=known.httproutes is not False), policy)
-    objects = () if isinstance(decision, Unchanged) else decision.objects
+    objects = () if isinstance(decision, Refused) else decision.objects
     # A cluster that doesn't know HTTPRoutes makes such a Service a refused one.
     is_open = (
         known.httproutes is UNKNOWN and not refusal_of(decision) and any(key_of(o)[0] == HTTPROUTE for o in objects)
@@ -325,4 +324,4 @@ def refused_by_all(service: Service) -> Refused | None:
     profiles = {stated.profile: Profile() for stated in entrances.values() if stated.profile is not None}
     refused = refusal_of(decide(service, NOTHING, Policy(limits=ALL_ALLOWED, profiles=profiles)))
     problems = [each for each in refused.problems if each.reason not in OPEN] if refused else []
-    return Refused(refused.status, problems, more=refused.more) if refused and problems else None
+    return Refused(refused.status, problems, refused.more) if refused and problems else None

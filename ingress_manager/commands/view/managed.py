@@ -10,14 +10,14 @@ from typing import Any
 from ingress_manager.commands.reading import installations
 from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.copying import ADDED, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
-from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.observed import DECORATOR, LAST_APPLIED
+from ingress_manager.core.copying import COPIED, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
+from ingress_manager.core.exposure import FINGERPRINT
+from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.vocabulary import is_for_controllers, is_read_from_services
 
 CONTROLLER = installations.CONTROLLER
 
-RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, ADDED, PROFILE)
+RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, COPIED, PROFILE, FINGERPRINT)
 """The annotations that Metacontroller and ingress-manager write on what they have made."""
 
 FINALIZER = f"metacontroller.io/decoratorcontroller-{CONTROLLER}"

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.observed import LAST_APPLIED
+from ingress_manager.core.kubernetes import LAST_APPLIED, Object
 
 # The first that all items have wins.
 MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
-from ingress_manager.core import refusals
-from ingress_manager.core.errors import Refused
+from ingress_manager.core.entrances import begin_of
+from ingress_manager.core.errors import Problems, Reason
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
 from ingress_manager.core.routing import Parent, Routing
-from ingress_manager.core.rules import Path, Rule
+from ingress_manager.core.rules import ROUTES, Path, Rule
 from ingress_manager.core.syntax import EVERY_HOST
 
 MOST_HOSTNAMES = 16
@@ -29,34 +29,43 @@ T = TypeVar("T")
 PATH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 
 
-def make_httproutes(exposure: Exposure) -> list[Object]:
+def make_httproutes(exposure: Exposure, problems: Problems) -> list[Object]:
     """Return the HTTPRoutes (gateway.networking.k8s.io/v1), with only the fields that we care about.
 
     Every field that the API server would default inside a list is given: Metacontroller replaces a list whole, so a
     default left out would look like drift and be rewritten for ever.
 
-    Raises Refused (422) when an HTTPRoute would have too many rules.
+    Adds a problem when an HTTPRoute would have too many rules.
     """
     if exposure.routing is None:
         return []
-    return [
-        route for hosts, paths in by_paths(exposure) for route in make_some(exposure, exposure.routing, hosts, paths)
-    ]
+    routes: list[Object] = []
+    for hosts, paths in by_paths(exposure):
+        to_service = make_rules(exposure.service, exposure.routing, paths)
+        if len(to_service) > MOST_RULES:
+            per_rule = f"one for each port, or for {MOST_MATCHES} paths of a port; {MOST_RULES} is the most"
+            sentence = f"{hosts[0]} would need {len(to_service)} rules in an HTTPRoute, {per_rule}"
+            problems.add(sentence, Reason.NOT_IN_HTTPROUTE, begin_of(exposure.entrance) + ROUTES)
+            break
+        routes += make_some(exposure, exposure.routing, hosts, paths, to_service)
+    return routes
 
 
-def make_some(exposure: Exposure, routing: Routing, hosts: list[str], paths: Sequence[Path]) -> Iterator[Object]:
+def make_some(
+    exposure: Exposure, routing: Routing, hosts: list[str], paths: Sequence[Path], to_service: list[Object]
+) -> Iterator[Object]:
     """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects to https, if any."""
     name = name_of(exposure, routing, hosts)
-    specs = {name: (routing.parent, make_rules(exposure.service, routing, hosts[0], paths))}
+    specs = {name: (routing.parent, to_service)}
     if routing.redirect:
-        specs[f"{name}.redirect"] = routing.redirect, make_redirects(paths)
+        specs[f"{name}.redirect"] = routing.redirect, [*make_redirects(paths)]
     hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
     for each, (parent, rules) in specs.items():
         yield {
             "apiVersion": "gateway.networking.k8s.io/v1",
             "kind": "HTTPRoute",
             "metadata": make_metadata(exposure, each, routing.annotations),
-            "spec": {"parentRefs": [parent_ref(parent)], **hostnames, "rules": list(rules)},
+            "spec": {"parentRefs": [parent_ref(parent)], **hostnames, "rules": rules},
         }
 
 
@@ -92,25 +101,28 @@ def parent_ref(parent: Parent) -> Object:
     }
 
 
-def make_rules(service: str, routing: Routing, host: str, paths: Sequence[Path]) -> Iterator[Object]:
-    """Yield the rules that lead these paths to the Service: one for each port.
+def make_rules(service: str, routing: Routing, paths: Sequence[Path]) -> list[Object]:
+    """Return the rules that lead these paths to the Service: one for each port, or more where a port has many paths.
 
-    Which path wins doesn't depend on the rules. Raises Refused (422) when there are too many.
+    Which path wins doesn't depend on the rules.
     """
     of_port: dict[int, list[Path]] = {}
     for path in paths:
         of_port.setdefault(path.port, []).append(path)
-    parts = [some for of_one in of_port.values() for some in in_parts(of_one, MOST_MATCHES)]
-    if len(parts) > MOST_RULES:
-        raise Refused(422, [refusals.too_many_rules(host, len(parts), MOST_MATCHES, MOST_RULES)])
     more: Object = {}
     if routing.filters:
         more["filters"] = list(routing.filters)
     if routing.timeouts:
         more["timeouts"] = routing.timeouts
-    for some in parts:
-        backend = {"group": "", "kind": "Service", "name": service, "port": some[0].port, "weight": 1}
-        yield {"matches": matches_of(some), **more, "backendRefs": [backend]}
+    return [
+        {
+            "matches": matches_of(some),
+            **more,
+            "backendRefs": [{"group": "", "kind": "Service", "name": service, "port": port, "weight": 1}],
+        }
+        for port, of_one in of_port.items()
+        for some in in_parts(of_one, MOST_MATCHES)
+    ]
 
 
 def make_redirects(paths: Sequence[Path]) -> Iterator[Object]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from ingress_manager.core.errors import Problems
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
@@ -10,7 +11,7 @@ from ingress_manager.core.rules import Rule
 from ingress_manager.core.syntax import EVERY_HOST
 
 
-def make_ingress(exposure: Exposure) -> list[Object]:
+def make_ingress(exposure: Exposure, _problems: Problems) -> list[Object]:
     """Return the one Ingress (networking.k8s.io/v1), with only the fields that we care about.
 
     Every field that the API server would default inside a list is given: Metacontroller replaces `rules` whole, so a

@@ -1,0 +1,132 @@
+"""Protection: what would be lost of a Service's annotations, or of those that the settings add, where it is served.
+
+What keeps requests out must reach all that is made: an object without it would be open to more than the owner says.
+What changes the answer of an Ingress must be said by its HTTPRoutes, too. A Service is refused for whatever else is
+lost, unless the administrator accepts the loss.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ingress_manager.core.basis import Basis
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.policy import Gateway
+from ingress_manager.core.rules import path_of
+from ingress_manager.core.text import quoted
+from ingress_manager.core.vocabulary import (
+    FORCING,
+    OF_HAPROXY,
+    SSL_REDIRECT,
+    changes,
+    is_for_ingresses_alone,
+    is_read_from_services,
+    is_said,
+    protects,
+)
+
+MOST_LEFT = 500
+"""Annotations meant for a controller that what we make may lack: whether each protects is looked up."""
+
+UNCOPIED = ("isn't copied", "copies it (limits.copyAnnotations), or ")
+OVERRULED = ("the settings state it otherwise", "")
+NOT_SAID = ("can't be said in an HTTPRoute", "makes none (outputs), or ")
+"""Why an annotation is lost, and what the administrator can do about it."""
+
+
+def add_lost(  # noqa: PLR0913 - what is told of a loss
+    basis: Basis, key: str, because: tuple[str, str], *, value: str = "", added: bool = False, with_tls: bool = False
+) -> None:
+    """Add the problem that what is made would lack what an annotation does, unless the administrator accepts that.
+
+    It is the Service's, or the settings have `added` it; its `value` is told of what only changes the answer.
+    `with_tls` says that it wouldn't be lost with TLS.
+    """
+    if key in basis.policy.accepted_losses:
+        return
+    why, remedy = because
+    reason, what = Reason.NOT_IN_HTTPROUTE, f"{key}: {quoted(value)} changes the answer"
+    if protects(key):
+        reason, what = Reason.PROTECTION_LOST, f"{key} protects this Service"
+    owner = "take it off if it may be lost, or "
+    if added:
+        does = "protects this Service" if protects(key) else "changes the answer"
+        what, owner = f"{key}, which the settings add to Ingresses, {does}", ""
+    if with_tls:
+        why, owner = f"{why} without TLS", f'state {basis.key("ingress/tls")}: "true", or {owner}'
+    sentence = f"{what}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
+    basis.problems.add(sentence, reason, key)
+
+
+def check_protection(basis: Basis, left: Sequence[str], left_of_httproutes: Sequence[str]) -> None:
+    """Add a problem for each annotation that protects the Service, and wouldn't reach all that is made for it.
+
+    `left` are the keys that an Ingress would lack, `left_of_httproutes` those that an HTTPRoute would.
+    """
+    policy = basis.policy
+    if (count := max(len(left), len(left_of_httproutes))) > MOST_LEFT:
+        sentence = (
+            f"this Service has {count} annotations meant for ingress controllers that would not reach what is made"
+        )
+        basis.problems.add(f"{sentence} for it; {MOST_LEFT} is the most", Reason.TOO_LARGE)
+        return
+    for key in sorted({*left, *left_of_httproutes}):
+        if not protects(key):
+            continue
+        is_lost = policy.makes_ingresses and key in left and not is_read_from_services(key)
+        is_lost_there = key in left_of_httproutes and not is_read_from_services(key, of_httproutes=True)
+        if is_lost_there and is_for_ingresses_alone(key):
+            add_lost(basis, key, NOT_SAID)
+        elif is_lost or is_lost_there:
+            add_lost(basis, key, OVERRULED if key in policy.added_with_tls else UNCOPIED)
+
+
+def check_reader(basis: Basis, ingress_class: str | None, of_service: Iterable[str], added: Mapping[str, str]) -> None:
+    """Add a problem for each annotation that protects, and that the controller of the Ingress's class doesn't read.
+
+    Those `of_service` are copied to the Ingress, or read from the Service itself; the settings have `added` others.
+    """
+    known = basis.policy.ingress_classes.get(ingress_class or "")
+    if ingress_class is None or known is None:
+        return
+    why = f"the controller of the class {quoted(ingress_class)} doesn't read it"
+    for key in dict.fromkeys([*of_service, *added]):
+        # In lower case, because Traefik reads its keys so.
+        if protects(key) and not key.lower().startswith(known.reads):
+            add_lost(basis, key, (why, "says that it does (ingressClasses), or "), added=key in added)
+
+
+def check_said(basis: Basis, copied: Mapping[str, str], added: Mapping[str, str]) -> None:
+    """Add a problem for each annotation that an Ingress has, and whose effect HTTPRoutes would lack.
+
+    That is what changes the answer, `copied` from the Service or `added` by the settings; of what is added, what
+    protects, too: an owner's is told of where it is lost.
+    """
+    if not (copied or added):
+        return  # nearly always
+    policy = basis.policy
+    added = {key: value for key, value in added.items() if key not in policy.said_by_filters}
+    at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
+    for key, value in {**copied, **added}.items():
+        of_settings = key in added
+        if of_settings and protects(key) and is_for_ingresses_alone(key):
+            add_lost(basis, key, NOT_SAID, added=True)
+        elif changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root):
+            with_tls = not (of_settings or basis.tls) and is_said(key, value, tls=True, at_root=at_root)
+            add_lost(basis, key, NOT_SAID, value=value, added=of_settings, with_tls=with_tls)
+
+
+def asking_redirect(said: Mapping[str, str]) -> list[str]:
+    """Return the keys of the annotations that ask for a redirect to https: in vain where there is no TLS."""
+    return [key for key in (SSL_REDIRECT, *FORCING) if said.get(key) == "true"]
+
+
+def check_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: Mapping[str, str]) -> None:
+    """Add a problem for each annotation by which an Ingress with TLS is served by http as well: an HTTPRoute isn't.
+
+    But it is where one listener is for both; and ingress/tls-redirect says what HTTPRoutes do. The settings have
+    `added` some of what is `said`.
+    """
+    if not basis.tls or basis.stated.tls_redirect is not None or gateway.http == gateway.https:
+        return
+    for key in (SSL_REDIRECT, OF_HAPROXY):
+        if said.get(key) == "false" and not asking_redirect(said):
+            add_lost(basis, key, NOT_SAID, value="false", added=key in added)

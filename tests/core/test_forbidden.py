@@ -1,0 +1,204 @@
+"""What stands: while a Service is refused, its objects stay, unless the settings forbid what is in them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from devcluster.sync_requests import Object, as_created, body, service, sync_request
+from hooks.sync import Answer, answer
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import LAST_APPLIED
+from ingress_manager.core.settings import parse
+
+ON = {"ingress/http": "true"}
+OOPS = {"ingress/oops": "a mistake"}
+WEB: Object = {"outputs": ["ingress", "httproute"], "gateway": {"name": "web", "namespace": "infrastructure"}}
+BOTH: Object = {"defaults": WEB}
+
+CASES: list[Object] = yaml.safe_load(Path(__file__).with_name("forbidden.yaml").read_text(encoding="utf-8"))
+FORBIDDEN, OUTDATED = (
+    [pytest.param(case, id=case["what"]) for case in CASES if word in case] for word in ("forbidden", "outdated")
+)
+ALLOWED = [pytest.param(case, id=case["what"]) for case in CASES if not {"forbidden", "outdated"} & case.keys()]
+
+
+def answered(parent: Object, settings: Object, *observed: Object) -> Answer:
+    """Return the answer for a Service beside what is observed."""
+    return answer(body(sync_request(parent, attached=[*observed])), parse(json.dumps(settings)))
+
+
+def attachments(answer: Answer) -> list[Object]:
+    """Return the objects of an answer that is no refusal."""
+    assert answer.status == 200, answer
+    made: list[Object] = json.loads(answer.body)["attachments"]
+    return made
+
+
+def made(annotations: dict[str, str], settings: Object | None = None) -> list[Object]:
+    """Return what stands once a Service with these annotations has got it, under these settings."""
+    parent = service(ON | annotations)
+    return [as_created(each, parent) for each in attachments(answered(parent, settings or {}))]
+
+
+def patched(value: Any, patch: Any) -> Any:
+    """Return a value after a JSON merge patch (RFC 7386), in which a number stands for an item of a list."""
+    if not isinstance(patch, dict):
+        return patch
+    if isinstance(value, list):
+        return [patched(item, patch.get(number, {})) for number, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return patch or value
+    changed = {key: patched(value.get(key, {}), inside) for key, inside in patch.items()}
+    return {key: inside for key, inside in {**value, **changed}.items() if inside is not None}
+
+
+def standing_in(case: Object) -> Object:
+    """Return the object that a case describes."""
+    [made_then] = made(case.get("made", {}), case.get("then"))
+    annotations, changes = made_then["metadata"]["annotations"], case.get("object", {})
+    annotations[LAST_APPLIED] = json.dumps(patched(json.loads(annotations[LAST_APPLIED]), changes))
+    changed: Object = patched(made_then, changes)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec"),
+    [
+        pytest.param(ON | OOPS, {}, id="a mistake"),
+        pytest.param(ON | {"ingress/port": "none"}, {}, id="a port that isn't there"),
+        pytest.param({"ingress/http": "yes"}, {}, id="a wrong value of ingress/http"),
+        pytest.param(ON, {"ports": []}, id="no ports"),
+    ],
+)
+@pytest.mark.parametrize("case", FORBIDDEN + OUTDATED)
+def test_what_is_forbidden_goes_while_its_service_is_refused(
+    case: Object, annotations: dict[str, str], spec: Object
+) -> None:
+    answer = answered(service(annotations, **spec), case.get("now", {}), standing_in(case))
+    assert attachments(answer) == []
+    assert answer.forbidden is not None
+    assert answer.forbidden.reason.value == case.get("forbidden", case.get("outdated"))
+
+
+@pytest.mark.parametrize("case", FORBIDDEN)
+def test_what_is_forbidden_goes_first_and_what_is_allowed_comes_with_the_next_sync(case: Object) -> None:
+    """An update in place can be denied by the admission of others, and what is forbidden would stay."""
+    now, parent = case.get("now", {}), service(ON | case.get("asks", {}))
+    first = answered(parent, now, standing_in(case))
+    assert attachments(first) == []
+    assert first.forbidden is not None
+    assert first.forbidden.reason.value == case["forbidden"]
+    desired = attachments(answered(parent, now))
+    again = answered(parent, now, *[as_created(each, parent) for each in desired])
+    assert (again.forbidden, len(desired), attachments(again)) == (None, 1, desired)
+
+
+@pytest.mark.parametrize("case", OUTDATED)
+def test_what_is_outdated_is_mended_in_place_while_its_service_is_right(case: Object) -> None:
+    parent = service(ON | case.get("made", {}) | case.get("asks", {}))
+    assert answered(parent, case["now"], standing_in(case)).forbidden is None
+
+
+@pytest.mark.parametrize("case", ALLOWED)
+def test_what_is_not_forbidden_stays_until_an_answer_can_be_given(case: Object) -> None:
+    standing, now = standing_in(case), case.get("now", {})
+    assert answered(service(ON | OOPS), now, standing).status == 422
+    repaired = answered(service(ON), now, standing)
+    assert (repaired.status, repaired.forbidden) == (200, None)
+
+
+@pytest.mark.parametrize("case", [FORBIDDEN[0], OUTDATED[0], ALLOWED[0]])
+@pytest.mark.parametrize("annotations", [ON, ON | OOPS, {}])
+def test_while_it_is_paused_nothing_is_judged(case: Object, annotations: dict[str, str]) -> None:
+    paused = case.get("now", {}) | {"paused": True}
+    assert answered(service(annotations), paused, standing_in(case)).status == 429
+
+
+def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_goes() -> None:
+    """Traffic by the HTTPRoute sees no gap, whatever becomes of the Ingress."""
+    settings = {"defaults": WEB | {"class": "internal"}, "limits": {"classes": ["internal"]}}
+    now = answered(service(ON), settings, *made({}, BOTH))
+    assert [each["kind"] for each in attachments(now)] == ["HTTPRoute"]
+    assert now.forbidden is not None
+    assert attachments(answered(service(ON | OOPS), settings, *made({}, BOTH))) == [], "of a refused one, all go"
+
+
+def test_an_httproute_to_which_somebody_has_added_a_listener_is_made_anew() -> None:
+    """Metacontroller can't take it off in place, and no other change would arrive."""
+    ingress, route = made({}, BOTH)
+    [parent] = route["spec"]["parentRefs"]
+    route["spec"]["parentRefs"] = [parent, parent | {"sectionName": "https"}]
+    now = answered(service(ON), BOTH, ingress, route)
+    assert [each["kind"] for each in attachments(now)] == ["Ingress"]
+    assert now.forbidden is not None
+
+
+@pytest.mark.parametrize("asks", [{}, {"ingress/profile": "slow"}, {"ingress/profile": "fast"}])
+def test_a_service_that_takes_another_profile_keeps_its_ingress_which_is_changed_in_place(asks: dict[str, str]) -> None:
+    """What it has copied was not forbidden, though the other profile states the same key."""
+    timeout = "nginx.ingress.kubernetes.io/proxy-read-timeout"
+    profiles = {"slow": {"annotations": {timeout: "600"}, "labels": {"team": "slow"}}, "fast": {}}
+    settings = {"profiles": profiles}
+    standing = made({timeout: "60"} | ({} if asks else {"ingress/profile": "fast"}), settings)
+    parent = service(ON | {timeout: "60"} | asks)
+    answer = answered(parent, settings, *standing)
+    assert (answer.forbidden, len(attachments(answer))) == (None, 1)
+    parent["metadata"]["annotations"] |= OOPS
+    assert answered(parent, settings, *standing).status == 422
+
+
+def test_the_ingress_of_a_service_that_became_an_external_name_is_removed() -> None:
+    external = service(ON, type="ExternalName", externalName="secret.team-b.svc.cluster.local")
+    answer = answered(external, {}, *made({}))
+    assert attachments(answer) == []
+    assert answer.forbidden is not None
+    assert answer.forbidden.reason is Reason.EXTERNAL_NAME
+
+
+INTERNAL = {"internal.ingress/http": "true", "internal.ingress/host": "a.example.org"}
+
+
+@pytest.mark.parametrize(
+    "asks", [ON | OOPS, INTERNAL | {"internal.ingress/port": "no"}, {"internal.ingress/http": "yes"}]
+)
+def test_an_entrance_that_opts_out_goes_whatever_is_wrong_with_another_and_takes_it_along(asks: Object) -> None:
+    """Nothing that is observed is ever answered, so one can't stay beside one that goes."""
+    answer = answered(service(asks), BOTH, *made(INTERNAL, BOTH))
+    assert (attachments(answer), answer.forbidden) == ([], None)
+    assert answered(service(ON | OOPS), BOTH, *made({}, BOTH)).status == 422
+
+
+def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbid_it() -> None:
+    [ingress] = made({})
+    edited = patched(ingress, {"spec": {"ingressClassName": "other", "rules": {0: {"host": "evil.example.org"}}}})
+    limits = {"limits": {"hosts": ["example.com"], "classes": ["nginx"]}}
+    answer = answered(service(ON), limits, edited)
+    assert (answer.forbidden, len(attachments(answer))) == (None, 1)
+    assert attachments(answered(service(ON | OOPS), limits, edited)) == [], "of a refused one, nobody mends it"
+
+
+def test_a_redirect_has_a_filter_of_its_own_and_stays_beside_those_of_the_profile() -> None:
+    login = {"type": "ExtensionRef", "extensionRef": {"group": "traefik.io", "kind": "Middleware", "name": "sso"}}
+    profile = {"outputs": ["httproute"], "filters": [login], "tls": {"enabled": True, "redirect": True}}
+    settings = {"defaults": WEB, "profiles": {"sso": profile}}
+    standing = made({"ingress/profile": "sso"}, settings)
+    assert len(standing) == 2
+    assert answered(service(ON | OOPS), settings, *standing).status == 422
+
+
+@pytest.mark.parametrize("observed", ["nginx", None])
+def test_an_ingress_keeps_its_class_when_none_is_stated_any_more(observed: str | None) -> None:
+    """The API server gives the cluster's default only to a new Ingress."""
+    [ingress] = made({})
+    classed = patched(ingress, {"spec": {"ingressClassName": observed}})
+    [desired] = attachments(answered(service(ON), {"defaults": {"class": None}}, classed))
+    assert desired["spec"].get("ingressClassName") == observed
+
+
+def test_an_ingress_loses_its_class_when_an_annotation_names_one() -> None:
+    by_annotation = {"defaults": {"class": None, "annotations": {"kubernetes.io/ingress.class": "gce"}}}
+    [desired] = attachments(answered(service(ON), by_annotation, *made({})))
+    assert "ingressClassName" not in desired["spec"]
