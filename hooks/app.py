@@ -28,6 +28,7 @@ from hooks.metrics import AdmissionMetrics, HookMetrics, Metrics
 from hooks.settings_file import SettingsFile, from_environment
 from ingress_manager import __version__
 from ingress_manager.core.copying import ANY
+from ingress_manager.core.decide import not_made
 from ingress_manager.core.errors import Reason, Refused
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.text import one_line
@@ -91,18 +92,21 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
 def told(answer: sync.Answer, now: float, memory: Memory) -> sync.Answer:
     """Return the answer as it is given now: with a refusal, or what is missing, told or held back."""
-    service, refused = answer.service, answer.refused
-    if service is not None and answer.are_there:
+    service = answer.service
+    if service is None:
+        return answer
+    if answer.are_there:
         memory.missing.forget(service.metadata.uid)
-    if service is not None and answer.status == 422:
+    if answer.status == 422:
         status, later = memory.of_refused(service, answer.age, now)
-    elif service is not None and answer.missing is not None:
-        refused = Refused(422, [answer.missing])
+    elif answer.missing:
         status, later = memory.of_missing(service, answer.age, now)
     else:
         return answer
-    if refused is None or status == answer.status:
+    if status == answer.status:
         return answer
+    name = f"{service.metadata.namespace}/{service.metadata.name}"
+    refused = answer.refused or Refused(422, [not_made(name, answer.missing)])
     return sync.refusal(Refused(status, refused.problems, refused.more, later), service)
 
 

@@ -13,17 +13,16 @@
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
 
 from hooks.buckets import HOUR, until_hourly
-from ingress_manager.core.decide import RemovedFirst, decide, not_made
+from ingress_manager.core.decide import RemovedFirst, decide
 from ingress_manager.core.errors import Problem, Reason, Refused
-from ingress_manager.core.kubernetes import DECORATOR, Object, ObjectMeta, Observed, Service, is_name_for, key_of
+from ingress_manager.core.kubernetes import DECORATOR, Key, Object, ObjectMeta, Observed, Service, is_name_for
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import quoted
 
@@ -43,8 +42,9 @@ class StoredMeta(ObjectMeta, rename="camel", frozen=True, gc=False):
 
         Whoever may edit the object may write another time.
         """
-        times = [self.creation_timestamp, *(entry.time for entry in self.managed_fields)]
-        return max((each.timestamp() for each in times if each), default=0)
+        times = [self.creation_timestamp, *[entry.time for entry in self.managed_fields]]
+        known = [each for each in times if each]
+        return max(known).timestamp() if known else 0
 
 
 class StoredService(Service, rename="camel", frozen=True, gc=False):
@@ -72,7 +72,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     service: Service | None = None
     """The Service that was asked about; None if it can't be read."""
 
-    missing: Problem | None = None
+    missing: Sequence[Key] = ()
     """What should exist for the Service and isn't observed; the answer asks for it."""
 
     are_there: bool = False
@@ -99,9 +99,9 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
         return refusal(not_the_contract(str(error)))
     except RecursionError:
         return too_deep(body)
-    service, attachments = request.object, request.attachments
+    service = request.object
     age = now.timestamp() - service.metadata.changed if now else 0
-    decision = decide(service, attachments, policy, age)
+    decision = decide(service, request.attachments, policy, age)
     if isinstance(decision, Refused):
         return refusal(decision, service, age)
     if made := not_its_own(decision.objects, service, policy.versions):
@@ -109,12 +109,10 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     if isinstance(decision, RemovedFirst):
         why = next(iter(decision.forbidden.values()), None)  # it is enough to tell of one
         return Answer(200, encode(msgspec.json.encode(decision.objects)), None, why, service)
-    observed = attachments.all()
-    resync, missing = decision.resync_after, None
-    if absent := [key for key in map(key_of, decision.objects) if key not in observed]:
-        missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", absent)
-        resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1) if now else resync
-    are_there = bool(decision.objects) and not absent
+    resync, missing = decision.resync_after, decision.missing
+    if missing and now:
+        resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1)
+    are_there = bool(decision.objects) and not missing
     return Answer(200, encode(decision.json, resync), None, None, service, missing, are_there, age)
 
 
@@ -141,20 +139,26 @@ METADATA = frozenset(["name", "namespace", "labels", "annotations"])
 
 
 def not_its_own(made: Iterable[Object], service: Service, versions: Mapping[str, str]) -> Refused | None:
-    """Return the refusal (422) if an object isn't one of the Service alone, of a kind with such a version; else None.
+    """Return the refusal (422) if an object isn't the Service's own; else None.
 
     Then there is a bug. Metacontroller would make whatever it is told to make, anywhere.
     """
     for each in made:
-        with suppress(LookupError, TypeError, AttributeError):
-            metadata, owner = each["metadata"], service.metadata
-            is_named_for = is_name_for(owner.name, metadata["name"]) and metadata["namespace"] == owner.namespace
-            is_known = versions[each["kind"]] == each["apiVersion"]
-            if is_named_for and is_known and FIELDS.issuperset(each) and METADATA.issuperset(metadata):
-                continue
-        sentence = f"it would make {quoted(str(each)[:1000])}, which is not this Service's own"
-        return Refused(422, [Problem(f"ingress-manager has a bug: {sentence}", Reason.BUG)])
+        if not is_its_own(each, service, versions):
+            sentence = f"it would make {quoted(str(each)[:1000])}, which is not this Service's own"
+            return Refused(422, [Problem(f"ingress-manager has a bug: {sentence}", Reason.BUG)])
     return None
+
+
+def is_its_own(made: Object, service: Service, versions: Mapping[str, str]) -> bool:
+    """Return whether an object is one of the Service alone, of a kind with such a version."""
+    try:
+        metadata, owner = made["metadata"], service.metadata
+        is_named_for = is_name_for(owner.name, metadata["name"]) and metadata["namespace"] == owner.namespace
+        is_known = versions[made["kind"]] == made["apiVersion"]
+        return is_named_for and is_known and FIELDS.issuperset(made) and METADATA.issuperset(metadata)
+    except (LookupError, TypeError, AttributeError):
+        return False
 
 
 def encode(objects: bytes, resync_after: int | None = None) -> bytes:

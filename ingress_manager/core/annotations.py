@@ -57,10 +57,6 @@ class Stated(msgspec.Struct, frozen=True, gc=False):
     more_problems: int = 0
     """How many problems there are beyond those in `problems`."""
 
-    def has_wrong(self, annotation: str) -> bool:
-        """Return whether the annotation, as its entrance has it, has a value that can't be read."""
-        return bool(self.problems) and any(problem.annotation == annotation for problem in self.problems)
-
 
 class Wrong(NamedTuple):
     """What a parser returns for a value that it can't read."""

@@ -44,6 +44,11 @@ class Basis(msgspec.Struct, frozen=True, gc=False):
         """Return the key of one of our annotations as this entrance has it: internal.ingress/host."""
         return begin_of(self.entrance) + annotation
 
+    def has_wrong(self, annotation: str) -> bool:
+        """Return whether one of our annotations has a value that can't be read."""
+        wrong = self.stated.problems
+        return bool(wrong) and self.key(annotation) in {problem.annotation for problem in wrong}
+
     def add(self, annotation: str, end: str, reason: Reason) -> None:
         """Add the problem of one of our annotations: the sentence begins with its key."""
         key = self.key(annotation)

@@ -22,7 +22,7 @@ from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core.annotations import Stated
+from ingress_manager.core.annotations import PREFIX, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_for, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused
@@ -76,8 +76,8 @@ class Desired(msgspec.Struct, frozen=True, gc=False):
     resync_after: int | None = None
     """Seconds until this is to be decided again; None: only when something changes."""
 
-    are_there: bool = True
-    """Whether each of the objects is observed, as it is or otherwise."""
+    missing: Sequence[Key] = ()
+    """Those of the objects that aren't observed, neither as they are nor otherwise."""
 
 
 class RemovedFirst(msgspec.Struct, frozen=True, gc=False):
@@ -121,10 +121,10 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     if problems.kept:
         return refuse(service, stated, observed, policy, problems)
     desired = {key_of(each): each for each in objects}
-    if judged := judge(service, observed, policy, desired):
+    if standing and (judged := judge(service, observed, policy, desired)):
         return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged)
-    are_there = desired.keys() <= standing.keys()
-    return Desired(objects, text, resync_after(service, age, are_there=are_there), are_there)
+    missing = [key for key in desired if key not in standing]
+    return Desired(objects, text, resync_after(service, age, are_there=not missing), missing)
 
 
 def refuse(
@@ -163,15 +163,16 @@ def desired_objects(
     """Return the objects that the annotations ask for. Adds what is wrong with all entrances."""
     objects: list[Object] = []
     claims: dict[Any, str] = {}
-    present = service.metadata.annotations or {}
-    for_controllers = {key: value for key, value in present.items() if is_for_controllers(key)}
+    others = [each for each in (service.metadata.annotations or {}).items() if not each[0].startswith(PREFIX)]
+    for_controllers = {key: value for key, value in others if is_for_controllers(key)}
     for entrance, asked in [*stated.items()][: MOST_ENTRANCES + 1]:  # of more, it is only told that there are too many
         here = in_namespace(policy, service.metadata.namespace, asked.profile)
         own = Problems()
         basis = Basis(service, entrance, asked, here, own)
         exposure = expose(basis, for_controllers)
         if exposure and not own.kept:
-            check_claims(basis, exposure, claims)
+            if len(stated) > 1:
+                check_claims(basis, exposure, claims)
             if exposure.routing is not None and observed.httproutes is None:
                 sentence = "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes:"
                 own.add(f"{sentence} the administrator has to apply metacontroller/httproute/", Reason.NO_HTTPROUTES)

@@ -159,7 +159,7 @@ def has_profile(basis: Basis) -> bool:
             f"allowed in namespace {policy.namespace}: {listed(usable) or 'none'}"
         )
         basis.add(PROFILE, f": {end}", reason)
-    elif not stated.has_wrong(basis.key(PROFILE)):
+    elif not basis.has_wrong(PROFILE):
         return True
     # Limits hold with every profile. What else the annotations lead to depends on it.
     allowed_hosts(basis, stated.hosts or (), HOST, ":")

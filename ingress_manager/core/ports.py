@@ -21,7 +21,7 @@ def choose_shared_port(basis: Basis) -> int | None:
         if found := find_ports(tcp, (stated,)):
             return found[stated]
         add_unknown(basis, PORT, "", stated)
-    elif not basis.stated.has_wrong(basis.key(PORT)):
+    elif not basis.has_wrong(PORT):
         inferred = infer_port(basis.service, tcp, basis.key(PORT))
         if isinstance(inferred, int):
             return inferred
@@ -63,11 +63,11 @@ def infer_port(service: Service, tcp: Sequence[ServicePort], key: str = PORT) ->
 
     That is the one named http, else the one with the appProtocol http, else number 80. `key` is that of ingress/port.
     """
+    if len(tcp) == 1:
+        return https_port(tcp[0], key) if speaks_https(tcp[0]) else tcp[0].port
     has = listed(service.ports, shown) or "no ports"
     if not tcp:
         return Problem(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
-    if len(tcp) == 1:
-        return https_port(tcp[0], key) if speaks_https(tcp[0]) else tcp[0].port
     for like_http in (
         [port for port in tcp if port.name == "http"],
         [port for port in tcp if port.app_protocol == "http"],

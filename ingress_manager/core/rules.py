@@ -37,13 +37,14 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
 def choose_rules(basis: Basis) -> tuple[Rule, ...]:
     """Return the rules of all routes. Where ingress/routes says nothing, there is one route, which states nothing."""
     routes = basis.stated.routes
-    if basis.stated.has_wrong(basis.key(ROUTES)):
+    if basis.has_wrong(ROUTES):
         return ()
     without_host = [route.host for route in routes].count(None)
     shared_hosts = choose_shared_hosts(basis) if without_host else ()
+    asked_for = {route.port for route in routes}
     ports: dict[str | None, int | None] = {}
-    ports.update(find_ports(tcp_ports(basis.service), {route.port for route in routes}))
-    if any(route.port is None for route in routes):
+    ports.update(find_ports(tcp_ports(basis.service), asked_for))
+    if None in asked_for:
         ports[None] = choose_shared_port(basis)
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
         end = f" and {basis.key(ROUTES)} together make {count} paths; {MOST_PATHS} is the most"
@@ -56,19 +57,15 @@ def choose_rules(basis: Basis) -> tuple[Rule, ...]:
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
         if route.port is not None and route.port not in ports:
             add_unknown(basis, ROUTES, " port", route.port)
-        port = ports.get(route.port)
-        for host in hosts:
+        if (port := ports.get(route.port)) is not None:
+            way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
+            for host in hosts:
+                paths.setdefault(host, []).append(way)
+        for host in hosts if len(routes) > 1 else ():
             shown = f"{host}{path} ({path_type})"
             if (known := seen.setdefault(location(host, path, path_type), shown)) is not shown:
-                same = (
-                    "is stated twice"
-                    if known == shown
-                    else f"is the same to ingress controllers as {known}; remove one"
-                )
-                basis.add(ROUTES, f": {shown} {same}", Reason.DUPLICATE_ROUTE)
-            if port is not None:
-                written = as_prefix(path) if path_type == "Prefix" else path
-                paths.setdefault(host, []).append(Path(written, path_type, port))
+                same = f"is the same to ingress controllers as {known}; remove one"
+                basis.add(ROUTES, f": {shown} {'is stated twice' if known == shown else same}", Reason.DUPLICATE_ROUTE)
     return tuple(starmap(Rule, paths.items()))
 
 
@@ -115,7 +112,7 @@ def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
 
 def choose_shared_hosts(basis: Basis) -> Sequence[str]:
     """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings."""
-    if basis.stated.has_wrong(basis.key(HOST)):
+    if basis.has_wrong(HOST):
         return ()
     if basis.stated.hosts is not None:
         return allowed_hosts(basis, basis.stated.hosts, HOST, ":")

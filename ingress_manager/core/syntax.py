@@ -128,6 +128,8 @@ def wrong_path(path: str, path_type: str) -> str:
     It is absolute, of RFC 3986's characters, and the same to every reader. With ImplementationSpecific it may be a
     regular expression, of characters that end no word in a controller's configuration.
     """
+    if path == "/":
+        return ""  # as most paths are
     return _broken(path, ANY_PATH_RULES if path_type == "ImplementationSpecific" else PATH_RULES)
 
 

@@ -14,6 +14,7 @@ from ingress_manager.core.decide import (
     RESYNC_SECONDS,
     Desired,
     decide,
+    not_made,
     refusal_of,
 )
 from ingress_manager.core.errors import Problems, Refused
@@ -190,3 +191,9 @@ def test_while_paused_nothing_changes(reason: str, annotations: dict[str, str], 
 @pytest.mark.parametrize("annotations", [{}, {HTTP.key: "false"}])
 def test_while_paused_a_service_with_nothing_to_do_is_answered_as_usual(annotations: dict[str, str]) -> None:
     assert decide(made(annotations), NONE, Policy(paused=True)) == Desired()
+
+
+def test_of_many_missing_objects_those_that_fit_are_named() -> None:
+    line = not_made("team-a/shop", [("HTTPRoute", f"team-a/shop.{number:064}") for number in range(18)]).told()
+    assert "0001 isn't there yet and 16 more: one that" in line
+    assert len(line) < 500
