@@ -8,7 +8,7 @@ from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED
 Object = dict[str, Any]
 NAME = "ingress-manager"
 INGRESSES = "Ingress.networking.k8s.io/v1"
-HTTPROUTES = "HTTPRoute.gateway.networking.k8s.io/v1"
+HTTPROUTES, LISTENERSETS = (f"{kind}.gateway.networking.k8s.io/v1" for kind in ("HTTPRoute", "ListenerSet"))
 
 
 def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
@@ -22,15 +22,14 @@ def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
 def sync_request(parent: Object, *, attached: list[Object] | None = None, httproutes: bool = True) -> Object:
     """Return the body of POST /sync for the Service `parent`, with what was made for it.
 
-    With `httproutes`, Metacontroller has been told to look after HTTPRoutes, too.
+    With `httproutes`, Metacontroller has been told to look after HTTPRoutes and ListenerSets, too.
     """
-    ingresses, routes = (
-        by_name([each for each in attached or [] if each["kind"] == kind]) for kind in ("Ingress", "HTTPRoute")
-    )
+    kinds = {"Ingress": INGRESSES} | ({"HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS} if httproutes else {})
+    of_kinds = {key: by_name([each for each in attached or [] if each["kind"] == kind]) for kind, key in kinds.items()}
     return {
         "controller": {"apiVersion": "metacontroller.k8s.io/v1alpha1", "metadata": {"name": NAME}},
         "object": parent,
-        "attachments": {INGRESSES: ingresses} | ({HTTPROUTES: routes} if httproutes else {}),
+        "attachments": of_kinds,
         "related": {},
         "finalizing": False,
     }

@@ -152,6 +152,31 @@ def read(file: Path) -> Iterator[Case]:
             raise ValueError(f"{file.name}:{line}: the case {found[1]} is not YAML: {error.problem}") from error
 
 
+def listenerset(short: Object, of: Object) -> Object:
+    """Return a ListenerSet: `at` is the namespace, name and port of its Gateway."""
+    namespace, gateway, port = short["at"].split("/")
+    parent = {"group": GATEWAY_API, "kind": "Gateway", "namespace": namespace, "name": gateway}
+    certificate = {"group": "", "kind": "Secret", "name": short["secret"]}
+    listener = {
+        "name": "https",
+        "port": int(port),
+        "protocol": "HTTPS",
+        "tls": {"mode": "Terminate", "certificateRefs": [certificate]},
+        "allowedRoutes": {"namespaces": {"from": "Same"}},
+    }
+    listener |= {"hostname": short["host"]} if "host" in short else {}
+    spec = {"parentRef": parent, "listeners": [listener]}
+    return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "ListenerSet", "metadata": metadata(short, of), "spec": spec}
+
+
+def short_listenerset(made: Object, of: Object) -> Object:
+    """Return what a case says of a ListenerSet."""
+    parent, [listener] = made["spec"]["parentRef"], made["spec"]["listeners"]
+    found = short_metadata(made, of) | {"at": f"{parent['namespace']}/{parent['name']}/{listener['port']}"}
+    found |= {"host": listener["hostname"]} if "hostname" in listener else {}
+    return found | {"secret": listener["tls"]["certificateRefs"][0]["name"]}
+
+
 # ------------------------------------------------------------------------------------------ what goes without saying
 
 
@@ -160,7 +185,7 @@ def whole(becomes: Any, of: Object) -> Outcome:
     if becomes == "nothing":
         return []
     if isinstance(becomes, list):
-        wholes = {"Ingress": ingress, "HTTPRoute": httproute}
+        wholes = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}
         return [wholes[kind](short, of) for made in becomes for kind, short in made.items()]
     [(what, sentences)] = becomes.items()
     return f"{what} {'; '.join(sentences)}" if what == SETTINGS_REFUSED else f"{what} {' · '.join(sentences)}\n"
@@ -173,7 +198,7 @@ def short(outcome: Outcome, of: Object) -> Any:
         what, separator = (SETTINGS_REFUSED, "; ") if outcome.startswith(SETTINGS_REFUSED) else (outcome[:11], " · ")
         becomes = {what: outcome.removeprefix(what)[1:].removesuffix("\n").split(separator)}
     else:
-        shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute}
+        shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute, "ListenerSet": short_listenerset}
         becomes = [{made["kind"]: shorts[made["kind"]](made, of)} for made in outcome] or "nothing"
     if whole(becomes, of) != outcome:
         raise ValueError(f"tools/golden.py has no words for this: {outcome}")
@@ -253,7 +278,10 @@ def short_ingress(made: Object, of: Object) -> Object:
 
 
 def httproute(short: Object, of: Object) -> Object:
-    """Return an HTTPRoute: `to` is the Gateway's namespace, name and listener; the rest of a rule is the API's own."""
+    """Return an HTTPRoute: `to` is a Gateway's namespace, name and listener, or the first two of a ListenerSet.
+
+    The rest of a rule is the API's own.
+    """
 
     def match(path: str) -> Object:
         path_type, value = path.split(" ", 1)
@@ -268,8 +296,9 @@ def httproute(short: Object, of: Object) -> Object:
         return made | stated
 
     def parent(listener: str) -> Object:
-        namespace, name, section = listener.split("/")
-        return {"group": GATEWAY_API, "kind": "Gateway", "namespace": namespace, "name": name, "sectionName": section}
+        namespace, name, *section = listener.split("/")
+        kind = {"kind": "Gateway", "sectionName": section[0]} if section else {"kind": "ListenerSet"}
+        return {"group": GATEWAY_API, "namespace": namespace, "name": name, **kind}
 
     spec: Object = {"parentRefs": list(map(parent, short["to"].split(", ")))}
     spec |= {"hostnames": short["hosts"]} if "hosts" in short else {}
@@ -280,8 +309,11 @@ def httproute(short: Object, of: Object) -> Object:
 def short_httproute(made: Object, of: Object) -> Object:
     """Return what a case says of an HTTPRoute."""
     spec = made["spec"]
-    listeners = [f"{parent['namespace']}/{parent['name']}/{parent['sectionName']}" for parent in spec["parentRefs"]]
-    found = short_metadata(made, of) | {"to": ", ".join(listeners)}
+    parents = [
+        "/".join(each[key] for key in ("namespace", "name", "sectionName") if key in each)
+        for each in spec["parentRefs"]
+    ]
+    found = short_metadata(made, of) | {"to": ", ".join(parents)}
     found |= {"hosts": spec["hostnames"]} if "hostnames" in spec else {}
     found["rules"] = []
     for rule in spec["rules"]:

@@ -31,6 +31,7 @@ from ingress_manager.core.forbidden import forbidden, is_as_answered
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.routing import Listeners
 from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
@@ -46,10 +47,10 @@ LARGEST_OBJECT = 100_000
 """Bytes of an object as JSON. Metacontroller stores this JSON as an annotation of the object, beside the annotations
 that we copy. The API server takes 262,144 bytes of annotations in all; it would refuse a larger object at every try."""
 
-MOST_OBJECTS = 18
-"""Of one Service: two for each of nine entrances, such as an HTTPRoute and its redirect. No Service of a real Ingress
-that we have seen would have more than two HTTPRoutes. Metacontroller writes them one after the other, and other
-Services wait meanwhile: three seconds on two cores when 20 such Services change at once."""
+MOST_OBJECTS = 27
+"""Of one Service: three for each of nine entrances, such as an HTTPRoute, its redirect and a ListenerSet. No Service of
+a real Ingress that we have seen would have more than two HTTPRoutes. Metacontroller writes them one after the other,
+and other Services wait meanwhile: three seconds on two cores when 20 Services with 18 objects change at once."""
 
 LARGEST_ANSWER = 500_000
 """Bytes of all objects of one Service. Each comes back with every request, with its copy: larger ones would not fit."""
@@ -176,13 +177,20 @@ def desired_objects(
             if exposure.routing is not None and observed.httproutes is None:
                 sentence = "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes:"
                 own.add(f"{sentence} the administrator has to apply metacontroller/httproute/", Reason.NO_HTTPROUTES)
+            has_listeners = exposure.routing is not None and isinstance(exposure.routing.parent, Listeners)
+            if has_listeners and observed.listenersets is None:
+                sentence = (
+                    "the settings state gateway.listenerSets, but Metacontroller doesn't look after ListenerSets:"
+                )
+                own.add(f"{sentence} the administrator has to apply metacontroller/listenerset/", Reason.NO_HTTPROUTES)
             exposure = with_class(exposure, observed)
             for output in here.outputs:
                 objects += OUTPUTS[output](exposure, own)
         problems.extend(own.kept, own.more)
     if len(objects) > MOST_OBJECTS and not problems.kept:
         sentence = f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most;"
-        problems.add(f"{sentence} hosts with the same paths share an HTTPRoute", Reason.TOO_MANY_OBJECTS)
+        end = "hosts with the same paths share an HTTPRoute, and each with a certificate of its own has a ListenerSet"
+        problems.add(f"{sentence} {end}", Reason.TOO_MANY_OBJECTS)
     return tuple(objects)
 
 

@@ -12,13 +12,14 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.limits import class_not_allowed, profile_not_allowed
 from ingress_manager.core.ports import choose_shared_port
 from ingress_manager.core.protection import MOST_LEFT, check_protection, check_reader
-from ingress_manager.core.routing import CLASS, REDIRECT, SECRET, TLS, Routing, choose_routing
+from ingress_manager.core.routing import CLASS, REDIRECT, SECRET, TLS, Listeners, Routing, choose_routing
 from ingress_manager.core.rules import HOST, ROUTES, Rule, allowed_hosts, choose_rules, location
 from ingress_manager.core.text import did_you_mean, listed, quoted
 from ingress_manager.core.vocabulary import (
     EDIT_IN_PLACE,
     OLD_CLASS,
     is_for_ingresses_alone,
+    is_for_listenersets,
     is_read_from_services,
 )
 
@@ -63,15 +64,18 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
 
         That is a host and path at a listener, or of Ingresses that nothing could lead to different places.
         """
-        places: list[Any] = [self.routing.parent, self.routing.redirect] if self.routing else []
+        places: list[Any] = self.routing.places if self.routing else []
         if by_ingress:
             others = {key: value for key, value in self.annotations.items() if not key.startswith(PREFIX)}
             places.append((self.ingress_class, self.tls, frozenset(others.items()), frozenset(self.labels.items())))
-        for place in filter(None, places):
+        for place in places:
             for rule in self.rules:
                 for path in rule.paths:
                     shown = f"{rule.host}{path.path} ({path.path_type})"
                     yield (place, location(rule.host, path.path, path.path_type)), shown
+        if self.routing and isinstance(self.routing.parent, Listeners):
+            # A Gateway takes one listener for a host at a port.
+            yield from (((place, rule.host), rule.host) for place in places[:1] for rule in self.rules)
 
 
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
@@ -96,9 +100,13 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     annotations, left = annotate(basis, for_controllers, copied, added)
     routing, left_of_httproutes = None, list[str]()
     if policy.makes_httproutes:
-        on_routes = for_httproutes(copied), for_httproutes(policy.annotations)
-        annotations_of_routes, left_of_httproutes = annotate(basis, for_controllers, *on_routes)
-        routing = choose_routing(basis, copied, added, annotations_of_routes)
+        on_listeners, _ = annotate(basis, {}, for_listenersets(copied), for_listenersets(added))
+        has_listeners = basis.tls and policy.gateway and policy.gateway.listener_sets
+        for_routes = {key: each for key, each in for_controllers.items() if not (has_listeners and key in on_listeners)}
+        on_routes, left_of_httproutes = annotate(
+            basis, for_routes, for_httproutes(copied), for_httproutes(policy.annotations)
+        )
+        routing = choose_routing(basis, copied, added, on_routes, on_listeners)
     elif stated.tls_redirect is not None:
         end = f" can't be said in an Ingress, and in namespace {policy.namespace} no HTTPRoute is made; remove it"
         basis.add(REDIRECT, f"{end}: an annotation of the ingress controller decides", Reason.NOT_IN_INGRESS)
@@ -230,3 +238,8 @@ def annotate(
 def for_httproutes(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return the annotations that have a meaning in an HTTPRoute: all but those that are read from an Ingress alone."""
     return {key: value for key, value in annotations.items() if not is_for_ingresses_alone(key)}
+
+
+def for_listenersets(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations that have a meaning in a ListenerSet: all but those that controllers read elsewhere."""
+    return {key: value for key, value in annotations.items() if is_for_listenersets(key)}

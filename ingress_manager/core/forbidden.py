@@ -4,7 +4,7 @@ An update can be denied by somebody's admission, and a refused Service keeps wha
 administrator has forbidden would stay for as long as that lasts, and the owner of the Service could see to it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -19,10 +19,12 @@ from ingress_manager.core.kubernetes import (
     AttachmentMeta,
     HTTPRoute,
     Ingress,
+    ListenerSet,
     Object,
+    ParentRef,
 )
 from ingress_manager.core.limits import class_not_allowed, hosts_not_allowed, path_type_not_allowed, profile_not_allowed
-from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
+from ingress_manager.core.policy import Gateway, NamespacePolicy, Policy, in_namespace
 from ingress_manager.core.syntax import EVERY_HOST, wrong_path
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -112,11 +114,27 @@ def _outdated(made: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
     if is_of_profile and annotations.get(FINGERPRINT, "") != policy.fingerprint:
         sentence = f"it isn't what its profile {quoted(str(policy.profile))} gives any more"
         yield Problem(sentence, Reason.OUTDATED)
-    if not isinstance(made, HTTPRoute):
-        return
     gateway = policy.gateway if policy.makes_httproutes else None
-    named = {(gateway.namespace, gateway.name, section) for section in (gateway.http, gateway.https)} if gateway else ()
-    for parent in made.spec.parent_refs or ():
-        if (parent.namespace, parent.name, parent.section_name) not in named:
-            shown = f"listener {quoted(parent.section_name or '')} of Gateway {parent.namespace}/{parent.name}"
+    for parent in parents_of(made):
+        shown = f"{parent.kind} {parent.namespace}/{parent.name}"
+        if parent.section_name is not None:
+            shown = f"listener {quoted(parent.section_name)} of {shown}"
+        if gateway is None or not is_served_by(parent, gateway):
             yield Problem(f"its parent, {shown}, is not one that the settings name", Reason.OUTDATED)
+
+
+def parents_of(made: Attachment) -> Sequence[ParentRef]:
+    """Return what an HTTPRoute, or a ListenerSet, attaches to."""
+    if isinstance(made, ListenerSet):
+        return [made.spec.parent_ref]
+    return made.spec.parent_refs or () if isinstance(made, HTTPRoute) else ()
+
+
+def is_served_by(parent: ParentRef, gateway: Gateway) -> bool:
+    """Return whether what attaches to a parent is served by the Gateway: by a listener of it or a ListenerSet."""
+    if parent.kind == "ListenerSet":
+        return gateway.listener_sets is not None
+    is_its_own = (parent.namespace, parent.name) == (gateway.namespace, gateway.name)
+    if parent.section_name is None:  # of a ListenerSet
+        return is_its_own and gateway.listener_sets is not None
+    return is_its_own and parent.section_name in {gateway.http, gateway.https}

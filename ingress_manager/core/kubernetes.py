@@ -1,7 +1,7 @@
 """The fields of Kubernetes objects on which a decision, or what a command says, depends, as types.
 
 Any other field is skipped, so a field that a later Kubernetes adds changes nothing. Sources: the Kubernetes API
-reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference (HTTPRoute v1).
+reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference (HTTPRoute v1, ListenerSet v1).
 
 gc=False here and elsewhere: these objects can't form cycles, so Python's garbage collector need not look at them.
 """
@@ -188,14 +188,44 @@ class HTTPRoute(msgspec.Struct, frozen=True, gc=False):
                 yield match.path.value, match.path.type.removeprefix("Path")
 
 
-Attachment = Ingress | HTTPRoute
+class ListenerEntry(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+    name: str
+    hostname: str | None = None
+    port: int | None = None
+
+
+class ListenerSetSpec(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+    parent_ref: ParentRef
+    listeners: list[ListenerEntry] | None = None
+
+
+class ListenerSet(msgspec.Struct, frozen=True, gc=False):
+    metadata: AttachmentMeta
+    spec: ListenerSetSpec
+
+    def hosts(self) -> Iterator[str]:
+        """Yield the hosts; "" stands for every host."""
+        for listener in self.spec.listeners or ():
+            yield listener.hostname or ""
+
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """Yield nothing: it has no paths."""
+        return iter(())
+
+
+Attachment = Ingress | HTTPRoute | ListenerSet
 """An object that is made for a Service."""
 
-API_VERSIONS = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": "gateway.networking.k8s.io/v1"}
+GATEWAY_API = "gateway.networking.k8s.io"
+API_VERSIONS = {
+    "Ingress": "networking.k8s.io/v1",
+    "HTTPRoute": f"{GATEWAY_API}/v1",
+    "ListenerSet": f"{GATEWAY_API}/v1",
+}
 """The kinds of these objects, and the version of each in which it is read and written."""
 
 Key = tuple[str, str]
-"""The kind and namespace/name of an Ingress or an HTTPRoute."""
+"""The kind and namespace/name of an object that is made for a Service."""
 
 
 def is_name_for(service: str, name: str) -> bool:
@@ -215,15 +245,18 @@ class Observed(msgspec.Struct, frozen=True, gc=False):
     httproutes: dict[str, HTTPRoute] | None = msgspec.field(name="HTTPRoute.gateway.networking.k8s.io/v1", default=None)
     """None: Metacontroller doesn't look after HTTPRoutes."""
 
+    listenersets: dict[str, ListenerSet] | None = msgspec.field(name=f"ListenerSet.{GATEWAY_API}/v1", default=None)
+    """None: nor after ListenerSets."""
+
     def all(self) -> dict[Key, Attachment]:
         """Return all of them."""
-        if not self.ingresses and not self.httproutes:
-            return {}
-        found: dict[Key, Attachment] = {("Ingress", name): each for name, each in self.ingresses.items()}
-        for name, route in (self.httproutes or {}).items():
-            found["HTTPRoute", name] = route
+        found: dict[Key, Attachment] = {}
+        of_kinds = ("Ingress", self.ingresses), ("HTTPRoute", self.httproutes), ("ListenerSet", self.listenersets)
+        for kind, objects in of_kinds:
+            if objects:
+                found |= {(kind, name): each for name, each in objects.items()}
         return found
 
 
-NOTHING = Observed(httproutes={})
+NOTHING = Observed(httproutes={}, listenersets={})
 """Nothing was made for a Service yet, and all can be made."""

@@ -55,6 +55,13 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Added to every Ingress with TLS, such as the issuer."""
 
 
+class ListenerSets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The listeners that a Service with TLS gets, each with the Service's own certificate."""
+
+    port: int
+    """The port of these listeners, such as 443."""
+
+
 class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The Gateway that HTTPRoutes attach to. Source: the Gateway API reference, ParentReference."""
 
@@ -65,7 +72,15 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     http: str | None = "http"
     """Its listener for hosts without TLS; null: a Service without TLS is refused."""
     https: str | None = "https"
-    """Its listener for hosts with TLS; null: a Service with TLS is refused."""
+    """Its listener for hosts with TLS; null: a Service with TLS is refused, unless `listenerSets` are stated."""
+    listener_sets: ListenerSets | None = msgspec.field(name="listenerSets", default=None)
+    """A Service with TLS gets a ListenerSet with its own certificate, which the Gateway has to allow; null: `https`
+    serves it."""
+
+    @property
+    def redirects(self) -> bool:
+        """Return whether it has a listener for http alone, which can answer with a redirect."""
+        return self.http is not None and (self.listener_sets is not None or self.http != self.https)
 
     def __str__(self) -> str:
         """Return what to call it to a person."""
@@ -220,7 +235,10 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
         """Return the kinds of objects that are made somewhere, and the version of each."""
         own = [entry.defaults or NO_DEFAULTS for entry in self.namespaces.values()]
         stated = (self.whole.defaults, *own, *self.profiles.values())
-        return {KINDS[name]: API_VERSIONS[KINDS[name]] for each in stated for name in each.outputs or ()}
+        kinds = {KINDS[name] for each in stated for name in each.outputs or ()}
+        if any(each.gateway and each.gateway.listener_sets for each in stated):
+            kinds.add("ListenerSet")
+        return {kind: API_VERSIONS[kind] for kind in kinds}
 
     @cached_property
     def patterns(self) -> list[str]:

@@ -125,7 +125,8 @@ def check_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: M
     But it is where one listener is for both; and ingress/tls-redirect says what HTTPRoutes do. The settings have
     `added` some of what is `said`.
     """
-    if not basis.tls or basis.stated.tls_redirect is not None or gateway.http == gateway.https:
+    is_one = gateway.http == gateway.https and gateway.listener_sets is None
+    if not basis.tls or basis.stated.tls_redirect is not None or is_one:
         return
     for key in (SSL_REDIRECT, OF_HAPROXY):
         if said.get(key) == "false" and not asking_redirect(said):

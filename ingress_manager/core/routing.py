@@ -23,11 +23,19 @@ class Parent(msgspec.Struct, frozen=True, gc=False):
     section: str
 
 
+class Listeners(msgspec.Struct, frozen=True, gc=False):
+    """What the ListenerSets of the hosts say, beside the Secret."""
+
+    gateway: Gateway
+    port: int
+    annotations: dict[str, str]
+
+
 class Routing(msgspec.Struct, frozen=True, gc=False):
     """What only HTTPRoutes say."""
 
-    parent: Parent
-    """The listener that serves it."""
+    parent: Parent | Listeners
+    """What serves it: a listener of the Gateway, or of the hosts' own ListenerSets."""
 
     redirect: Parent | None
     """The listener for http, which redirects to https; None: nothing does."""
@@ -39,14 +47,24 @@ class Routing(msgspec.Struct, frozen=True, gc=False):
     main_host: str
     """The first host of ingress/host, or the default host; no host need be this. They are named by it."""
 
+    @property
+    def places(self) -> list[object]:
+        """Return where it is served: at which listeners of Gateways; of a ListenerSet, at which port of which one."""
+        served = (self.parent.gateway, self.parent.port) if isinstance(self.parent, Listeners) else self.parent
+        return [served, self.redirect] if self.redirect else [served]
+
 
 def choose_routing(
-    basis: Basis, copied: Mapping[str, str], added: Mapping[str, str], annotations: dict[str, str]
+    basis: Basis,
+    copied: Mapping[str, str],
+    added: Mapping[str, str],
+    annotations: dict[str, str],
+    annotations_of_listeners: dict[str, str],
 ) -> Routing | None:
     """Return what HTTPRoutes say. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say.
 
     An Ingress has the annotations that are `copied` and those that the settings have `added`; the HTTPRoutes have
-    `annotations`.
+    `annotations`, and ListenerSets those of listeners.
     """
     policy, gateway = basis.policy, basis.policy.gateway
     if gateway is None:
@@ -55,20 +73,32 @@ def choose_routing(
         check_words_of_ingresses_alone(basis, gateway)
     check_said(basis, copied, added)
     section = gateway.https if basis.tls else gateway.http
-    if section is None:
+    if basis.tls and gateway.listener_sets:
+        check_secret(basis, gateway)
+        parent: Parent | Listeners = Listeners(gateway, gateway.listener_sets.port, annotations_of_listeners)
+    elif section is not None:
+        parent = Parent(gateway.name, gateway.namespace, section)
+    else:
         what, setting, instead = ("with", "https", "false") if basis.tls else ("without", "http", "true")
         said = f"{gateway} has no listener for hosts {what} TLS, say the settings (gateway.{setting}); state"
         basis.problems.add(f'{said} {basis.key(TLS)}: "{instead}"', Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
         return None
     check_http(basis, gateway, {**copied, **added}, added)
     return Routing(
-        parent=Parent(gateway.name, gateway.namespace, section),
+        parent=parent,
         redirect=choose_redirect(basis, gateway, {**copied, **added}),
         annotations=annotations,
         filters=policy.filters,
         timeouts=policy.timeouts,
         main_host=(basis.stated.hosts or [policy.default_host(basis.service.metadata.name)])[0],
     )
+
+
+def check_secret(basis: Basis, gateway: Gateway) -> None:
+    """Add a problem where nothing says which Secret the listeners of a ListenerSet have."""
+    if basis.stated.tls_secret is None and basis.policy.default_secret(basis.name) is None:
+        end = f" is needed: {gateway} serves each host with a certificate of the Service's own; or the administrator"
+        basis.add(SECRET, f"{end} states a name for all (tls.secret)", Reason.NOT_IN_HTTPROUTE)
 
 
 def check_words_of_ingresses_alone(basis: Basis, gateway: Gateway) -> None:
@@ -80,7 +110,7 @@ def check_words_of_ingresses_alone(basis: Basis, gateway: Gateway) -> None:
             f"which have no class and attach to {gateway}; remove it"
         )
         basis.add(CLASS, end, Reason.NOT_IN_HTTPROUTE)
-    if secret is not None:
+    if secret is not None and gateway.listener_sets is None:
         instead = f'state {basis.key(TLS)}: "true" in its place' if gateway.https is not None else "remove it"
         end = (
             f": {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}; "
@@ -103,7 +133,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, st
     wanted = stated if stated is not None else bool(asking) or (policy.redirect and silent)
     if not (wanted and basis.tls):
         return None
-    if gateway.http is not None and gateway.http != gateway.https:
+    if gateway.http is not None and gateway.redirects:
         return Parent(gateway.name, gateway.namespace, gateway.http)
     why = "it has no listener for http alone, say the settings (gateway.http)"
     remedy = f'state {basis.key(REDIRECT)}: "false"'

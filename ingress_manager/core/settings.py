@@ -41,6 +41,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
 """The environment variable that holds the path of the settings file; without it, the defaults hold."""
 
+LAST_PORT = 65535
 MOST_VALUES = 200_000
 """Keys, values, lists and mappings: more than 10,000 namespaces need, and what can be read in two seconds."""
 
@@ -95,6 +96,8 @@ def _check_stated(at: FieldPath, stated: Defaults | Profile) -> None:
     for number, each in enumerate((isinstance(stated, Profile) and stated.filters) or ()):
         if not isinstance(each.get("type"), str):
             raise FieldError((*at, "filters", number), ": must state type, as text")
+    if stated.gateway and stated.gateway.listener_sets and not 1 <= stated.gateway.listener_sets.port <= LAST_PORT:
+        raise FieldError((*at, "gateway", "listenerSets", "port"), f": must be a port, from 1 to {LAST_PORT}")
     if stated.gateway is None and at != ("defaults",):
         end = ": must name a Gateway, or be left out; only the general defaults can have none"
         raise FieldError((*at, "gateway"), end)
@@ -179,7 +182,7 @@ def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
     elif not here.gateway:
         end = f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
         raise FieldError((*at, "gateway"), end)
-    elif here.redirect and here.gateway.http in {None, here.gateway.https}:
+    elif here.redirect and not here.gateway.redirects:
         end = ": must name a listener of its own where tls.redirect is true: it answers with the redirect"
         raise FieldError((*at, "gateway", "http"), end)
 

@@ -61,6 +61,9 @@ CONTROLLERS = re.compile(
 OF_HTTPROUTES = ("external-dns.", "konghq.com/")
 """How those begin that are read from an HTTPRoute as well."""
 
+OF_LISTENERSETS = ("cert-manager.io/", "acme.cert-manager.io/", "external-dns.")
+"""How those begin that are read from a ListenerSet."""
+
 FROM_SERVICES = re.compile(
     r"""alb\.ingress\.kubernetes\.io/(
         auth-(idp-(cognito|oidc)|on-unauthenticated-request|scope|session-(cookie|timeout)|type)|tags|success-codes
@@ -124,6 +127,11 @@ def is_for_controllers(key: str) -> bool:
 def is_for_ingresses_alone(key: str) -> bool:
     """Return whether the annotation is one that nothing reads from an HTTPRoute."""
     return is_for_controllers(key) and not key.lower().startswith(OF_HTTPROUTES)
+
+
+def is_for_listenersets(key: str) -> bool:
+    """Return whether the annotation is one that something reads from a ListenerSet, or nobody knows of whom it is."""
+    return key.lower().startswith(OF_LISTENERSETS) or not is_for_controllers(key)
 
 
 def changes(key: str) -> bool:

@@ -31,7 +31,7 @@ from ingress_manager.core.kubernetes import (
     Service,
 )
 from ingress_manager.core.outputs import OUTPUTS
-from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy, in_namespace
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, ListenerSets, Policy, in_namespace
 
 NONE = Observed()
 INGRESS = Ingress(AttachmentMeta(), IngressSpec())
@@ -104,8 +104,8 @@ def test_all_that_is_made_for_a_service_is_limited() -> None:
     for hosts, length, more, sentence in (
         (17, 26_000, {}, None),
         (17, 28_000, {}, "the 18 objects would have 516945 bytes in all; 500000 is the most [too-large]"),
-        (18, 0, {}, f"this Service would be given 19 objects{TOO_MANY}"),
-        (9, 0, REDIRECTED, f"this Service would be given 19 objects{TOO_MANY}"),
+        (27, 0, {}, f"this Service would be given 28 objects{TOO_MANY}"),
+        (14, 0, REDIRECTED, f"this Service would be given 29 objects{TOO_MANY}"),
     ):
         asked = ON | more | with_own_paths(hosts) | {"konghq.com/plugins": "x" * length}
         decision = decide(made(asked), NOTHING, policy)
@@ -114,7 +114,10 @@ def test_all_that_is_made_for_a_service_is_limited() -> None:
 
 
 REDIRECTED = {"ingress/tls": "true", "ingress/tls-redirect": "true"}
-TOO_MANY = ", and 18 is the most; hosts with the same paths share an HTTPRoute [too-many-objects]"
+TOO_MANY = (
+    ", and 27 is the most; hosts with the same paths share an HTTPRoute, and each with a certificate of its own has a "
+    "ListenerSet [too-many-objects]"
+)
 
 
 def with_own_paths(hosts: int) -> dict[str, str]:
@@ -122,15 +125,26 @@ def with_own_paths(hosts: int) -> dict[str, str]:
     return {"ingress/routes": "".join(f"- {{host: h{n}.example.com, path: /{n}}}\n" for n in range(hosts))}
 
 
-def test_the_objects_of_all_entrances_are_counted_and_each_may_have_two() -> None:
-    plain = ON | REDIRECTED
+def test_the_objects_of_all_entrances_are_counted_and_each_may_have_three() -> None:
+    plain = ON | REDIRECTED | {"ingress/tls-secret": "shop-tls", "ingress/host": "h0.example.com"}
     asked = plain | {f"e{n}.{key}": value for n in range(8) for key, value in plain.items()}
-    asked |= {f"e{n}.ingress/path": f"/{n}" for n in range(8)}
-    routes = msgspec.structs.replace(BOTH, defaults=msgspec.structs.replace(BOTH.defaults, outputs=("httproute",)))
-    assert len(desired(made(asked), NOTHING, routes).objects) == 18
+    asked |= {f"e{n}.ingress/host": f"e{n}.example.com" for n in range(8)}
+    gateway = Gateway(name="web", namespace="infrastructure", listener_sets=ListenerSets(port=443))
+    routes = Policy(Defaults(outputs=("httproute",), gateway=gateway))
+    assert len(desired(made(asked), NOTHING, routes).objects) == 27
     asked |= {"e7.ingress/routes": "[{path: /7}, {host: h.example.com, path: /h}]"}
-    del asked["e7.ingress/path"]
-    assert refused(made(asked), NOTHING, routes).line() == f"this Service would be given 20 objects{TOO_MANY}"
+    assert refused(made(asked), NOTHING, routes).line() == f"this Service would be given 30 objects{TOO_MANY}"
+
+
+def test_listenersets_that_metacontroller_does_not_look_after_are_refused() -> None:
+    gateway = Gateway(name="web", namespace="infrastructure", listener_sets=ListenerSets(port=443))
+    routes = Policy(Defaults(outputs=("httproute",), gateway=gateway))
+    why = refused(made(ON | {"ingress/tls-secret": "shop-tls"}), Observed(httproutes={}), routes)
+    assert why.line() == (
+        "the settings state gateway.listenerSets, but Metacontroller doesn't look after ListenerSets: the "
+        "administrator has to apply metacontroller/listenerset/ [no-httproutes]"
+    )
+    assert desired(made(ON), Observed(httproutes={}), routes).objects
 
 
 @pytest.mark.parametrize(("port", "called"), [(BackendPort(name="web"), "web"), (BackendPort(number=80), "80")])

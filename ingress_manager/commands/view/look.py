@@ -20,7 +20,6 @@ from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import (
     NOTHING,
-    Attachment,
     HTTPRoute,
     Ingress,
     Key,
@@ -108,7 +107,7 @@ class ObjectView:
 
     kind: str
     item: Item
-    typed: Attachment
+    typed: Ingress | HTTPRoute
     owner: Object
     """The owner reference of the object that controls it; empty when none does."""
 
@@ -302,7 +301,7 @@ def as_object(item: Item) -> ObjectView | list[Message]:
     """Return the typed object. For one that is invalid: the messages that say so if it is ours, none if it is not."""
     kind, type_ = TYPES[item.kind]
     is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
-    found: Attachment | list[Message] = typed.as_type(item, item.object, type_)
+    found: Ingress | HTTPRoute | list[Message] = typed.as_type(item, item.object, type_)
     if isinstance(found, list):
         return found if is_marked or is_labelled else []
     return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_labelled)

@@ -7,15 +7,15 @@ Source: the Gateway API reference, HTTPRoute v1. Its limits are those of the CRD
 """
 
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from typing import TypeVar
 
 from ingress_manager.core.entrances import begin_of
 from ingress_manager.core.errors import Problems, Reason
 from ingress_manager.core.exposure import Exposure
-from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.outputs.metadata import make_metadata
-from ingress_manager.core.routing import Parent, Routing
+from ingress_manager.core.kubernetes import GATEWAY_API, Object
+from ingress_manager.core.outputs.listenerset import make_listenersets
+from ingress_manager.core.outputs.metadata import make_metadata, name_of
+from ingress_manager.core.routing import Listeners, Parent, Routing
 from ingress_manager.core.rules import ROUTES, Path, Rule
 from ingress_manager.core.syntax import EVERY_HOST
 
@@ -30,7 +30,7 @@ PATH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 
 
 def make_httproutes(exposure: Exposure, problems: Problems) -> list[Object]:
-    """Return the HTTPRoutes (gateway.networking.k8s.io/v1), with only the fields that we care about.
+    """Return the HTTPRoutes (gateway.networking.k8s.io/v1) and ListenerSets, with only the fields that we need.
 
     Every field that the API server would default inside a list is given: Metacontroller replaces a list whole, so a
     default left out would look like drift and be rewritten for ever.
@@ -39,7 +39,7 @@ def make_httproutes(exposure: Exposure, problems: Problems) -> list[Object]:
     """
     if exposure.routing is None:
         return []
-    routes: list[Object] = []
+    routes = make_listenersets(exposure, exposure.routing.parent)
     for hosts, paths in by_paths(exposure):
         to_service = make_rules(exposure.service, exposure.routing, paths)
         if len(to_service) > MOST_RULES:
@@ -55,8 +55,8 @@ def make_some(
     exposure: Exposure, routing: Routing, hosts: list[str], paths: Sequence[Path], to_service: list[Object]
 ) -> Iterator[Object]:
     """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects to https, if any."""
-    name = name_of(exposure, routing, hosts)
-    specs = {name: (routing.parent, to_service)}
+    name = name_of(exposure, hosts)
+    specs: dict[str, tuple[Parent | Listeners, list[Object]]] = {name: (routing.parent, to_service)}
     if routing.redirect:
         specs[f"{name}.redirect"] = routing.redirect, [*make_redirects(paths)]
     hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
@@ -65,7 +65,7 @@ def make_some(
             "apiVersion": "gateway.networking.k8s.io/v1",
             "kind": "HTTPRoute",
             "metadata": make_metadata(exposure, each, routing.annotations),
-            "spec": {"parentRefs": [parent_ref(parent)], **hostnames, "rules": rules},
+            "spec": {"parentRefs": parent_refs(exposure, parent, hosts), **hostnames, "rules": rules},
         }
 
 
@@ -79,26 +79,17 @@ def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
             yield [rule.host for rule in some], rules[0].paths
 
 
-def name_of(exposure: Exposure, routing: Routing, hosts: Sequence[str]) -> str:
-    """Return the name of the HTTPRoute for these hosts: the exposure's, if the main host is one of them.
-
-    Another one is named by its first host. So no two have the same name, and none is renamed, and gone for a moment,
-    because a host is added behind the others. No Service's name has a dot, so no other Service's HTTPRoute has it.
-    """
-    if routing.main_host in hosts:
-        return exposure.name
-    return f"{exposure.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
-
-
-def parent_ref(parent: Parent) -> Object:
-    """Return the reference to the listener that an HTTPRoute attaches to."""
-    return {
-        "group": "gateway.networking.k8s.io",
-        "kind": "Gateway",
-        "namespace": parent.namespace,
-        "name": parent.name,
-        "sectionName": parent.section,
-    }
+def parent_refs(exposure: Exposure, parent: Parent | Listeners, hosts: Sequence[str]) -> list[Object]:
+    """Return what an HTTPRoute attaches to: a listener of the Gateway, or the ListenerSet of each host."""
+    if isinstance(parent, Parent):
+        refs = [("Gateway", parent.namespace, parent.name)]
+    else:
+        refs = [("ListenerSet", exposure.namespace, name_of(exposure, [host])) for host in hosts]
+    section = {"sectionName": parent.section} if isinstance(parent, Parent) else {}
+    return [
+        {"group": GATEWAY_API, "kind": kind, "namespace": namespace, "name": name, **section}
+        for kind, namespace, name in refs
+    ]
 
 
 def make_rules(service: str, routing: Routing, paths: Sequence[Path]) -> list[Object]:
