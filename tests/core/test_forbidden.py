@@ -100,7 +100,8 @@ def test_what_is_forbidden_goes_first_and_what_is_allowed_comes_with_the_next_sy
 
 @pytest.mark.parametrize("case", OUTDATED)
 def test_what_is_outdated_is_mended_in_place_while_its_service_is_right(case: Object) -> None:
-    parent = service(ON | case.get("asks", case.get("made", {})))
+    asks: dict[str, str] = case.get("asks") or case.get("made") or {}
+    parent = service(ON | asks)
     assert answered(parent, case["now"], standing_in(case)).forbidden is None
 
 
