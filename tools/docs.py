@@ -25,9 +25,10 @@ from ingress_manager.commands.audit.kinds import KINDS, Severity
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reading.rights import BY_NAME, RIGHTS, THE_SETTINGS
+from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import STATES
 from ingress_manager.core.annotations import TABLE
-from ingress_manager.core.errors import REASONS, Reason
+from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import (
     BUILT_IN_DEFAULTS,
     BUILT_IN_LIMITS,

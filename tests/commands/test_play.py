@@ -33,9 +33,10 @@ from ingress_manager.commands.play.answer import (
 from ingress_manager.commands.play.loopback import HEADERS, LARGEST_BODY, Loopback
 from ingress_manager.commands.printing.objects import as_yaml, printed
 from ingress_manager.commands.reading.manifests import read
+from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.render.rendering import render
 from ingress_manager.core.annotations import KEYS
-from ingress_manager.core.errors import REASONS, Reason
+from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
 from tests import examples
@@ -319,3 +320,9 @@ def test_the_examples_are_cases_as_they_are_now() -> None:
     assert examples.FILE.read_text(encoding="utf-8") == examples.text(), "`make cases` writes it"
     states = {play(example["service"], example["settings"]).state for example in json.loads(examples.text())}
     assert states == set(State)
+
+
+def test_every_reason_says_what_it_means_and_what_to_do() -> None:
+    assert [*REASONS] == [*Reason]
+    assert all(text.endswith(".") for row in REASONS.values() for text in (row.meaning, row.remedy))
+    assert all(reason.value == reason.name.lower().replace("_", "-") for reason in Reason)

@@ -1,8 +1,6 @@
 """Errors: a refusal is one line that a person can read, whatever was put into it."""
 
-import pytest
-
-from ingress_manager.core.errors import MOST_KEPT, REASONS, Problem, Problems, Reason, Refused
+from ingress_manager.core.errors import MOST_KEPT, Problem, Problems, Refused
 
 
 def test_a_refusal_has_at_most_500_characters_and_says_that_it_goes_on() -> None:
@@ -28,9 +26,3 @@ def test_the_same_sentence_is_collected_once_and_beyond_twenty_they_are_counted(
     assert (len(problems.kept), problems.more) == (MOST_KEPT, 12)
     problems.extend([Problem("the same")] * 99)
     assert problems.more == 12, "what is kept is not counted again"
-
-
-@pytest.mark.parametrize("reason", Reason)
-def test_every_reason_says_what_it_means_and_what_to_do(reason: Reason) -> None:
-    assert all(text.endswith(".") for text in REASONS[reason])
-    assert reason.value == reason.name.lower().replace("_", "-")

@@ -13,8 +13,9 @@ from ingress_manager.commands.printing.messages import Message, counted
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, read
+from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.render.rendering import render
-from ingress_manager.core.errors import REASONS, Reason, SettingsError
+from ingress_manager.core.errors import Reason, SettingsError
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse

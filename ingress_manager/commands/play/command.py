@@ -16,8 +16,8 @@ from ingress_manager.commands.play.answer import play as result_of
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.options import settings_option
 from ingress_manager.commands.reading.settings import settings_of_file
+from ingress_manager.commands.reasons import REASONS
 from ingress_manager.core.annotations import TABLE
-from ingress_manager.core.errors import REASONS
 
 PORT = 8090
 PAGE = Path(__file__).with_name("page")

@@ -10,12 +10,12 @@ from ingress_manager.commands.audit.why import service_of
 from ingress_manager.commands.printing.words import shown
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.printing import line_of
 from ingress_manager.commands.status.states import Row
 from ingress_manager.commands.view.entrances import keys_of
 from ingress_manager.commands.view.events import EVENTS, about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView, View
-from ingress_manager.core.errors import REASONS
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import one_line, quoted
 
