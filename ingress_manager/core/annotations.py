@@ -95,9 +95,8 @@ def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
 
 def wrong_path_type(value: str) -> str:
     """Return what is wrong with one of Kubernetes' path types."""
-    if value in PATH_TYPES:
-        return ""
-    return f"must be {', '.join(PATH_TYPES[:-1])} or {PATH_TYPES[-1]}{did_you_mean(value, PATH_TYPES)}"
+    words = f"must be {', '.join(PATH_TYPES[:-1])} or {PATH_TYPES[-1]}"
+    return "" if value in PATH_TYPES else words + did_you_mean(value, PATH_TYPES)
 
 
 def wrong_port(value: str) -> str:
@@ -146,7 +145,7 @@ ROUTE_FIELDS: dict[str, Callable[[str], str]] = {
 }
 
 
-class Annotation(msgspec.Struct, frozen=True, kw_only=True):
+class Annotation(msgspec.Struct, frozen=True):
     """A row of the table."""
 
     key: str
@@ -169,98 +168,37 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a refusal quotes the value. A value of many lines isn't quoted: the refusal says where the mistake is."""
 
 
-HTTP = Annotation(
-    key="ingress/http",
-    field="http",
-    parse=parse_boolean,
-    meaning="Whether the Service gets an Ingress.",
-    value='`"true"` or `"false"`',
-    default="off",
-)
+SWITCH = '`"true"` or `"false"`'
+HTTP = Annotation("ingress/http", "http", parse_boolean, "Whether the Service gets an Ingress.", SWITCH, "off")
+# fmt: off
 TABLE = (
+    # key, field, parser, meaning,
+    #     what may be written, what holds without it
     HTTP,
-    Annotation(
-        key=PROFILE,
-        field="profile",
-        parse=text(wrong_name),
-        meaning="Which profile says what the annotations below leave out.",
-        value="the name of an allowed profile",
-        default="settings `defaults.profile`",
-    ),
-    Annotation(
-        key="ingress/host",
-        field="hosts",
-        parse=parse_hosts,
-        meaning="Its hosts.",
-        value="hosts, with commas between; `*.` is a wildcard; `*`: every host that no other rule names",
-        default="settings `defaults.host`",
-    ),
-    Annotation(
-        key="ingress/path",
-        field="path",
-        parse=text(wrong_absolute_path),
-        meaning="Its path.",
-        value="an absolute path",
-        default="`/`",
-    ),
-    Annotation(
-        key="ingress/path-type",
-        field="path_type",
-        parse=text(wrong_path_type),
-        meaning="How the path is compared.",
-        value="`Prefix` or `Exact`; `ImplementationSpecific` where `limits.pathTypes` allow it",
-        default="`Prefix`",
-    ),
-    Annotation(
-        key="ingress/port",
-        field="port",
-        parse=text(wrong_port),
-        meaning="Which of the Service's ports serves HTTP.",
-        value="the name or number of a port",
-        default="inferred",
-    ),
-    Annotation(
-        key="ingress/class",
-        field="ingress_class",
-        parse=text(wrong_name),
-        meaning="Which ingress controller serves it.",
-        value="the name of an allowed IngressClass",
-        default="settings `defaults.class`",
-    ),
-    Annotation(
-        key="ingress/tls",
-        field="tls",
-        parse=parse_boolean,
-        meaning="Whether its hosts are served with TLS.",
-        value='`"true"` or `"false"`',
-        default="settings `defaults.tls.enabled`",
-    ),
-    Annotation(
-        key="ingress/tls-secret",
-        field="tls_secret",
-        parse=text(wrong_name),
-        meaning="The Secret with its certificate; turns TLS on.",
-        value="the name of a Secret in its namespace",
-        default="settings `defaults.tls.secret`",
-    ),
-    Annotation(
-        key="ingress/tls-redirect",
-        field="tls_redirect",
-        parse=parse_boolean,
-        meaning="Whether http is redirected to https; HTTPRoutes only.",
-        value='`"true"` or `"false"`',
-        default="settings `defaults.tls.redirect`",
-    ),
-    Annotation(
-        key="ingress/routes",
-        field="routes",
-        parse=parse_routes,
-        meaning="Several routes; the annotations above give the fields that are left out.",
-        value="a YAML list of `{host, path, pathType, port}`",
-        default="one route",
-        shows_value=False,
-    ),
+    Annotation(PROFILE, "profile", text(wrong_name), "Which profile says what the annotations below leave out.",
+        "the name of an allowed profile", "settings `defaults.profile`"),
+    Annotation("ingress/host", "hosts", parse_hosts, "Its hosts.",
+        "hosts, with commas between; `*.` is a wildcard; `*`: every host that no other rule names",
+        "settings `defaults.host`"),
+    Annotation("ingress/path", "path", text(wrong_absolute_path), "Its path.",
+        "an absolute path", "`/`"),
+    Annotation("ingress/path-type", "path_type", text(wrong_path_type), "How the path is compared.",
+        "`Prefix` or `Exact`; `ImplementationSpecific` where `limits.pathTypes` allow it", "`Prefix`"),
+    Annotation("ingress/port", "port", text(wrong_port), "Which of the Service's ports serves HTTP.",
+        "the name or number of a port", "inferred"),
+    Annotation("ingress/class", "ingress_class", text(wrong_name), "Which ingress controller serves it.",
+        "the name of an allowed IngressClass", "settings `defaults.class`"),
+    Annotation("ingress/tls", "tls", parse_boolean, "Whether its hosts are served with TLS.",
+        SWITCH, "settings `defaults.tls.enabled`"),
+    Annotation("ingress/tls-secret", "tls_secret", text(wrong_name), "The Secret with its certificate; turns TLS on.",
+        "the name of a Secret in its namespace", "settings `defaults.tls.secret`"),
+    Annotation("ingress/tls-redirect", "tls_redirect", parse_boolean,
+        "Whether http is redirected to https; HTTPRoutes only.", SWITCH, "settings `defaults.tls.redirect`"),
+    Annotation("ingress/routes", "routes", parse_routes,
+        "Several routes; the annotations above give the fields that are left out.",
+        "a YAML list of `{host, path, pathType, port}`", "one route", shows_value=False),
 )
+# fmt: on
 ROWS = {annotation.key: annotation for annotation in TABLE}
 KEYS = tuple(ROWS)
 GONE = {"ingress/certificates": "ingress/tls-secret", "ingress/default-backend": 'ingress/host: "*"'}
@@ -305,7 +243,6 @@ def unknown_annotation(key: str, begin: str) -> Problem:
     """Return the problem with a key that begins with ingress/ and isn't in the table."""
     near = nearest(key, KEYS, PREFIX)
     instead = f"; did you mean {begin}{near}?" if near else ""
-    if key in GONE:
-        instead = f"; say {begin}{GONE[key]} instead"
+    instead = f"; say {begin}{GONE[key]} instead" if key in GONE else instead
     sentence = f"{begin}{key} is not an annotation of ingress-manager{instead}"
     return Problem(sentence, Reason.UNKNOWN_ANNOTATION, begin + key)

@@ -22,6 +22,8 @@ LONGEST_PATH = 1024
 _LABEL = r"[a-z0-9][-a-z0-9]{0,62}+(?<!-)"
 _NUMBER_LIKE = r"(?:[0-9]+|0x[0-9a-f]*)"
 _HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*+(?!{_NUMBER_LIKE}$){_LABEL}")
+_NUMBER = re.compile(rf"(?:^|\.){_NUMBER_LIKE}\Z")
+_LONG_LABEL = re.compile(rf"[^.]{{{LONGEST_LABEL + 1}}}")
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _NAME = re.compile(_SUBDOMAIN)
 _NAMESPACE = re.compile(_LABEL)
@@ -30,96 +32,90 @@ _KEY = re.compile(rf"({_SUBDOMAIN}/)?{_WORD}")
 _LABEL_VALUE = re.compile(rf"({_WORD})?")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&,=:@-]|%[0-9A-Fa-f]{2})*")
 _ANY_PATH = re.compile(r"/[A-Za-z0-9/._~!&,=:@%*+?()\[\]{}<>^$|\\-]*")
-_OF_PATTERNS = re.compile(r"[*()+]")
+_PATTERN = re.compile(r"[*()+]")
 # A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
 _DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 
-Rules = tuple[tuple[Callable[[str], object], str], ...]
+Rule = tuple[Callable[[str], object], str]
 """Whether a text is wrong, and the sentence that says what would be right; `{length}` stands for the text's length."""
+
+
+def check(*rules: Rule) -> Callable[[str], str]:
+    """Return the check of these rules."""
+    return lambda text: next((end.format(length=len(text)) for is_wrong, end in rules if is_wrong(text)), "")
 
 
 def _without_wildcard(host: str) -> str:
     return host.removeprefix("*.")
 
 
-HOST_RULES: Rules = (
+def _is_no_key(key: str) -> bool:
+    return len(key.rpartition("/")[0]) > LONGEST_NAME or not _KEY.fullmatch(key)
+
+
+_wrong_host = check(
     (lambda host: len(host) > LONGEST_NAME, f"has {{length}} characters; {LONGEST_NAME} is the most"),
     (lambda host: not host.isascii(), "must be written in ASCII; an internationalized name is written as xn--…"),
     (lambda host: host != host.lower(), "must be lower case"),
     (lambda host: not _without_wildcard(host), "must name a domain"),
     (lambda host: host.endswith("."), "must not end with a dot"),
     (lambda host: "*" in _without_wildcard(host), "may hold * only as its whole first label, as in *.example.com"),
-    (
-        lambda host: ":" in host or re.fullmatch(_NUMBER_LIKE, host.rpartition(".")[2]),
-        "must be a name: no URL, no IP address, no port",
-    ),
-    (
-        lambda host: any(len(label) > LONGEST_LABEL for label in host.split(".")),
-        f"has a label of more than {LONGEST_LABEL} characters",
-    ),
+    (lambda host: ":" in host or _NUMBER.search(host), "must be a name: no URL, no IP address, no port"),
+    (_LONG_LABEL.search, f"has a label of more than {LONGEST_LABEL} characters"),
     (lambda host: not _HOST.fullmatch(host), "must be a DNS name: letters, digits and -, with dots between"),
 )
-ABSOLUTE_PATH_RULES: Rules = (
+_OF_ABSOLUTE_PATHS: tuple[Rule, ...] = (
     (lambda path: not path.startswith("/"), "must start with /"),
     (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; {LONGEST_PATH} is the most"),
 )
-PATH_RULES: Rules = (
-    *ABSOLUTE_PATH_RULES,
+_wrong_plain_path = check(
+    *_OF_ABSOLUTE_PATHS,
     (lambda path: "//" in path, "must not hold //"),
     (_DOT_SEGMENT.search, "must not hold . or .. as a segment"),
     (_DISGUISE.search, "must not disguise a slash, dot, percent sign, backslash or control character as %…"),
-    (
-        _OF_PATTERNS.search,
-        "must not hold * ( ) or +, which are a wildcard or a regular expression to some controllers",
-    ),
+    (_PATTERN.search, "must not hold * ( ) or +, which are a wildcard or a regular expression to some controllers"),
     (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&,=:@- or %…"),
 )
-ANY_PATH_RULES: Rules = (
-    *ABSOLUTE_PATH_RULES,
+_wrong_free_path = check(
+    *_OF_ABSOLUTE_PATHS,
     (
         lambda path: not _ANY_PATH.fullmatch(path),
         "must not hold a quote, white space, a control character, one of #;` or a character beyond ASCII",
     ),
 )
-NAMESPACE_RULES: Rules = (
-    (
-        lambda name: not _NAMESPACE.fullmatch(name),
-        f"must be a namespace's name: at most {LONGEST_LABEL} lower-case letters, digits and -",
-    ),
-)
 
+wrong_absolute_path = check(*_OF_ABSOLUTE_PATHS)
+"""Returns what is wrong with an absolute path; what else it may hold depends on its type."""
 
-def _is_no_key(key: str) -> bool:
-    return len(key.rpartition("/")[0]) > LONGEST_NAME or not _KEY.fullmatch(key)
-
-
-KEY_RULES: Rules = ((_is_no_key, "must be the key of an annotation, as in cert-manager.io/issuer"),)
-LABEL_KEY_RULES: Rules = ((_is_no_key, "must be the key of a label, as in team or example.com/team"),)
-LABEL_VALUE_RULES: Rules = (
-    (
-        lambda value: not _LABEL_VALUE.fullmatch(value),
-        f"must be the value of a label: at most {LONGEST_LABEL} letters, digits, -, _ and ., no sign at its ends",
-    ),
-)
-NAME_RULES: Rules = (
+wrong_name = check(
     (
         lambda name: len(name) > LONGEST_NAME or not _NAME.fullmatch(name),
         f"must be a name of at most {LONGEST_NAME} lower-case letters, digits, - and .",
-    ),
+    )
 )
+"""Returns what is wrong with the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
+
+wrong_annotation_key = check((_is_no_key, "must be the key of an annotation, as in cert-manager.io/issuer"))
+"""Returns what is wrong with the key of an annotation: a name, perhaps with a domain and a slash before it."""
+
+wrong_label_key = check((_is_no_key, "must be the key of a label, as in team or example.com/team"))
+"""Returns what is wrong with the key of a label: a name, perhaps with a domain and a slash before it."""
+
+_SIGNS = f"at most {LONGEST_LABEL} letters, digits, -, _ and ., no sign at its ends"
+wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be the value of a label: {_SIGNS}"))
+"""Returns what is wrong with the value of a label."""
+
+_LABEL_SIGNS = f"at most {LONGEST_LABEL} lower-case letters, digits and -"
+wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace's name: {_LABEL_SIGNS}"))
+"""Returns what is wrong with the name of a namespace: a DNS-1123 label."""
 
 
 def wrong_host(host: str) -> str:
     """Return what is wrong with a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`; or `*`."""
     # Nearly every host is valid, and one expression is enough to know it: the rules only say what is wrong.
     is_right = (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST
-    return "" if is_right else _broken(host, HOST_RULES)
-
-
-def wrong_absolute_path(path: str) -> str:
-    """Return what is wrong with an absolute path; what else it may hold depends on its type."""
-    return _broken(path, ABSOLUTE_PATH_RULES)
+    return "" if is_right else _wrong_host(host)
 
 
 def wrong_path(path: str, path_type: str) -> str:
@@ -130,33 +126,4 @@ def wrong_path(path: str, path_type: str) -> str:
     """
     if path == "/":
         return ""  # as most paths are
-    return _broken(path, ANY_PATH_RULES if path_type == "ImplementationSpecific" else PATH_RULES)
-
-
-def wrong_name(name: str) -> str:
-    """Return what is wrong with the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
-    return _broken(name, NAME_RULES)
-
-
-def wrong_annotation_key(key: str) -> str:
-    """Return what is wrong with the key of an annotation: a name, perhaps with a domain and a slash before it."""
-    return _broken(key, KEY_RULES)
-
-
-def wrong_label_key(key: str) -> str:
-    """Return what is wrong with the key of a label: a name, perhaps with a domain and a slash before it."""
-    return _broken(key, LABEL_KEY_RULES)
-
-
-def wrong_label_value(value: str) -> str:
-    """Return what is wrong with the value of a label."""
-    return _broken(value, LABEL_VALUE_RULES)
-
-
-def wrong_namespace(name: str) -> str:
-    """Return what is wrong with the name of a namespace: a DNS-1123 label."""
-    return _broken(name, NAMESPACE_RULES)
-
-
-def _broken(text: str, rules: Rules) -> str:
-    return next((sentence.format(length=len(text)) for is_wrong, sentence in rules if is_wrong(text)), "")
+    return _wrong_free_path(path) if path_type == "ImplementationSpecific" else _wrong_plain_path(path)

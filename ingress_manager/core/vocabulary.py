@@ -95,19 +95,14 @@ FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
 """What redirects to https even where the Ingress has no TLS."""
 
 ALWAYS, WITH_TLS, WITHOUT_TLS, NEVER = map(frozenset[bool], ([True, False], [True], [False], []))
+OFF_ANYWAY = ("canary", "enable-cors", "from-to-www-redirect", "ssl-passthrough", "use-regex")
 SAID = {
-    **{(key, "true"): WITH_TLS for key in FORCING},
-    **{(key, "false"): ALWAYS for key in FORCING},
+    **{(key, "true"): WITH_TLS for key in (*FORCING, f"{TRAEFIK}router.tls")},
+    **{(key, "false"): ALWAYS for key in (*FORCING, SSL_REDIRECT, *[NGINX + name for name in OFF_ANYWAY])},
     (SSL_REDIRECT, "true"): ALWAYS,
-    (SSL_REDIRECT, "false"): ALWAYS,
-    (f"{TRAEFIK}router.tls", "true"): WITH_TLS,
     (f"{TRAEFIK}router.tls", "false"): WITHOUT_TLS,
     (f"{NGINX}backend-protocol", "HTTP"): ALWAYS,
     (REWRITE, "/"): ALWAYS,
-    **{
-        (f"{NGINX}{name}", "false"): ALWAYS
-        for name in ("canary", "enable-cors", "from-to-www-redirect", "ssl-passthrough", "use-regex")
-    },
 }
 """The annotations and their values that HTTPRoutes say, or that ask for what HTTPRoutes do anyway: for which of a
 Service's with and without TLS."""
@@ -176,64 +171,50 @@ SIZE = ("[0-9]{1,6}[kKmMgG]?", "must be one to six digits, perhaps with k, m or 
 RATE = ("[1-9][0-9]{0,5}", "must be a number of one to six digits, from 1")
 NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lower-case letters, digits, - and .")
 
+# fmt: off
 KNOWN = {
     f"{NGINX}ssl-redirect": KnownKey("whether http is redirected to https", *SWITCH, by_default=True),
-    f"{NGINX}force-ssl-redirect": KnownKey(
-        "whether http is redirected to https, also without TLS", *SWITCH, by_default=True
-    ),
+    f"{NGINX}force-ssl-redirect":
+        KnownKey("whether http is redirected to https, also without TLS", *SWITCH, by_default=True),
     f"{NGINX}proxy-read-timeout": KnownKey("how long the Service may be silent", *SECONDS, by_default=True),
-    f"{NGINX}proxy-send-timeout": KnownKey(
-        "how long the Service may read nothing of a request", *SECONDS, by_default=True
-    ),
+    f"{NGINX}proxy-send-timeout":
+        KnownKey("how long the Service may read nothing of a request", *SECONDS, by_default=True),
     f"{NGINX}proxy-connect-timeout": KnownKey("how long connecting to the Service may take", *SECONDS, by_default=True),
-    f"{NGINX}proxy-http-version": KnownKey(
-        "which HTTP the pods are sent", r"1\.[01]", 'must be "1.0" or "1.1"', by_default=True
-    ),
+    f"{NGINX}proxy-http-version":
+        KnownKey("which HTTP the pods are sent", r"1\.[01]", 'must be "1.0" or "1.1"', by_default=True),
     f"{TRAEFIK}router.tls": KnownKey("whether its hosts have TLS alone", *SWITCH, by_default=True),
-    "konghq.com/strip-path": KnownKey(
-        "whether the pods get the path without its matched part", *SWITCH, by_default=True
-    ),
+    "konghq.com/strip-path":
+        KnownKey("whether the pods get the path without its matched part", *SWITCH, by_default=True),
     "konghq.com/preserve-host": KnownKey("whether the pods get the host of the request", *SWITCH, by_default=True),
-    f"{NGINX}proxy-body-size": KnownKey(
-        "how large an upload may be; uploads wait on the controller's disk, which all share", *SIZE
-    ),
+    f"{NGINX}proxy-body-size":
+        KnownKey("how large an upload may be; uploads wait on the controller's disk, which all share", *SIZE),
     f"{NGINX}proxy-request-buffering": KnownKey("whether an upload waits until it is complete", *TOGGLE),
     f"{NGINX}proxy-buffering": KnownKey("whether answers to slow clients wait on the controller's disk", *TOGGLE),
     f"{NGINX}proxy-buffer-size": KnownKey(
         "how long the headers of an answer may be; a request takes five times as much of the controller's memory",
         "[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
-        "must be one to six digits, from 1, perhaps with k behind them, or one to three with m",
-    ),
-    f"{NGINX}proxy-next-upstream-tries": KnownKey(
-        "how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"
-    ),
-    f"{NGINX}backend-protocol": KnownKey(
-        "what the pods speak; HTTPS makes nginx read its configuration slowly",
-        "HTTPS?|GRPCS?",
-        "must be HTTP, HTTPS, GRPC or GRPCS",
-    ),
+        "must be one to six digits, from 1, perhaps with k behind them, or one to three with m"),
+    f"{NGINX}proxy-next-upstream-tries":
+        KnownKey("how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"),
+    f"{NGINX}backend-protocol": KnownKey("what the pods speak; HTTPS makes nginx read its configuration slowly",
+        "HTTPS?|GRPCS?", "must be HTTP, HTTPS, GRPC or GRPCS"),
     f"{NGINX}service-upstream": KnownKey("whether requests go to the Service's address", *SWITCH),
     f"{NGINX}affinity": KnownKey("whether a client keeps coming to the same pod", "cookie", 'must be "cookie"'),
     f"{NGINX}limit-rps": KnownKey("requests a second from one address; takes 5 MB of the controller's memory", *RATE),
     f"{NGINX}limit-rpm": KnownKey("requests a minute from one address; takes 5 MB of the controller's memory", *RATE),
-    f"{NGINX}limit-connections": KnownKey(
-        "connections at once from one address; takes 5 MB of the controller's memory",
-        "[1-9][0-9]{0,3}",
-        "must be a number from 1 to 9999",
-    ),
+    f"{NGINX}limit-connections":
+        KnownKey("connections at once from one address; takes 5 MB of the controller's memory",
+            "[1-9][0-9]{0,3}", "must be a number from 1 to 9999"),
     "cert-manager.io/cluster-issuer": KnownKey("which ClusterIssuer makes the certificate", *NAME),
     "cert-manager.io/issuer": KnownKey("which Issuer of the namespace makes the certificate", *NAME),
     "kubernetes.io/tls-acme": KnownKey("whether cert-manager's default issuer makes the certificate", *SWITCH),
-    f"{TRAEFIK}router.tls.certresolver": KnownKey(
-        "which of Traefik's resolvers makes the certificate",
-        "[A-Za-z0-9][-_A-Za-z0-9]{0,62}",
-        "must be a name of letters, digits, - and _",
-    ),
+    f"{TRAEFIK}router.tls.certresolver": KnownKey("which of Traefik's resolvers makes the certificate",
+        "[A-Za-z0-9][-_A-Za-z0-9]{0,62}", "must be a name of letters, digits, - and _"),
     "haproxy.org/ssl-redirect": KnownKey("whether http is redirected to https", *SWITCH),
-    "nginx.org/proxy-read-timeout": KnownKey(
-        "how long the Service may be silent", "[0-9]{1,6}s", "must be one to six digits with s behind them"
-    ),
+    "nginx.org/proxy-read-timeout":
+        KnownKey("how long the Service may be silent", "[0-9]{1,6}s", "must be one to six digits with s behind them"),
     "nginx.org/client-max-body-size": KnownKey("how large an upload may be", *SIZE),
 }
+# fmt: on
 """The keys that we know. The patterns follow from what each controller's source does with a value: many are written
 into the configuration as they are, and nginx refuses the whole of it for a number that is too large (-1, too)."""
