@@ -40,6 +40,11 @@ class Basis(msgspec.Struct, frozen=True, gc=False):
             return self.stated.tls
         return self.stated.tls_secret is not None or self.policy.tls
 
+    @property
+    def secret(self) -> str | None:
+        """Return the Secret with the certificate for its hosts; None: the ingress controller's own certificate."""
+        return self.stated.tls_secret or self.policy.default_secret(self.name)
+
     def key(self, annotation: str) -> str:
         """Return the key of one of our annotations as this entrance has it: internal.ingress/host."""
         return begin_of(self.entrance) + annotation

@@ -31,7 +31,7 @@ from ingress_manager.core.forbidden import forbidden, is_as_answered
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import Policy, in_namespace
-from ingress_manager.core.routing import Listeners
+from ingress_manager.core.routing import Listeners, Routing
 from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
@@ -169,23 +169,14 @@ def desired_objects(
     for entrance, asked in [*stated.items()][: MOST_ENTRANCES + 1]:  # of more, it is only told that there are too many
         here = in_namespace(policy, service.metadata.namespace, asked.profile)
         own = Problems()
-        basis = Basis(service, entrance, asked, here, own)
-        exposure = expose(basis, for_controllers)
+        exposure = expose(Basis(service, entrance, asked, here, own), for_controllers)
         if exposure and not own.kept:
             if len(stated) > 1:
-                check_claims(basis, exposure, claims)
-            if exposure.routing is not None and observed.httproutes is None:
-                sentence = "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes:"
-                own.add(f"{sentence} the administrator has to apply metacontroller/httproute/", Reason.NO_HTTPROUTES)
-            has_listeners = exposure.routing is not None and isinstance(exposure.routing.parent, Listeners)
-            if has_listeners and observed.listenersets is None:
-                sentence = (
-                    "the settings state gateway.listenerSets, but Metacontroller doesn't look after ListenerSets:"
-                )
-                own.add(f"{sentence} the administrator has to apply metacontroller/listenerset/", Reason.NO_HTTPROUTES)
-            exposure = with_class(exposure, observed)
+                check_claims(exposure, claims)
+            if exposure.routing:
+                check_watched(exposure.routing, observed, own)
             for output in here.outputs:
-                objects += OUTPUTS[output](exposure, own)
+                objects += OUTPUTS[output](with_class(exposure, observed))
         problems.extend(own.kept, own.more)
     if len(objects) > MOST_OBJECTS and not problems.kept:
         sentence = f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most;"
@@ -194,9 +185,21 @@ def desired_objects(
     return tuple(objects)
 
 
-def check_claims(basis: Basis, exposure: Exposure, known: dict[Any, str]) -> None:
+def check_watched(routing: Routing, observed: Observed, problems: Problems) -> None:
+    """Add a problem for each kind of objects that is to be made, and that Metacontroller doesn't look after."""
+    kinds: list[tuple[str, str, object]] = [("HTTPRoute", "the settings' outputs hold httproute", observed.httproutes)]
+    if isinstance(routing.parent, Listeners):
+        kinds.append(("ListenerSet", "the settings state gateway.listenerSets", observed.listenersets))
+    for kind, why, watched in kinds:
+        if watched is None:
+            sentence = f"{why}, but Metacontroller doesn't look after {kind}s: the administrator has to apply"
+            problems.add(f"{sentence} metacontroller/{kind.lower()}/", Reason.NO_HTTPROUTES)
+
+
+def check_claims(exposure: Exposure, known: dict[Any, str]) -> None:
     """Remember what an entrance claims beside what is `known`. Adds a problem if another one claims the same."""
-    for claim, shown in exposure.claims(by_ingress=basis.policy.makes_ingresses):
+    basis = exposure.basis
+    for claim, shown in exposure.claims():
         if (first := known.setdefault(claim, basis.entrance)) != basis.entrance:
             other = f"{first}.ingress/http" if first else "ingress/http"
             same = f'is the same to ingress controllers as that of "{other}"'
@@ -213,7 +216,7 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
     """
     if exposure.ingress_class is not None or OLD_CLASS in exposure.annotations:
         return exposure
-    ingress = observed.ingresses.get(f"{exposure.namespace}/{exposure.name}")
+    ingress = observed.ingresses.get(f"{exposure.basis.service.metadata.namespace}/{exposure.basis.name}")
     return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name) if ingress else exposure
 
 

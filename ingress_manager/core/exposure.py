@@ -1,6 +1,7 @@
 """The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -32,17 +33,9 @@ FINGERPRINT = "ingress/profile-fingerprint"
 
 
 class Exposure(msgspec.Struct, frozen=True, gc=False):
-    """How a Service is reached."""
+    """How a Service is reached by one entrance."""
 
-    name: str
-    """That of what is made: the Service's, and for another entrance, its name behind a dot."""
-
-    entrance: str
-    namespace: str
-    service: str
-    labels: Mapping[str, str]
-    """Those that the settings add."""
-
+    basis: Basis
     annotations: dict[str, str]
     """Those of an Ingress."""
 
@@ -50,32 +43,26 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
     rules: tuple[Rule, ...]
     """One for each host, in the order in which the hosts were first stated."""
 
-    tls: bool
-    """Whether its hosts are served with TLS."""
-
-    secret: str | None
-    """The Secret with the certificate for them; None: the ingress controller's own certificate."""
-
     routing: Routing | None
     """None: no HTTPRoute is made."""
 
-    def claims(self, *, by_ingress: bool) -> Iterator[tuple[Any, str]]:
-        """Yield what no other entrance of the Service may claim, and a name for each; `by_ingress`: an Ingress is made.
+    def claims(self) -> Iterator[tuple[Any, str]]:
+        """Yield what no other entrance of the Service may claim, and a name for each.
 
         That is a host and path at a listener, or of Ingresses that nothing could lead to different places.
         """
         places: list[Any] = self.routing.places if self.routing else []
-        if by_ingress:
+        if self.basis.policy.makes_ingresses:
             others = {key: value for key, value in self.annotations.items() if not key.startswith(PREFIX)}
-            places.append((self.ingress_class, self.tls, frozenset(others.items()), frozenset(self.labels.items())))
-        for place in places:
-            for rule in self.rules:
-                for path in rule.paths:
-                    shown = f"{rule.host}{path.path} ({path.path_type})"
-                    yield (place, location(rule.host, path.path, path.path_type)), shown
+            both = frozenset(others.items()), frozenset(self.basis.policy.labels.items())
+            places.append((self.ingress_class, self.basis.tls, *both))
+        for place, rule in product(places, self.rules):
+            for path in rule.paths:
+                shown = f"{rule.host}{path.path} ({path.path_type})"
+                yield (place, location(rule.host, path.path, path.path_type)), shown
         if self.routing and isinstance(self.routing.parent, Listeners):
             # A Gateway takes one listener for a host at a port.
-            yield from (((place, rule.host), rule.host) for place in places[:1] for rule in self.rules)
+            yield from (((places[0], rule.host), rule.host) for rule in self.rules)
 
 
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
@@ -121,19 +108,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
         about = {problem.annotation for problem in problems.kept}
         if others := [key for key in left if key not in about]:
             problems.extend([not_copied(listed(others))])
-    return Exposure(
-        name=basis.name,
-        entrance=basis.entrance,
-        namespace=service.metadata.namespace,
-        service=service.metadata.name,
-        labels=policy.labels,
-        annotations=annotations,
-        ingress_class=ingress_class,
-        rules=rules,
-        tls=basis.tls,
-        secret=stated.tls_secret or policy.default_secret(basis.name),
-        routing=routing,
-    )
+    return Exposure(basis, annotations, ingress_class, rules, routing)
 
 
 def check_contradictions(basis: Basis) -> None:

@@ -157,7 +157,7 @@ def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> 
     here, problems = in_namespace(Policy(Defaults(outputs=OUTPUT_NAMES)), "team-a"), Problems()
     without = expose(Basis(made(ON), "", Stated(), here, problems), {})
     assert without is not None
-    assert [made(without, problems) for made in OUTPUTS.values()][1] == []
+    assert [made(without) for made in OUTPUTS.values()][1] == []
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ Source: the Gateway API reference, HTTPRoute v1. Its limits are those of the CRD
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from ingress_manager.core.entrances import begin_of
-from ingress_manager.core.errors import Problems, Reason
+from ingress_manager.core.errors import Reason
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import GATEWAY_API, Object
 from ingress_manager.core.outputs.listenerset import make_listenersets
@@ -29,7 +28,7 @@ T = TypeVar("T")
 PATH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 
 
-def make_httproutes(exposure: Exposure, problems: Problems) -> list[Object]:
+def make_httproutes(exposure: Exposure) -> list[Object]:
     """Return the HTTPRoutes (gateway.networking.k8s.io/v1) and ListenerSets, with only the fields that we need.
 
     Every field that the API server would default inside a list is given: Metacontroller replaces a list whole, so a
@@ -41,32 +40,31 @@ def make_httproutes(exposure: Exposure, problems: Problems) -> list[Object]:
         return []
     routes = make_listenersets(exposure, exposure.routing.parent)
     for hosts, paths in by_paths(exposure):
-        to_service = make_rules(exposure.service, exposure.routing, paths)
+        to_service = make_rules(exposure.basis.service.metadata.name, exposure.routing, paths)
         if len(to_service) > MOST_RULES:
             per_rule = f"one for each port, or for {MOST_MATCHES} paths of a port; {MOST_RULES} is the most"
             sentence = f"{hosts[0]} would need {len(to_service)} rules in an HTTPRoute, {per_rule}"
-            problems.add(sentence, Reason.NOT_IN_HTTPROUTE, begin_of(exposure.entrance) + ROUTES)
+            exposure.basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, exposure.basis.key(ROUTES))
             break
-        routes += make_some(exposure, exposure.routing, hosts, paths, to_service)
+        name = name_of(exposure, hosts)
+        routes.append(make_one(exposure, name, exposure.routing.parent, hosts, to_service))
+        if exposure.routing.redirect:
+            redirects = make_redirects(paths)
+            routes.append(make_one(exposure, f"{name}.redirect", exposure.routing.redirect, hosts, redirects))
     return routes
 
 
-def make_some(
-    exposure: Exposure, routing: Routing, hosts: list[str], paths: Sequence[Path], to_service: list[Object]
-) -> Iterator[Object]:
-    """Yield the HTTPRoute that leads hosts and paths to the Service, and the one that redirects to https, if any."""
-    name = name_of(exposure, hosts)
-    specs: dict[str, tuple[Parent | Listeners, list[Object]]] = {name: (routing.parent, to_service)}
-    if routing.redirect:
-        specs[f"{name}.redirect"] = routing.redirect, [*make_redirects(paths)]
+def make_one(
+    exposure: Exposure, name: str, parent: Parent | Listeners, hosts: list[str], rules: list[Object]
+) -> Object:
+    """Return the HTTPRoute that attaches some hosts, with their rules, to what serves them."""
     hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
-    for each, (parent, rules) in specs.items():
-        yield {
-            "apiVersion": "gateway.networking.k8s.io/v1",
-            "kind": "HTTPRoute",
-            "metadata": make_metadata(exposure, each, routing.annotations),
-            "spec": {"parentRefs": parent_refs(exposure, parent, hosts), **hostnames, "rules": rules},
-        }
+    return {
+        "apiVersion": f"{GATEWAY_API}/v1",
+        "kind": "HTTPRoute",
+        "metadata": make_metadata(exposure, name, exposure.routing.annotations if exposure.routing else {}),
+        "spec": {"parentRefs": parent_refs(exposure, parent, hosts), **hostnames, "rules": rules},
+    }
 
 
 def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
@@ -82,14 +80,10 @@ def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
 def parent_refs(exposure: Exposure, parent: Parent | Listeners, hosts: Sequence[str]) -> list[Object]:
     """Return what an HTTPRoute attaches to: a listener of the Gateway, or the ListenerSet of each host."""
     if isinstance(parent, Parent):
-        refs = [("Gateway", parent.namespace, parent.name)]
-    else:
-        refs = [("ListenerSet", exposure.namespace, name_of(exposure, [host])) for host in hosts]
-    section = {"sectionName": parent.section} if isinstance(parent, Parent) else {}
-    return [
-        {"group": GATEWAY_API, "kind": kind, "namespace": namespace, "name": name, **section}
-        for kind, namespace, name in refs
-    ]
+        gateway = {"group": GATEWAY_API, "kind": "Gateway", "namespace": parent.namespace, "name": parent.name}
+        return [{**gateway, "sectionName": parent.section}]
+    own = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": exposure.basis.service.metadata.namespace}
+    return [{**own, "name": name_of(exposure, [host])} for host in hosts]
 
 
 def make_rules(service: str, routing: Routing, paths: Sequence[Path]) -> list[Object]:
@@ -100,29 +94,21 @@ def make_rules(service: str, routing: Routing, paths: Sequence[Path]) -> list[Ob
     of_port: dict[int, list[Path]] = {}
     for path in paths:
         of_port.setdefault(path.port, []).append(path)
-    more: Object = {}
-    if routing.filters:
-        more["filters"] = list(routing.filters)
+    more: Object = {"filters": list(routing.filters)} if routing.filters else {}
     if routing.timeouts:
         more["timeouts"] = routing.timeouts
+    backend = {"group": "", "kind": "Service", "name": service}
     return [
-        {
-            "matches": matches_of(some),
-            **more,
-            "backendRefs": [{"group": "", "kind": "Service", "name": service, "port": port, "weight": 1}],
-        }
+        {"matches": matches_of(some), **more, "backendRefs": [{**backend, "port": port, "weight": 1}]}
         for port, of_one in of_port.items()
         for some in in_parts(of_one, MOST_MATCHES)
     ]
 
 
-def make_redirects(paths: Sequence[Path]) -> Iterator[Object]:
-    """Yield the rules that answer these paths with a redirect to https."""
-    for some in in_parts(paths, MOST_MATCHES):
-        yield {
-            "matches": matches_of(some),
-            "filters": [{"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}],
-        }
+def make_redirects(paths: Sequence[Path]) -> list[Object]:
+    """Return the rules that answer these paths with a redirect to https."""
+    redirect = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
+    return [{"matches": matches_of(some), "filters": [redirect]} for some in in_parts(paths, MOST_MATCHES)]
 
 
 def matches_of(paths: Sequence[Path]) -> list[Object]:

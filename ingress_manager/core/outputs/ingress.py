@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ingress_manager.core.errors import Problems
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.outputs.metadata import make_metadata
@@ -11,42 +10,39 @@ from ingress_manager.core.rules import Rule
 from ingress_manager.core.syntax import EVERY_HOST
 
 
-def make_ingress(exposure: Exposure, _problems: Problems) -> list[Object]:
+def make_ingress(exposure: Exposure) -> list[Object]:
     """Return the one Ingress (networking.k8s.io/v1), with only the fields that we care about.
 
     Every field that the API server would default inside a list is given: Metacontroller replaces `rules` whole, so a
     default left out would look like drift and be rewritten for ever.
     """
-    metadata = make_metadata(exposure, exposure.name, exposure.annotations)
+    metadata = make_metadata(exposure, exposure.basis.name, exposure.annotations)
     spec: dict[str, Any] = {}
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class
-    if exposure.tls:
+    if exposure.basis.tls:
         spec["tls"] = list(make_tls(exposure))
-    spec["rules"] = [make_rule(exposure.service, rule) for rule in exposure.rules]
+    spec["rules"] = [make_rule(exposure.basis.service.metadata.name, rule) for rule in exposure.rules]
     return [{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}]
 
 
 def make_rule(service: str, rule: Rule) -> Object:
     """Return one rule; that of every host states none."""
     paths = [
-        {"path": path.path, "pathType": path.path_type, "backend": make_backend(service, path.port)}
+        {
+            "path": path.path,
+            "pathType": path.path_type,
+            "backend": {"service": {"name": service, "port": {"number": path.port}}},
+        }
         for path in rule.paths
     ]
-    if rule.host == EVERY_HOST:
-        return {"http": {"paths": paths}}
-    return {"host": rule.host, "http": {"paths": paths}}
-
-
-def make_backend(service: str, port: int) -> Object:
-    """Return a port of the Service as a backend."""
-    return {"service": {"name": service, "port": {"number": port}}}
+    return {"http": {"paths": paths}} if rule.host == EVERY_HOST else {"host": rule.host, "http": {"paths": paths}}
 
 
 def make_tls(exposure: Exposure) -> Iterator[Object]:
     """Yield the entry of the rules' hosts, and one without hosts if there is a rule of every host."""
     named = [rule.host for rule in exposure.rules if rule.host != EVERY_HOST]
-    secret = {} if exposure.secret is None else {"secretName": exposure.secret}
+    secret = {"secretName": exposure.basis.secret} if exposure.basis.secret else {}
     if named:
         yield {"hosts": named, **secret}
     if len(named) < len(exposure.rules):

@@ -29,8 +29,8 @@ def make_listenersets(exposure: Exposure, parent: Parent | Listeners) -> list[Ob
 
 def make_one(exposure: Exposure, parent: Listeners, host: str, name: str) -> Object:
     """Return the ListenerSet of a host."""
-    gateway, secret = parent.gateway, exposure.secret
-    if name != exposure.name and not ISSUERS.isdisjoint(parent.annotations):
+    gateway, secret = parent.gateway, exposure.basis.secret
+    if name != exposure.basis.name and not ISSUERS.isdisjoint(parent.annotations):
         # cert-manager makes one certificate for a Secret, and of one ListenerSet's hosts alone.
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
     listener = {

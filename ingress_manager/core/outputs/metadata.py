@@ -11,8 +11,8 @@ from ingress_manager.core.kubernetes import Object
 
 def make_metadata(exposure: Exposure, name: str, annotations: Mapping[str, str]) -> Object:
     """Return the metadata of an object that we make."""
-    labels = {MANAGED_BY_LABEL: MANAGED_BY, **exposure.labels}
-    metadata: dict[str, Any] = {"name": name, "namespace": exposure.namespace, "labels": labels}
+    labels = {MANAGED_BY_LABEL: MANAGED_BY, **exposure.basis.policy.labels}
+    metadata: dict[str, Any] = {"name": name, "namespace": exposure.basis.service.metadata.namespace, "labels": labels}
     if annotations:
         metadata["annotations"] = annotations
     return metadata
@@ -25,5 +25,5 @@ def name_of(exposure: Exposure, hosts: Sequence[str]) -> str:
     moment, because a host is added behind the others. No Service's name has a dot, so none of another Service has it.
     """
     if exposure.routing is None or exposure.routing.main_host in hosts:
-        return exposure.name
-    return f"{exposure.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
+        return exposure.basis.name
+    return f"{exposure.basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
