@@ -105,7 +105,7 @@ def _copied(annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator
 def _outdated(made: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
     """Yield what an object has otherwise than the settings give it now."""
     annotations = made.metadata.annotations or {}
-    if PROFILE not in annotations and policy.requires_profile:
+    if PROFILE not in annotations and None not in (policy.default_profile, policy.allowed_profiles):
         usable = listed(policy.usable_profiles())
         sentence = f"it has no profile; allowed in namespace {policy.namespace}: {usable}"
         yield Problem(sentence, Reason.PROFILE_NOT_ALLOWED)

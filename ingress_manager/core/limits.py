@@ -33,7 +33,7 @@ def path_type_not_allowed(path_type: str, policy: NamespacePolicy) -> str:
 
 def profile_not_allowed(profile: str, policy: NamespacePolicy) -> str:
     """Return why a profile may not be chosen; there need be none of this name."""
-    if policy.allows_profile(profile):
+    if policy.allowed_profiles is None or profile in policy.allowed_profiles:
         return ""
     usable = policy.usable_profiles()
     return f"{quoted(profile)} may not be chosen{did_you_mean(profile, usable)}; {_allowed(usable, policy)}"

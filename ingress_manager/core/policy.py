@@ -157,23 +157,12 @@ class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Whether this namespace is paused."""
 
 
+NO_TLS = Tls(enabled=False, secret=None, redirect=False, annotations={})
 BUILT_IN_DEFAULTS = Defaults(
-    host="example.com",
-    ingress_class="nginx",
-    tls=Tls(enabled=False, secret=None, redirect=False, annotations={}),
-    annotations={},
-    labels={},
-    outputs=(INGRESS,),
-    gateway=None,
-    profile=None,
+    "example.com", "nginx", NO_TLS, annotations={}, labels={}, outputs=(INGRESS,), gateway=None, profile=None
 )
 BUILT_IN_LIMITS = Limits(
-    hosts="any",
-    classes="any",
-    path_types=("Prefix", "Exact"),
-    copy_annotations=DEFAULT_COPIED,
-    profiles="any",
-    accepted_losses=(),
+    hosts=ANY, classes=ANY, path_types=PATH_TYPES[:2], copy_annotations=DEFAULT_COPIED, profiles=ANY, accepted_losses=()
 )
 
 
@@ -294,14 +283,13 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     """What holds for a Service in one namespace, with the profile that it has."""
 
     namespace: str
-    host_patterns: tuple[str, ...] | None
-    """The hosts that may be claimed, in which {namespace} may stand; None, here and below: every one."""
+    hosts: tuple[str, ...] | None
+    """The patterns of the hosts that may be claimed; None, here and below: every one."""
     classes: tuple[str, ...] | None
     path_types: tuple[str, ...]
     copy_annotations: Mapping[str, Limit]
     allowed_profiles: tuple[str, ...] | None
     accepted_losses: tuple[str, ...]
-    """The annotations that protect and may be lost."""
     ingress_classes: Mapping[str, IngressClass]
     profiles: Mapping[str, Profile]
     default_profile: str | None
@@ -309,11 +297,10 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     profile: str | None
     """The name of the profile that holds; None: none does."""
     host: str
-    """The template of the default host."""
+    """The template of the default host, as `tls_secret` is that of the Secret's name."""
     ingress_class: str | None
     tls: bool
     tls_secret: str | None
-    """The template of the Secret's name; None: the controller's own certificate."""
     redirect: bool
     """Whether http is answered with a redirect, where there is TLS."""
     annotations: Mapping[str, str]
@@ -340,12 +327,6 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         if not (profile.filters or any(annotations)):
             return ""
         return sha256(msgspec.json.encode([profile.filters or (), *annotations], order="sorted")).hexdigest()[:16]
-
-    @cached_property
-    def hosts(self) -> tuple[str, ...] | None:
-        """Return the patterns of the hosts that may be claimed here; None: every host."""
-        patterns = self.host_patterns
-        return None if patterns is None else tuple([fill_in(pattern, "", self.namespace) for pattern in patterns])
 
     def default_host(self, service: str) -> str:
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
@@ -374,19 +355,10 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         """Return whether an Ingress may have this class; None stands for the cluster's default."""
         return self.classes is None or ingress_class in self.classes
 
-    def allows_profile(self, profile: str) -> bool:
-        """Return whether a Service may have this profile; there need be none of this name."""
-        return self.allowed_profiles is None or profile in self.allowed_profiles
-
     def usable_profiles(self) -> list[str]:
         """Return the names of the profiles that a Service may have."""
-        names = self.profiles if self.allowed_profiles is None else set(self.allowed_profiles)
-        return [name for name in self.profiles if name in names]
-
-    @property
-    def requires_profile(self) -> bool:
-        """Return whether no Service can be without a profile: there is a default, and a list of those allowed."""
-        return self.default_profile is not None and self.allowed_profiles is not None
+        allowed = self.profiles if self.allowed_profiles is None else set(self.allowed_profiles)
+        return [name for name in self.profiles if name in allowed]
 
 
 def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> NamespacePolicy:
@@ -416,7 +388,7 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
     beside_filters = (profile.annotations or {}) | ((profile.tls and profile.tls.annotations) or {})
     return NamespacePolicy(
         namespace=namespace,
-        host_patterns=hosts,
+        hosts=None if hosts is None else tuple([fill_in(pattern, "", namespace) for pattern in hosts]),
         classes=classes,
         allowed_profiles=allowed,
         ingress_classes=policy.ingress_classes,
