@@ -137,12 +137,8 @@ def wrong_fields(fields: Any) -> str:
     return ""
 
 
-ROUTE_FIELDS: dict[str, Callable[[str], str]] = {
-    "host": wrong_host,
-    "path": wrong_absolute_path,
-    "pathType": wrong_path_type,
-    "port": wrong_port,
-}
+_CHECKS = wrong_host, wrong_absolute_path, wrong_path_type, wrong_port
+ROUTE_FIELDS = dict(zip(("host", "path", "pathType", "port"), _CHECKS, strict=True))
 
 
 class Annotation(msgspec.Struct, frozen=True):

@@ -57,7 +57,6 @@ LARGEST_ANSWER = 500_000
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 
-
 ABSENT = " isn't there yet"
 """What is said behind each object that a Service asks for and hasn't. The plans of the commands wait for it."""
 
@@ -100,9 +99,7 @@ Decision = Desired | Refused | RemovedFirst
 
 def refusal_of(decision: Decision) -> Refused | None:
     """Return why the Service is, or will be, refused; None if it is not."""
-    return (
-        decision if isinstance(decision, Refused) else decision.refused if isinstance(decision, RemovedFirst) else None
-    )
+    return decision if isinstance(decision, Refused) else getattr(decision, "refused", None)
 
 
 def decide(service: Service, observed: Observed, policy: Policy, age: float = 0) -> Decision:
@@ -245,12 +242,10 @@ def resync_after(service: Service, age: float, *, are_there: bool) -> int:
     again. A create can also fail for long, because of a quota or a name that is taken. So the older the Service is, the
     longer the next try waits: many that fail must not hold up the others.
     """
-    if are_there:
-        return spread(service, RESYNC_SECONDS)
-    later = int(age / 4)
-    if later < RESYNC_SECONDS.start:
-        return max(later, spread(service, RECHECK_SECONDS))
-    return min(later, spread(service, RESYNC_SECONDS))
+    in_minutes, later = spread(service, RESYNC_SECONDS), int(age / 4)
+    if are_there or later >= RESYNC_SECONDS.start:
+        return in_minutes if are_there else min(later, in_minutes)
+    return max(later, spread(service, RECHECK_SECONDS))
 
 
 def spread(service: Service, seconds: range) -> int:
@@ -271,12 +266,10 @@ def as_json(objects: tuple[Object, ...], problems: Problems) -> bytes:
     if 6 * len(text) <= LARGEST_OBJECT:
         return text
     sizes = [size_in_go(msgspec.json.encode(each)) for each in objects]
-    for each, size in zip(objects, sizes, strict=True):
-        if size > LARGEST_OBJECT:
-            sentence = f"the {each['kind']} would have {size} bytes; {LARGEST_OBJECT} is the most"
-            problems.add(sentence, Reason.TOO_LARGE)
-            return text
-    if sum(sizes) > LARGEST_ANSWER:
+    if too_large := [(each, size) for each, size in zip(objects, sizes, strict=True) if size > LARGEST_OBJECT]:
+        sentence = f"the {too_large[0][0]['kind']} would have {too_large[0][1]} bytes; {LARGEST_OBJECT} is the most"
+        problems.add(sentence, Reason.TOO_LARGE)
+    elif sum(sizes) > LARGEST_ANSWER:
         sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; {LARGEST_ANSWER} is the most"
         problems.add(sentence, Reason.TOO_LARGE)
     return text

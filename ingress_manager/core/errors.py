@@ -83,12 +83,11 @@ class Problems(msgspec.Struct):
         """Keep or count several problems. `more` is the number of further ones, for which no Problem was made."""
         self.more += more
         for problem in problems:
-            if any(problem.sentence == known.sentence for known in self.kept):
-                continue
-            if len(self.kept) < MOST_KEPT:
+            is_new = all(problem.sentence != known.sentence for known in self.kept)
+            if is_new and len(self.kept) < MOST_KEPT:
                 self.kept.append(problem)
             else:
-                self.more += 1
+                self.more += is_new
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False):
@@ -108,10 +107,8 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
         """Return why, in one line of at most 500 characters: as many problems as fit, and how many more there are."""
         shown = [problem.told() for problem in self.problems]
         count = len(shown) + self.more
-        line = joined(shown, count)
-        while len(line) > LONGEST_REFUSAL and len(shown) > 1:
+        while len(line := joined(shown, count)) > LONGEST_REFUSAL and len(shown) > 1:
             shown.pop()
-            line = joined(shown, count)
         if len(line) > LONGEST_REFUSAL:
             shown = [self.problems[0].told(LONGEST_REFUSAL - (len(line) - len(shown[0])))]
         return joined(shown, count)

@@ -11,10 +11,10 @@ from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import COPIED, NOT_COPIED, copy, not_copied
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.limits import class_not_allowed, profile_not_allowed
-from ingress_manager.core.ports import choose_shared_port
+from ingress_manager.core.ports import PORT, choose_shared_port
 from ingress_manager.core.protection import MOST_LEFT, check_protection, check_reader
 from ingress_manager.core.routing import CLASS, REDIRECT, SECRET, TLS, Listeners, Routing, choose_routing
-from ingress_manager.core.rules import HOST, ROUTES, Rule, allowed_hosts, choose_rules, location
+from ingress_manager.core.rules import HOST, PATH, PATH_TYPE, ROUTES, Rule, allowed_hosts, choose_rules, location
 from ingress_manager.core.text import did_you_mean, listed, quoted
 from ingress_manager.core.vocabulary import (
     EDIT_IN_PLACE,
@@ -90,9 +90,8 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
         on_listeners, _ = annotate(basis, {}, for_listenersets(copied), for_listenersets(added))
         has_listeners = basis.tls and policy.gateway and policy.gateway.listener_sets
         for_routes = {key: each for key, each in for_controllers.items() if not (has_listeners and key in on_listeners)}
-        on_routes, left_of_httproutes = annotate(
-            basis, for_routes, for_httproutes(copied), for_httproutes(policy.annotations)
-        )
+        of_routes = for_httproutes(copied), for_httproutes(policy.annotations)
+        on_routes, left_of_httproutes = annotate(basis, for_routes, *of_routes)
         routing = choose_routing(basis, copied, added, on_routes, on_listeners)
     elif stated.tls_redirect is not None:
         end = f" can't be said in an Ingress, and in namespace {policy.namespace} no HTTPRoute is made; remove it"
@@ -119,12 +118,8 @@ def check_contradictions(basis: Basis) -> None:
         basis.add(TLS, end, Reason.CONTRADICTION)
     if stated.routes is ONE_ROUTE:
         return
-    for annotation, shared, field in (
-        (HOST, stated.hosts, "host"),
-        ("ingress/path", stated.path, "path"),
-        ("ingress/path-type", stated.path_type, "path_type"),
-        ("ingress/port", stated.port, "port"),
-    ):
+    for annotation, field in ((HOST, "host"), (PATH, "path"), (PATH_TYPE, "path_type"), (PORT, "port")):
+        shared = stated.hosts if field == "host" else getattr(stated, field)
         if shared and all(getattr(route, field) is not None for route in stated.routes):
             end = f" has no effect, because every one of {basis.key(ROUTES)} states its own; remove it"
             basis.add(annotation, end, Reason.CONTRADICTION)
@@ -180,10 +175,8 @@ def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_c
             sentence = f"{OLD_CLASS}: {stated} has no effect on a Service, which would get {named}: {remedy}"
             basis.problems.add(sentence, Reason.CONTRADICTION, OLD_CLASS)
         if ingress_class in CLASSES_OF_GKE and "." in basis.name:
-            end = (
-                f": with the class {quoted(ingress_class)}, GKE serves no Ingress with a dot in its name, as that of an"
-            )
-            remedy = "entrance with a name; use another class, or another Service for it"
+            end = f": with the class {quoted(ingress_class)}, GKE serves no Ingress with a dot in its name, as that of"
+            remedy = "an entrance with a name; use another class, or another Service for it"
             basis.add("ingress/http", f"{end} {remedy}", Reason.NOT_IN_INGRESS)
     if present.get(EDIT_IN_PLACE) == "true":
         sentence = f'{EDIT_IN_PLACE}: "true" has no effect on a Service, and would keep cert-manager from renewing'

@@ -217,11 +217,7 @@ Attachment = Ingress | HTTPRoute | ListenerSet
 """An object that is made for a Service."""
 
 GATEWAY_API = "gateway.networking.k8s.io"
-API_VERSIONS = {
-    "Ingress": "networking.k8s.io/v1",
-    "HTTPRoute": f"{GATEWAY_API}/v1",
-    "ListenerSet": f"{GATEWAY_API}/v1",
-}
+API_VERSIONS = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": f"{GATEWAY_API}/v1", "ListenerSet": f"{GATEWAY_API}/v1"}
 """The kinds of these objects, and the version of each in which it is read and written."""
 
 Key = tuple[str, str]
@@ -250,12 +246,8 @@ class Observed(msgspec.Struct, frozen=True, gc=False):
 
     def all(self) -> dict[Key, Attachment]:
         """Return all of them."""
-        found: dict[Key, Attachment] = {}
-        of_kinds = ("Ingress", self.ingresses), ("HTTPRoute", self.httproutes), ("ListenerSet", self.listenersets)
-        for kind, objects in of_kinds:
-            if objects:
-                found |= {(kind, name): each for name, each in objects.items()}
-        return found
+        kinds = ("Ingress", self.ingresses), ("HTTPRoute", self.httproutes), ("ListenerSet", self.listenersets)
+        return {(kind, name): each for kind, objects in kinds if objects for name, each in objects.items()}
 
 
 NOTHING = Observed(httproutes={}, listenersets={})

@@ -26,13 +26,11 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 MOST_REMEMBERED = 1000
 """Pairs of a namespace and a profile, for which what holds is remembered."""
 
-NO_NAME = ""
-"""Is the name of no profile."""
+NO_NAME = ""  # is the name of no profile
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 
-INGRESS = "ingress"
-HTTPROUTE = "httproute"
+INGRESS, HTTPROUTE = "ingress", "httproute"
 KINDS = {INGRESS: "Ingress", HTTPROUTE: "HTTPRoute"}
 OUTPUT_NAMES = tuple(KINDS)
 """The kinds of objects that a Service can be given."""
@@ -181,8 +179,7 @@ class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the keys of all annotations begin that its controller reads."""
 
 
-BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}
-"""That of the folder gateway/."""
+BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}  # that of gateway/
 
 
 class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
@@ -207,12 +204,9 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     @cached_property
     def whole(self) -> "Policy":
         """Return the same settings, with what is built in where they state nothing."""
-        return msgspec.structs.replace(
-            self,
-            defaults=overlay(self.defaults, BUILT_IN_DEFAULTS),
-            limits=overlay(self.limits, BUILT_IN_LIMITS),
-            ingress_classes=BUILT_IN_CLASSES | self.ingress_classes,
-        )
+        defaults, limits = overlay(self.defaults, BUILT_IN_DEFAULTS), overlay(self.limits, BUILT_IN_LIMITS)
+        classes = BUILT_IN_CLASSES | self.ingress_classes
+        return msgspec.structs.replace(self, defaults=defaults, limits=limits, ingress_classes=classes)
 
     @cached_property
     def resolved(self) -> Callable[[str, str | None], "NamespacePolicy"]:
@@ -222,8 +216,8 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     @cached_property
     def versions(self) -> dict[str, str]:
         """Return the kinds of objects that are made somewhere, and the version of each."""
-        own = [entry.defaults or NO_DEFAULTS for entry in self.namespaces.values()]
-        stated = (self.whole.defaults, *own, *self.profiles.values())
+        own = [entry.defaults for entry in self.namespaces.values() if entry.defaults]
+        stated = self.whole.defaults, *own, *self.profiles.values()
         kinds = {KINDS[name] for each in stated for name in each.outputs or ()}
         if any(each.gateway and each.gateway.listener_sets for each in stated):
             kinds.add("ListenerSet")
@@ -236,10 +230,9 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
 
     def entry_of(self, namespace: str) -> NamespaceSettings:
         """Return what the settings state for a namespace: the entry of its name, else of the longest pattern."""
-        if namespace in self.namespaces:
-            return self.namespaces[namespace]
         fitting = (pattern for pattern in self.patterns if fnmatchcase(namespace, pattern))
-        return self.namespaces.get(next(fitting, ""), NOTHING_STATED)
+        name = namespace if namespace in self.namespaces else next(fitting, "")
+        return self.namespaces.get(name, NOTHING_STATED)
 
     def paused_in(self, namespace: str) -> bool:
         """Return whether nothing is to change in a namespace."""
@@ -260,8 +253,7 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 
-NOTHING_STATED = NamespaceSettings()
-NO_DEFAULTS, NO_LIMITS, NO_PROFILE = Defaults(), Limits(), Profile()
+NOTHING_STATED, NO_DEFAULTS, NO_LIMITS, NO_PROFILE = NamespaceSettings(), Defaults(), Limits(), Profile()
 
 
 def overlay(near: msgspec.Struct, far: Any) -> Any:
@@ -333,10 +325,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         return fill_in(self.host, service, self.namespace)
 
     def default_secret(self, ingress: str) -> str | None:
-        """Return the Secret of an Ingress whose Service names none; None: the controller's certificate.
-
-        An Ingress is called as its Service; that of another entrance has its name, too.
-        """
+        """Return the Secret of an Ingress whose Service names none; None: the controller's certificate."""
         return None if self.tls_secret is None else fill_in(self.tls_secret, ingress, self.namespace)
 
     def allows_host(self, host: str) -> bool:
@@ -368,16 +357,15 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
     """
     # A tenant may name any profile, and whoever reaches the hook's port any namespace: neither is remembered.
     asked_for = profile if profile is None or profile in policy.profiles else NO_NAME
-    if len(namespace) > LONGEST_LABEL:
-        return resolve(policy.whole, namespace, asked_for)
-    return policy.resolved(namespace, asked_for)
+    is_real = len(namespace) <= LONGEST_LABEL
+    return policy.resolved(namespace, asked_for) if is_real else resolve(policy.whole, namespace, asked_for)
 
 
 def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespacePolicy:
     """Return what holds in a namespace for a Service that asks for a profile, or for none, by whole settings."""
     own = policy.entry_of(namespace)
     general = merged({}, policy.limits, own.limits, policy.defaults, own.defaults)
-    limits = (general.pop(name) for name in ("hosts", "classes", "profiles"))
+    limits = [general.pop(name) for name in ("hosts", "classes", "profiles")]
     hosts, classes, allowed = (None if limit == ANY else limit for limit in limits)
     default = general.pop("profile")
     name = default if asked_for is None else asked_for
@@ -409,6 +397,4 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
 
 def fill_in(template: str, service: str, namespace: str) -> str:
     """Return the template with the names of one Service in it."""
-    if "{" not in template:
-        return template  # as most hosts are
     return template.replace("{service}", service).replace("{namespace}", namespace)

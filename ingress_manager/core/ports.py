@@ -47,10 +47,8 @@ def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) 
 def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
     """Add the problem that the Service has no such port: the annotation asks for it, perhaps in a field of a route."""
     # People take the name or number of the targetPort for the port's; the first one counts.
-    targets = {
-        str(each.target_port): each for each in reversed(tcp_ports(basis.service)) if each.target_port is not None
-    }
-    if meant := targets.get(port):
+    targets = [each for each in tcp_ports(basis.service) if each.target_port is not None]
+    if meant := next((each for each in targets if str(each.target_port) == port), None):
         own = quoted(meant.name or str(meant.port))
         end = f"is the targetPort of this Service's port {shown(meant)}; name the port itself: {own}"
     else:
@@ -68,24 +66,18 @@ def infer_port(service: Service, tcp: Sequence[ServicePort], key: str = PORT) ->
     has = listed(service.ports, shown) or "no ports"
     if not tcp:
         return Problem(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
-    for like_http in (
-        [port for port in tcp if port.name == "http"],
-        [port for port in tcp if port.app_protocol == "http"],
-        [port for port in tcp if port.port == 80],
-    ):
+    for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", 80)):
+        like_http = [port.port for port in tcp if getattr(port, field) == of_http]
         if len(like_http) == 1:
-            return like_http[0].port
+            return like_http[0]
     return Problem(f"{key} is needed to say which port serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT, key)
 
 
 def https_port(port: ServicePort, key: str) -> Problem:
     """Return the problem that the only port looks like HTTPS: controllers speak HTTP unless they are told otherwise."""
-    return Problem(
-        f"this Service's only TCP port, {shown(port)}, seems to speak HTTPS, and ingress controllers send HTTP: add a "
-        f'port for HTTP; or state {key}: "{port.port}", if it speaks HTTP, or the controller is told to send HTTPS',
-        Reason.HTTPS_PORT,
-        key,
-    )
+    what = f"this Service's only TCP port, {shown(port)}, seems to speak HTTPS, and ingress controllers send HTTP: add"
+    end = "if it speaks HTTP, or the controller is told to send HTTPS"
+    return Problem(f'{what} a port for HTTP; or state {key}: "{port.port}", {end}', Reason.HTTPS_PORT, key)
 
 
 def speaks_https(port: ServicePort) -> bool:

@@ -105,18 +105,12 @@ def check_words_of_ingresses_alone(basis: Basis, gateway: Gateway) -> None:
     """Add a problem for each of our annotations that says something of an Ingress, where none is made."""
     ingress_class, secret = basis.stated.ingress_class, basis.stated.tls_secret
     if ingress_class is not None:
-        end = (
-            f": {quoted(ingress_class)} has no effect: in namespace {basis.policy.namespace} only HTTPRoutes are made, "
-            f"which have no class and attach to {gateway}; remove it"
-        )
-        basis.add(CLASS, end, Reason.NOT_IN_HTTPROUTE)
+        end = f": {quoted(ingress_class)} has no effect: in namespace {basis.policy.namespace} only HTTPRoutes are made"
+        basis.add(CLASS, f"{end}, which have no class and attach to {gateway}; remove it", Reason.NOT_IN_HTTPROUTE)
     if secret is not None and gateway.listener_sets is None:
         instead = f'state {basis.key(TLS)}: "true" in its place' if gateway.https is not None else "remove it"
-        end = (
-            f": {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}; "
-            f"{instead}"
-        )
-        basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
+        end = f": {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}"
+        basis.add(SECRET, f"{end}; {instead}", Reason.NOT_IN_HTTPROUTE)
 
 
 def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, str]) -> Parent | None:

@@ -147,11 +147,8 @@ def _check_profile(at: FieldPath, profile: Profile, here: NamespacePolicy) -> No
         _check_class(at, here)
     outputs = profile.outputs or ()
     says_redirect = profile.tls and profile.tls.redirect and (not outputs or HTTPROUTE in outputs)
-    fields: dict[FieldPath, Any] = {
-        ("filters",): profile.filters,
-        ("timeouts",): profile.timeouts,
-        ("tls", "redirect"): says_redirect,
-    }
+    fields: dict[FieldPath, Any] = {("filters",): profile.filters, ("timeouts",): profile.timeouts}
+    fields["tls", "redirect"] = says_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:
             end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
@@ -166,11 +163,9 @@ def _check_profile(at: FieldPath, profile: Profile, here: NamespacePolicy) -> No
 def _check_class(at: FieldPath, here: NamespacePolicy) -> None:
     """Raise FieldError for an IngressClass beside the annotation that names a class."""
     if here.ingress_class is not None and OLD_CLASS in here.annotations:
-        end = (
-            f": {quoted(here.ingress_class)} can't stand beside the annotation that names the class "
-            f"{quoted(here.annotations[OLD_CLASS])} by default; state annotations here, which take the place of those"
-        )
-        raise FieldError((*at, "class"), end)
+        named = f"the annotation that names the class {quoted(here.annotations[OLD_CLASS])} by default"
+        end = f"can't stand beside {named}; state annotations here, which take the place of those"
+        raise FieldError((*at, "class"), f": {quoted(here.ingress_class)} {end}")
 
 
 def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
@@ -189,9 +184,8 @@ def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
 
 def wrong_output(name: str) -> str:
     """Return what is wrong with the name of an output."""
-    if name in OUTPUT_NAMES:
-        return ""
-    return f"must be {' or '.join(OUTPUT_NAMES)}{did_you_mean(name, OUTPUT_NAMES)}"
+    words = f"must be {' or '.join(OUTPUT_NAMES)}"
+    return "" if name in OUTPUT_NAMES else words + did_you_mean(name, OUTPUT_NAMES)
 
 
 def wrong_pattern_of_namespaces(pattern: str) -> str:

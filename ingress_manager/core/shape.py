@@ -102,10 +102,8 @@ class Shape(NamedTuple):
                 raise FieldError(path, f": must state {name}")
 
     def _wrong_type(self, stated: Any, types: list[Type], path: FieldPath) -> str:
-        words = [
-            f"the word {each.values[0]}" if isinstance(each, inspect.LiteralType) else TYPES[type(each)][0]
-            for each in types
-        ]
+        literal = inspect.LiteralType
+        words = [f"the word {each.values[0]}" if isinstance(each, literal) else TYPES[type(each)][0] for each in types]
         wanted = LIMIT if ANY_WORD in words else " or ".join(words)
         if isinstance(stated, list | dict):
             return f"must be {wanted}, not a {'list' if isinstance(stated, list) else 'mapping'}"

@@ -79,11 +79,8 @@ class _Reader:
 
     def read(self) -> tuple[Any, Places]:
         """Return the value, and the places of those in it. Raises YamlError, also for what PyYAML raises."""
-        value = None
         try:
-            for event in self._events:
-                if isinstance(event, yaml.NodeEvent):
-                    value = self._value(event, ())
+            values = [self._value(event, ()) for event in self._events if isinstance(event, yaml.NodeEvent)]
         except UnicodeEncodeError as error:
             raise YamlError("holds half of a character") from error
         except yaml.MarkedYAMLError as error:
@@ -91,7 +88,7 @@ class _Reader:
             raise YamlError(what, error.problem_mark) from error
         except yaml.YAMLError as error:
             raise YamlError(f"is not YAML: {str(error).splitlines()[0]}") from error
-        return value, self._places
+        return (values or [None])[0], self._places
 
     @staticmethod
     def _safe(text: str, most: int) -> Iterator[yaml.Event]:

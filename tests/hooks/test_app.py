@@ -150,12 +150,7 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
 
 @pytest.mark.parametrize(
     "broken",
-    [
-        "hooks.app.sync.answer",
-        "hooks.app.Memory.of_refused",
-        "hooks.app.HookMetrics.count_refusal",
-        "hooks.app.tell",
-    ],
+    ["hooks.app.sync.answer", "hooks.app.Memory.of_refused", "hooks.app.HookMetrics.count_refusal", "hooks.app.tell"],
 )
 def test_a_bug_anywhere_is_answered_500_without_details_counted_once_and_logged_with_its_traceback(
     broken: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
