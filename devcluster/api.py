@@ -41,6 +41,7 @@ EVENTS = Resource("v1", "events", "Event")
 LEASES = Resource("coordination.k8s.io/v1", "leases", "Lease")
 INGRESSES = Resource("networking.k8s.io/v1", "ingresses", "Ingress")
 HTTPROUTES = Resource("gateway.networking.k8s.io/v1", "httproutes", "HTTPRoute")
+LISTENERSETS = Resource("gateway.networking.k8s.io/v1", "listenersets", "ListenerSet")
 CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
 WEBHOOKS = Resource(
     "admissionregistration.k8s.io/v1",

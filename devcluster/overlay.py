@@ -17,8 +17,8 @@ from devcluster.errors import DevClusterError
 BASES = ("manifests", "metacontroller")
 """The folders that are applied: the hook's, and Metacontroller's with the DecoratorController."""
 
-HTTPROUTE_BASES = ("manifests", "metacontroller/install", "metacontroller/httproute")
-"""The same, with what makes HTTPRoutes."""
+HTTPROUTE_BASES = ("manifests", "metacontroller/install", "metacontroller/listenerset")
+"""The same, with what makes HTTPRoutes and ListenerSets."""
 
 HTTPROUTE_COMPONENTS = ("gateway/gateway-api",)
 """The components of the gateway that serve HTTPRoutes."""

@@ -27,6 +27,7 @@ MANIFESTS = {
     "metacontroller.yaml": ("metacontroller/install",),
     "gateway.yaml": ("gateway",),
     "httproute.yaml": ("metacontroller/httproute",),
+    "listenerset.yaml": ("metacontroller/listenerset",),
 }
 """Each file of manifests, and the folders whose objects are in it, in the order in which they are to be applied."""
 

@@ -34,8 +34,8 @@ CRD = "customresourcedefinition.apiextensions.k8s.io/decoratorcontrollers.metaco
 OURS = "clusterrole.rbac.authorization.k8s.io/ingress-manager-metacontroller"
 """What metacontroller/install brings, and no other installation of Metacontroller."""
 
-HTTPROUTES = "validatingadmissionpolicy.admissionregistration.k8s.io/ingress-manager-httproute-external-name"
-"""What metacontroller/httproute brings, and metacontroller/controller doesn't."""
+OVERLAYS = ("listenersets", "httproutes")
+"""What folders of metacontroller/ add to the DecoratorController, by which they are named; the first has both."""
 
 PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"
 """The image that the manifests name, without a tag."""
@@ -196,9 +196,9 @@ def install(image: str, context: str, crds: str, *, yes: bool) -> None:
     replacement(image)
     shell = Shell(context)
     require_kubernetes(shell)
-    found = shell.existing(CRD, OURS, HTTPROUTES)
+    found = shell.existing(CRD, OURS)
     click.echo(f"Installing on the cluster of the context {context or current_context(shell)}.")
-    controller = f"metacontroller/{'httproute' if HTTPROUTES in found else 'controller'}"
+    controller = f"metacontroller/{folder_of(shell) if CRD in found else 'controller'}"
     apply_hook(shell, image, controller, yes=yes)
     if CRD in found and OURS not in found:
         click.echo("\n# The cluster has a Metacontroller already. metacontroller/README.md says what it needs to have.")
@@ -214,6 +214,15 @@ def install(image: str, context: str, crds: str, *, yes: bool) -> None:
     shell.run("Is it well installed?", "ingress-manager", "check", "--wait", "--timeout=30s", fails=(1, 2))
 
 
+def folder_of(shell: Shell) -> str:
+    """Return the folder of metacontroller/ that the cluster's DecoratorController is from. Raises CommandFailed."""
+    made = shell.read(
+        *("kubectl", "get", "--ignore-not-found", "--output=jsonpath={.spec.attachments[*].resource}"),
+        *("decoratorcontroller", "ingress-manager"),
+    ).split()
+    return next((name.removesuffix("s") for name in OVERLAYS if name in made), "controller")
+
+
 def current_context(shell: Shell) -> str:
     """Return the name of the kubeconfig's current context. Raises CommandFailed where there is none."""
     return shell.read("kubectl", "config", "current-context").strip()
@@ -226,7 +235,7 @@ def current_context(shell: Shell) -> str:
     "--ingresses",
     type=click.Choice(["keep", "remove"]),
     default="keep",
-    help="Whether the Ingresses and HTTPRoutes stay, or go.",
+    help="Whether what was made stays, or goes.",
 )
 def uninstall(context: str, ingresses: str, *, yes: bool) -> None:
     """Remove ingress-manager, and Metacontroller if it came with it. Every Ingress stays and is served all the time.

@@ -18,6 +18,7 @@ from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.kubernetes import Object
 
 INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
+LISTENERSETS = "listenersets.gateway.networking.k8s.io"
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
 BY_NAME = {
     f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", resource) for resource, path in LISTS.items()

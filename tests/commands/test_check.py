@@ -29,7 +29,7 @@ from tests.commands.commands import installed, listing, run
 
 HERE = Path(__file__).with_name("check")
 CASES = yaml.safe_load((HERE / "cases.yaml").read_text(encoding="utf-8"))
-FOLDERS = ("manifests", "metacontroller/install", "metacontroller/httproute")
+FOLDERS = ("manifests", "metacontroller/install", "metacontroller/listenerset")
 GONE = object()
 
 
@@ -155,7 +155,7 @@ def test_it_reads_with_few_calls_and_says_that_all_is_well(cluster: Cluster) -> 
     assert (ended.status, ended.err) == (0, "")
     assert "✓ the hook has answered Metacontroller 7 times since it started\n" in ended.out
     assert ended.out.startswith("Kubernetes\n✓ Kubernetes v1.36.3\n\nMetacontroller\n✓ Metacontroller v4.17.2\n")
-    assert ended.out.endswith("\n\nAll is well: 25 checks.\n")
+    assert ended.out.endswith("\n\nAll is well: 27 checks.\n")
     assert len(cluster.calls) == 9
 
 
@@ -163,7 +163,7 @@ def test_it_is_printed_as_json(cluster: Cluster) -> None:
     changed(cluster.objects, "Pod", "ingress-manager-1", "spec.volumes.0.configMap.name", "older")
     ended = run("check", "-o", "json", "--context", "prod")
     report = json.loads(ended.out)
-    assert (ended.status, report["states"]) == (0, {"ok": 24, "warning": 1, "wrong": 0, "unknown": 0})
+    assert (ended.status, report["states"]) == (0, {"ok": 26, "warning": 1, "wrong": 0, "unknown": 0})
     assert report["checks"][0] == {
         "part": "Kubernetes",
         "state": "ok",
@@ -213,7 +213,7 @@ def test_it_waits_no_longer_than_it_is_told(cluster: Cluster) -> None:
     changed(cluster.objects, "Service", "ingress-manager")
     ended = run("check", "--wait", "--timeout", "5s")
     assert (ended.status, cluster.naps) == (1, [2.0, 2.0, 2.0])
-    assert ended.out.endswith("\nSomething is wrong: 1 wrong, 24 ok.\n")
+    assert ended.out.endswith("\nSomething is wrong: 1 wrong, 26 ok.\n")
     assert run("check", "--wait", "--timeout", "1m1s").status == 1
     assert sum(cluster.naps) == 6 + 62
 

@@ -11,7 +11,7 @@ from ingress_manager.commands.reading.installations import RESOURCE, Installatio
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.uninstall.plan import HOOK as HOOK_OBJECTS
 from ingress_manager.core.kubernetes import Object
-from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, installed, listing, put, run
+from tests.commands.commands import HTTPROUTES, INGRESSES, LISTENERSETS, Cluster, installed, listing, put, run
 from tests.commands.commands import settings_on_a_cluster as named_by_default
 
 HOOK = installed("tools", "hook")
@@ -81,7 +81,7 @@ def on_a_cluster(*parts: list[Object]) -> dict[str, Object]:
     return {
         **named_by_default("defaults: {class: by-name}\n"),
         **dict.fromkeys(("services", "services,ingresses"), listing(SHOP)),
-        **dict.fromkeys((INGRESSES, HTTPROUTES, "compositecontrollers.metacontroller.k8s.io"), listing()),
+        **dict.fromkeys((INGRESSES, HTTPROUTES, LISTENERSETS, "compositecontrollers.metacontroller.k8s.io"), listing()),
         RESOURCE: listing(*(controller for controller, *_ in parts)),
         BEHIND: listing(*(each for _, *others in parts for each in others)),
         "configmap/hook-settings": CONFIGMAP,

@@ -20,7 +20,7 @@ from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.uninstall.plan import MOST_NAMES, POLICIES
 from ingress_manager.core.text import one_line
 from tests import make_cases as cases
-from tests.commands.commands import HTTPROUTES, UNKNOWN_KIND, Cluster, listing, run
+from tests.commands.commands import HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, listing, run
 from tools import golden
 from tools.golden import Case
 
@@ -107,7 +107,7 @@ def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.splitlines()[-1] == "team-a/shop is released; Ingress team-a/shop stays as it is."
     assert cluster.asked == [
-        *("get services,ingresses", f"get {HTTPROUTES}", "get events"),
+        *("get services,ingresses", f"get {HTTPROUTES}", f"get {LISTENERSETS}", "get events"),
         *("patch ingress", "annotate service", "annotate service", "get ingress"),
     ]
     cluster.answers["ingress"] = ""
@@ -118,7 +118,7 @@ def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
     cluster.answers["services,ingresses"] = listing(service({"ingress/host": "\0"}), managed())
     cluster.calls.clear()
     ended = run(*RELEASE)
-    assert (ended.status, ended.out, len(cluster.calls)) == (1, "", 3)
+    assert (ended.status, ended.out, len(cluster.calls)) == (1, "", 4)
 
 
 @pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall", "--keep")])
@@ -161,7 +161,7 @@ def test_all_that_was_installed_is_removed() -> None:
     """What is in a namespace that is deleted goes with it."""
     [printed] = (case.stated["becomes"]["remove"] for _, case in CASES if case.name == "everything")
     words = {word for words in commands(printed) for word in words}
-    installed = [*rendered("manifests"), *rendered("metacontroller"), *built(REPOSITORY / "metacontroller/httproute")]
+    installed = [*rendered("manifests"), *rendered("metacontroller"), *built(REPOSITORY / "metacontroller/listenerset")]
     assert {name for name in POLICIES if "name-taken" not in name} == {
         item["metadata"]["name"] for item in installed if item["kind"] == "ValidatingAdmissionPolicy"
     }
@@ -185,7 +185,7 @@ def test_the_whole_cluster_is_asked(cluster: Cluster) -> None:
     assert ended.status == 0
     decorators, composites = (f"{kind}controllers.metacontroller.k8s.io" for kind in ("decorator", "composite"))
     assert [call.rpartition(" ")[2] for call in cluster.calls] == [
-        *("services", "ingresses", HTTPROUTES, decorators, composites, decorators)
+        *("services", "ingresses", HTTPROUTES, LISTENERSETS, decorators, composites, decorators)
     ]
     assert all(words[words.index("--") - 1] == "--context=there" for words in commands(ended.out))
     assert any("crd" in words for words in commands(ended.out)), "there is no other controller"

@@ -24,7 +24,7 @@ def installed(empty_cluster: ControlPlane) -> ControlPlane:
     """Return an API server to which every folder was applied; a warning would have been an error."""
     empty_cluster.kubectl("apply", "--filename", str(CRD_FILE))
     empty_cluster.kubectl("wait", "--for=condition=established", "--filename", str(CRD_FILE))
-    text = yaml.safe_dump_all(item for folder in (*FOLDERS, "metacontroller/httproute") for item in rendered(folder))
+    text = yaml.safe_dump_all(item for folder in (*FOLDERS, "metacontroller/listenerset") for item in rendered(folder))
     empty_cluster.kubectl("apply", "--filename=-", "--warnings-as-errors", input=text)
     return empty_cluster
 
@@ -55,7 +55,7 @@ def test_all_is_taken_without_a_warning_and_every_pod_is_admitted_where_restrict
 
 def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:
     """So a tool that compares the cluster with Git finds nothing either: nothing has to be ignored."""
-    for folder in ("manifests", "manifests/sample", "gateway", "metacontroller/install", "metacontroller/httproute"):
+    for folder in ("manifests", "manifests/sample", "gateway", "metacontroller/install", "metacontroller/listenerset"):
         assert installed.kubectl("diff", "--kustomize", str(REPOSITORY / folder)) == "", folder
 
 

@@ -52,7 +52,7 @@ def plane() -> Iterator[ControlPlane]:
     """Yield an API server with ingress-manager installed, and nothing that runs: what a Service asks for is missing."""
     with bare_plane() as running:
         install_crds(running.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *gateway_api.crds(print)])
-        for folder in ("manifests", "metacontroller/install", "metacontroller/httproute"):
+        for folder in ("manifests", "metacontroller/install", "metacontroller/listenerset"):
             text = manifests.kustomize(REPOSITORY / folder)
             running.kubectl("apply", "--server-side", "--filename=-", input=text)
         # A webhook that nobody answers. What is written without it takes no longer: nothing listens.

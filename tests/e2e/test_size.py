@@ -12,6 +12,7 @@ import pytest
 from devcluster.api import (
     HTTPROUTES,
     INGRESSES,
+    LISTENERSETS,
     NAMESPACES,
     SERVICES,
     Api,
@@ -47,6 +48,21 @@ SPECS: dict[Resource, Object] = {
     },
     INGRESSES: {"defaultBackend": backend("shop", 80), "rules": [{"host": "shop.example.com"}]},
     HTTPROUTES: BACKENDS,
+    LISTENERSETS: {
+        "parentRef": {"name": "any"},
+        "listeners": [
+            {
+                "name": "https",
+                "port": 443,
+                "protocol": "HTTPS",
+                "tls": {"certificateRefs": [{"name": "shop"}], "options": {"example.com/option": "a"}},
+                "allowedRoutes": {
+                    "namespaces": {"from": "Selector", "selector": {"matchLabels": {"team": "a"}}},
+                    "kinds": [{"kind": "HTTPRoute"}],
+                },
+            }
+        ],
+    },
     BACKEND_TLS_POLICIES: {
         "targetRefs": [{"group": "", "kind": "Service", "name": "shop"}],
         "validation": {"hostname": "shop.example.com", "wellKnownCACertificates": "System"},
@@ -65,7 +81,7 @@ SPECS: dict[Resource, Object] = {
 }
 """Specs with the fields that have the most levels."""
 
-LISTED_BY_METACONTROLLER = (SERVICES, INGRESSES, HTTPROUTES)
+LISTED_BY_METACONTROLLER = (SERVICES, INGRESSES, HTTPROUTES, LISTENERSETS)
 OF_EACH_POLICY = (SERVICES, GATEWAYS)
 TOO_LARGE = "more than 200 labels"
 DRY = {"dryRun": "All"}

@@ -37,7 +37,7 @@ def installed(engine: str) -> Iterator[DevCluster]:
 def test_a_sound_installation_is_all_well_as_the_page_shows_it(installed: DevCluster) -> None:
     look(installed.api, installed.workloads())
     # It names the hook by its Service, and not by this machine's address.
-    controller = ("--kustomize", str(REPOSITORY / "metacontroller/httproute"))
+    controller = ("--kustomize", str(REPOSITORY / "metacontroller/listenerset"))
     installed.kubectl("apply", "--server-side", "--force-conflicts", *controller)
     ended = run(installed.control_plane, "check")
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -77,6 +77,7 @@ ADMISSION = {"admission": {"enabled": True}}
     [
         ({}, ["metacontroller/controller"], []),
         ({"httproute": {"enabled": True}}, ["metacontroller/httproute"], []),
+        ({"httproute": {"enabled": True, "listenerSets": True}}, ["metacontroller/listenerset"], []),
         (
             MONITORING | ADMISSION,
             ["metacontroller/controller", "monitoring"],
@@ -89,7 +90,7 @@ ADMISSION = {"admission": {"enabled": True}}
             ["manifests/admission", "manifests/admission/cert-manager", "manifests/openshift"],
         ),
     ],
-    ids=["controller", "httproute", "monitoring and admission", "openshift"],
+    ids=["controller", "httproute", "listenerset", "monitoring and admission", "openshift"],
 )
 def test_the_chart_makes_the_objects_that_kustomize_makes(
     values: dict[str, Any], folders: list[str], components: list[str], build: Build
@@ -252,13 +253,24 @@ def test_a_label_that_helm_would_leave_out_is_refused() -> None:
 
 
 HTTPROUTE = {"defaults": {"outputs": ["httproute"]}}
+LISTENERSET = {"defaults": {"gateway": {"name": "web", "namespace": "edge", "listenerSets": {"port": 443}}}}
 
 
-@pytest.mark.parametrize("settings", [HTTPROUTE, {"namespaces": {"team-a": HTTPROUTE}}], ids=["all", "a namespace"])
-def test_settings_that_ask_for_httproutes_are_refused_while_metacontroller_makes_none(settings: dict[str, Any]) -> None:
-    done = template({"settings": settings})
+@pytest.mark.parametrize("is_of_namespace", [False, True], ids=["all", "a namespace"])
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (HTTPROUTE, "the outputs have httproute, so httproute.enabled must be true"),
+        (LISTENERSET, "a gateway has listenerSets, so httproute.listenerSets must be true"),
+    ],
+    ids=["httproute", "listenerset"],
+)
+def test_settings_that_ask_for_a_kind_are_refused_while_metacontroller_makes_none(
+    settings: dict[str, Any], said: str, is_of_namespace: bool
+) -> None:
+    done = template({"settings": {"namespaces": {"team-a": settings}} if is_of_namespace else settings})
     assert done.returncode != 0
-    assert "the outputs have httproute, so httproute.enabled must be true" in done.stderr
+    assert said in done.stderr
 
 
 def test_the_page_shows_values_that_the_chart_has(tmp_path: Path) -> None:

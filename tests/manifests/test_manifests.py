@@ -85,17 +85,17 @@ def policy_and_binding(name: str, folder: str = "metacontroller") -> tuple[Objec
     return policy, binding
 
 
-POLICIES = [item["metadata"]["name"] for item in rendered("metacontroller/httproute") if item["kind"] == POLICY]
+POLICIES = [item["metadata"]["name"] for item in rendered("metacontroller/listenerset") if item["kind"] == POLICY]
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_each_policy_is_enforced_and_one_line_of_the_readme_leaves_it_out(name: str, build: Build) -> None:
-    policy, _ = policy_and_binding(name, "metacontroller/httproute")
+    policy, _ = policy_and_binding(name, "metacontroller/listenerset")
     assert policy["spec"]["failurePolicy"] == "Fail"
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
     [line] = re.findall(rf"^- {{target: {{name: {name}}}.*$", readme, re.MULTILINE)
-    left = build({"resources": ["../metacontroller/httproute"], "patches": yaml.safe_load(line)})
-    assert left == [item for item in rendered("metacontroller/httproute") if item["metadata"]["name"] != name]
+    left = build({"resources": ["../metacontroller/listenerset"], "patches": yaml.safe_load(line)})
+    assert left == [item for item in rendered("metacontroller/listenerset") if item["metadata"]["name"] != name]
 
 
 READ, ALL = {"list", "watch"}, {"list", "watch", "create", "update", "delete"}
@@ -114,6 +114,12 @@ GRANTED = {
         "services": READ | {"get"},
         "ingresses.networking.k8s.io": ALL,
         "httproutes.gateway.networking.k8s.io": ALL,
+    },
+    "metacontroller/listenerset": {
+        "services": READ | {"get"},
+        "ingresses.networking.k8s.io": ALL,
+        "httproutes.gateway.networking.k8s.io": ALL,
+        "listenersets.gateway.networking.k8s.io": ALL,
     },
     "gateway": {
         "nodes": READ,

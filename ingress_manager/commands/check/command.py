@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from datetime import UTC, datetime
 from functools import reduce
 from importlib import resources
@@ -19,7 +20,7 @@ from ingress_manager.commands.check.engine import account_of, asked_rights
 from ingress_manager.commands.check.lines import FORMATS, Line, State, exit_status, report, summary, table
 from ingress_manager.commands.check.parts import check as lines_of
 from ingress_manager.commands.check.routes import CRDS as GATEWAY_API
-from ingress_manager.commands.check.seen import Seen
+from ingress_manager.commands.check.seen import BASE, OVERLAYS, Seen
 from ingress_manager.commands.printing.console import note, painter
 from ingress_manager.commands.reading.installations import RESOURCE, installations, namespaces_of_hooks, pick
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
@@ -89,18 +90,21 @@ def expected() -> dict[str, list[Object]]:
     """Return the objects that this version installs, by the folders that they are from.
 
     The folders in installed/ are links to those that kustomize builds: what it makes of them is done here, too. Each
-    patch of httproute adds entries to lists of one object.
+    patch of an overlay adds entries to lists of one object.
     """
-    found = {folder: objects(folder) for folder in ("admission", "controller", "gateway", "httproute")}
-    [kustomization] = [each for each in found["httproute"] if each["kind"] == "Kustomization"]
-    found["httproute"] += objects("controller")
-    for patch in kustomization["patches"]:
-        name, kind = patch["target"]["name"], patch["target"]["kind"]
-        [patched] = [each for each in found["httproute"] if each["kind"] == kind and each["metadata"]["name"] == name]
-        for added in yaml.load(patch["patch"], yaml.CSafeLoader):
-            _, *path, _ = added["path"].split("/")
-            inside: Any = reduce(getitem, path, patched)
-            inside.append(added["value"])
+    found = {folder: objects(folder) for folder in ("admission", BASE, "gateway")}
+    for folder, base in OVERLAYS.items():
+        made = [*objects(folder), *deepcopy(found[base])]
+        [kustomization] = [each for each in made if "patches" in each]
+        made.remove(kustomization)
+        for patch in kustomization["patches"]:
+            name, kind = patch["target"]["name"], patch["target"]["kind"]
+            [patched] = [each for each in made if each["kind"] == kind and each["metadata"]["name"] == name]
+            for added in yaml.load(patch["patch"], yaml.CSafeLoader):
+                _, *path, _ = added["path"].split("/")
+                inside: Any = reduce(getitem, path, patched)
+                inside.append(added["value"])
+        found[folder] = made
     return found
 
 

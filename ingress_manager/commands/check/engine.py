@@ -115,7 +115,7 @@ def crds(seen: Seen) -> Iterator[Line]:
         return
     versions = [each for each in mappings(at(crd, "spec", "versions")) if each.get("name") == "v1alpha1"]
     schema = at(versions[0], "schema", "openAPIV3Schema", "properties", "spec") if versions else None
-    [ours] = seen.expected_of("DecoratorController", "httproute")
+    [ours] = seen.expected_of("DecoratorController", "listenerset")
     missing = sorted(set(missing_fields(ours["spec"], schema)))
     if not versions or not versions[0].get("served"):
         yield Line(part, State.WRONG, f"the CRD {RESOURCE} has no version v1alpha1 that is served", INSTALL_CRDS)
@@ -137,7 +137,7 @@ def decorator(seen: Seen) -> Iterator[Line]:
         sentence = f"the DecoratorController {CONTROLLER} isn't there, so that Metacontroller does nothing"
         yield Line(part, State.WRONG, sentence, AGAIN)
     else:
-        [ours] = seen.expected_of(part, "httproute" if seen.makes_httproutes else "controller")
+        [ours] = seen.expected_of(part, seen.folder)
         found = list(differences(at_its_hook(ours, controller)["spec"], at(controller, "spec")))
         for path, what in found:
             is_breaking = path.startswith(BREAKING)
@@ -168,9 +168,8 @@ def at_its_hook(ours: Object, found: Item) -> Object:
 
 def needed(seen: Seen) -> list[tuple[str, tuple[Right, ...]]]:
     """Return the rights that Metacontroller has to have, and what each group of them is for."""
-    folder = "httproute" if seen.makes_httproutes else "controller"
     groups = []
-    for rule in (rule for role in seen.expected_of("ClusterRole", folder) for rule in role["rules"]):
+    for rule in (rule for role in seen.expected_of("ClusterRole", seen.folder) for rule in role["rules"]):
         verbs = [verb for verb in rule["verbs"] if verb != "get"]
         kinds = product(rule["apiGroups"], rule["resources"])
         group = tuple(Right(verb, *kind) for kind in kinds for verb in verbs)

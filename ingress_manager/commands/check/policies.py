@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from ingress_manager.commands.check.differences import differences
 from ingress_manager.commands.check.engine import AGAIN
 from ingress_manager.commands.check.lines import Line, State
-from ingress_manager.commands.check.seen import Seen
+from ingress_manager.commands.check.seen import BASE, OVERLAYS, Seen
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import at
 
@@ -19,8 +19,9 @@ def policies(seen: Seen) -> Iterator[Line]:
     yield from seen.unknown(PART, BINDING, "the bindings of admission policies")
     if {POLICY, BINDING} & seen.unread.keys():
         return
-    # Those for HTTPRoutes guard Ingresses as well. Which are needed isn't known without the DecoratorController.
-    folders = ["httproute"] if seen.makes_httproutes else ["controller", "httproute"]
+    # Those for more kinds guard the others as well. Which are needed isn't known without the DecoratorController.
+    folders = [BASE, *OVERLAYS]
+    folders = folders[folders.index(seen.folder) :]
     for policy in seen.expected_of(POLICY, folders[0]):
         yield judged(seen, str(policy["metadata"]["name"]), folders)
     for policy in seen.expected_of(POLICY, "gateway"):

@@ -1,10 +1,10 @@
 """`check`: what the settings name and others provide: IngressClasses, the Gateway API, Gateways. The pure part."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import UNSET
 
-from ingress_manager.commands.check.hook import policy_of
+from ingress_manager.commands.check.hook import policy_of, selects
 from ingress_manager.commands.check.lines import Line, State
 from ingress_manager.commands.check.seen import Seen, condition
 from ingress_manager.commands.check.versions import GATEWAY_API, by_version
@@ -15,7 +15,8 @@ from ingress_manager.core.policy import HTTPROUTE, INGRESS, Defaults, Gateway, P
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
-CRDS = ("gateways.gateway.networking.k8s.io", "httproutes.gateway.networking.k8s.io")
+CRDS = tuple(f"{each}.gateway.networking.k8s.io" for each in ("gateways", "httproutes", "listenersets"))
+PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/listenerset.md"}
 SETTINGS = "the settings could not be read, which name them"
 
 
@@ -87,12 +88,14 @@ def gateways(seen: Seen) -> Iterator[Line]:
         return
     if HTTPROUTE not in outputs(policy):
         return
+    kinds = [each for each in ("HTTPRoute", "ListenerSet") if each in policy.versions]
     yield from seen.unknown(part, "CustomResourceDefinition", "its CRDs")
     if "CustomResourceDefinition" not in seen.unread:
-        yield from gateway_crds(seen, part)
-    if seen.controller and not seen.makes_httproutes:
-        sentence = "the settings ask for HTTPRoutes, and the DecoratorController doesn't make them"
-        yield Line(part, State.WRONG, sentence, "docs/httproute.md says which one does.")
+        yield from gateway_crds(seen, part, kinds)
+    lacking = [f"{kind}s" for kind in kinds if not seen.makes(f"{kind.lower()}s")]
+    if seen.controller and lacking:
+        sentence = f"the settings ask for {' and '.join(lacking)}, and the DecoratorController doesn't make them"
+        yield Line(part, State.WRONG, sentence, f"{PAGES[kinds[-1]]} says which one does.")
     yield from seen.unknown(part, "Gateway", "Gateways")
     if "Gateway" in seen.unread:
         return
@@ -102,16 +105,18 @@ def gateways(seen: Seen) -> Iterator[Line]:
             wanted.setdefault(each.gateway, f"{where}.gateway")
     for gateway, where in wanted.items():
         yield from one_gateway(seen, part, gateway, where)
+        if gateway.listener_sets:
+            yield from allowed(seen, part, gateway, where, policy)
 
 
-def gateway_crds(seen: Seen, part: str) -> Iterator[Line]:
-    """Yield whether the CRDs of the Gateway API are there, in which version."""
-    for name in CRDS:
+def gateway_crds(seen: Seen, part: str, kinds: Sequence[str]) -> Iterator[Line]:
+    """Yield whether the CRDs of the Gateway API are there, with these kinds, and in which version."""
+    for kind, name in zip(("HTTPRoute", *kinds), CRDS, strict=False):
         crd = seen.one("CustomResourceDefinition", name)
         if crd is None or condition(at(crd, "status"), "Established").get("status") != "True":
             how = "isn't there" if crd is None else "is not established"
-            sentence = f"the CRD {name} {how}, and the settings ask for HTTPRoutes"
-            yield Line(part, State.WRONG, sentence, "Install the CRDs of the Gateway API: docs/httproute.md says how.")
+            sentence = f"the CRD {name} {how}, and the settings ask for {kind}s"
+            yield Line(part, State.WRONG, sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} says how.")
             return
         version = crd.annotations.get("gateway.networking.k8s.io/bundle-version", "its CRDs")
     yield by_version(part, "the Gateway API", version, GATEWAY_API)
@@ -128,7 +133,8 @@ def one_gateway(seen: Seen, part: str, gateway: Gateway, where: str) -> Iterator
     describe: Command = ("kubectl", "describe", f"--namespace={gateway.namespace}", "--")
     command = (*describe, "gateways.gateway.networking.k8s.io", gateway.name)
     listeners = {each.get("name") for each in mappings(at(found, "spec", "listeners"))}
-    lacking = [name for name in (gateway.http, gateway.https) if name is not None and name not in listeners]
+    named = [gateway.http] if gateway.listener_sets else [gateway.http, gateway.https]
+    lacking = [name for name in named if name is not None and name not in listeners]
     for name in lacking:
         field = "http" if name == gateway.http else "https"
         sentence = f"the {gateway} has no listener {name}, which {where}.{field} of the settings names"
@@ -144,3 +150,45 @@ def one_gateway(seen: Seen, part: str, gateway: Gateway, where: str) -> Iterator
         yield Line(part, State.WRONG, f"the {gateway} doesn't serve: {why}", "See what its controller says.", command)
     elif not lacking:
         yield Line(part, State.OK, f"the {gateway} is programmed, with the listeners that the settings name")
+
+
+def allowed(seen: Seen, part: str, gateway: Gateway, where: str, policy: Policy) -> Iterator[Line]:
+    """Yield whether a Gateway admits the ListenerSets of the namespaces whose Services get some.
+
+    Source: the Gateway API reference, Gateway v1, AllowedListeners.
+    """
+    found = seen.one("Gateway", gateway.name, gateway.namespace)
+    if found is None:
+        return
+    stated = at(found, "spec", "allowedListeners", "namespaces") or {}
+    admits = stated.get("from", "None")
+    remedy = "State it in spec.allowedListeners of the Gateway: docs/listenerset.md says how."
+    look: Command = ("kubectl", "get", f"--namespace={gateway.namespace}", "--output=yaml", "--")
+    command = (*look, CRDS[0], gateway.name)
+    if admits == "None":
+        sentence = f"the {gateway} admits no ListenerSet, and {where}.listenerSets of the settings asks for some"
+        yield Line(part, State.WRONG, sentence, remedy, command)
+        return
+    if admits == "All":
+        yield Line(part, State.OK, f"the {gateway} admits the ListenerSets of all namespaces")
+        return
+    yield from seen.unknown(part, "Namespace", f"whose ListenerSets the {gateway} admits")
+    if "Namespace" in seen.unread:
+        return
+    asking = [each for each in seen.of_kind("Namespace") if is_asking(policy, gateway, where, each.name)]
+    fitting = [
+        each
+        for each in asking
+        if (each.name == gateway.namespace if admits == "Same" else selects(stated.get("selector"), each.labels))
+    ]
+    sentence = f"the {gateway} admits the ListenerSets of {len(fitting)} of {len(asking)} namespaces"
+    if fitting == asking or (fitting and admits == "Selector"):
+        yield Line(part, State.OK, sentence)
+    else:
+        state = State.WARNING if fitting else State.WRONG
+        yield Line(part, state, f"{sentence} for which {where}.listenerSets of the settings asks", remedy, command)
+
+
+def is_asking(policy: Policy, gateway: Gateway, where: str, namespace: str) -> bool:
+    """Return whether Services of a namespace are given to a Gateway; those of a profile may be anywhere."""
+    return where.startswith("profiles.") or policy.resolved(namespace, None).gateway == gateway

@@ -10,6 +10,9 @@ from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.core.kubernetes import Object
 
 METACONTROLLER = "metacontroller"
+BASE = "controller"
+OVERLAYS = {"httproute": BASE, "listenerset": "httproute"}
+"""The folders of metacontroller/ that add kinds to those of another one, in order, and that one."""
 
 
 class Right(NamedTuple):
@@ -67,10 +70,14 @@ class Seen:
     def controller(self) -> Item | None:
         return self.one("DecoratorController", CONTROLLER)
 
+    def makes(self, resource: str) -> bool:
+        """Return whether Metacontroller is told to look after a kind, such as "httproutes"."""
+        return any(each.get("resource") == resource for each in mappings(at(self.controller, "spec", "attachments")))
+
     @property
-    def makes_httproutes(self) -> bool:
-        attachments = mappings(at(self.controller, "spec", "attachments"))
-        return any(each.get("resource") == "httproutes" for each in attachments)
+    def folder(self) -> str:
+        """Return the folder whose DecoratorController makes the same kinds as the one that is there."""
+        return "listenerset" if self.makes("listenersets") else "httproute" if self.makes("httproutes") else BASE
 
     @property
     def installation(self) -> Installation:

@@ -1,14 +1,18 @@
 """The kinds of objects that commands go by."""
 
-SERVICE, INGRESS, HTTPROUTE = "Service", "Ingress", "HTTPRoute"
+SERVICE, INGRESS, HTTPROUTE, LISTENERSET = "Service", "Ingress", "HTTPRoute", "ListenerSet"
 
 SERVICES = "v1/Service"
 INGRESSES = "networking.k8s.io/v1/Ingress"
 HTTPROUTES = "gateway.networking.k8s.io/v1/HTTPRoute"
+LISTENERSETS = "gateway.networking.k8s.io/v1/ListenerSet"
 """Each with its apiVersion, as `Item.kind` has it."""
 
 RESOURCES = {INGRESS: "ingresses.networking.k8s.io", HTTPROUTE: "httproutes.gateway.networking.k8s.io"}
 """As kubectl is asked for them. It may know other Ingresses and HTTPRoutes, too."""
+
+OF_GATEWAY_API = (RESOURCES[HTTPROUTE], "listenersets.gateway.networking.k8s.io")
+"""What may be made, and a cluster may not know."""
 
 LISTS = {
     "services": "/api/v1/services",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.syntax import wrong_name, wrong_namespace
 from ingress_manager.core.text import quoted
@@ -74,5 +74,5 @@ _SERVICE: Checks = {
 }
 _OTHER: Checks = {**_SERVICE, "name": wrong_name}
 
-CHECKS: Mapping[str, Checks] = {SERVICES: _SERVICE, INGRESSES: _OTHER, HTTPROUTES: _OTHER}
+CHECKS: Mapping[str, Checks] = {SERVICES: _SERVICE, INGRESSES: _OTHER, HTTPROUTES: _OTHER, LISTENERSETS: _OTHER}
 """What checks each field of the metadata, by the kind: of those that commands of kubectl name."""

@@ -43,6 +43,7 @@ class Right(NamedTuple):
 
 INGRESSES = "ingresses.networking.k8s.io"
 HTTPROUTES = "httproutes.gateway.networking.k8s.io"
+LISTENERSETS = "listenersets.gateway.networking.k8s.io"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
 CONTROLLERS = "decoratorcontrollers.metacontroller.k8s.io"
 
@@ -126,7 +127,13 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("get", "services/proxy", "the hook's metrics", where=Where.HOOK),
     ),
     "play": (),
-    "release": (*_MOVE, _EVENTS, *_APPLY),
+    "release": (
+        *_MOVE,
+        Right("list", LISTENERSETS, "the ListenerSets, if Services get any"),
+        _EVENTS,
+        *_APPLY,
+        Right("get patch", LISTENERSETS, "the owner", option="--apply"),
+    ),
     "render": (
         Right("list", "services", "the Services"),
         *_settings("the default settings are taken"),
@@ -137,6 +144,7 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("list", "services", "the Services with annotations", where=Where.ALL),
         Right("list", INGRESSES, "what ingress-manager made", where=Where.ALL),
         Right("list", HTTPROUTES, "what ingress-manager made", where=Where.ALL),
+        Right("list", LISTENERSETS, "what ingress-manager made", where=Where.ALL),
         Right("list", CONTROLLERS, "for whom Metacontroller works", where=Where.ALL),
         Right("list", "compositecontrollers.metacontroller.k8s.io", "for whom Metacontroller works", where=Where.ALL),
         Right("list", "deployments.apps", "the hook, whatever its name", where=Where.HOOK),

@@ -6,7 +6,7 @@ from ingress_manager.commands.plans.carrying_out import carry_out, plan_options,
 from ingress_manager.commands.plans.plan import listed, without_events
 from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import comment
-from ingress_manager.commands.reading.kinds import HTTPROUTE, RESOURCES, SERVICES
+from ingress_manager.commands.reading.kinds import OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import named, read_named
 from ingress_manager.commands.reading.options import CLUSTER, FILES, ONE_NAMESPACE, Source, with_source
@@ -24,9 +24,9 @@ def release(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Show the steps that make the Ingresses of Services hand-written ones again, or carry them out.
 
-    The Ingresses and HTTPRoutes stay as they are, and are served all the time. The ingress/… annotations are taken off
-    the Service, and with the last entrance also the copied annotations. SERVICE means all its entrances, and
-    SERVICE.ENTRANCE only one.
+    The Ingresses, HTTPRoutes and ListenerSets stay as they are, and are served all the time. The ingress/… annotations
+    are taken off the Service, and with the last entrance also the copied annotations. SERVICE means all its entrances,
+    and SERVICE.ENTRANCE only one.
 
     Exit status: 0 if all can be released, 1 if a Service can't or a part of a file can't be read, 2 for wrong use or if
     kubectl has failed.
@@ -45,8 +45,8 @@ def release(  # noqa: PLR0913 - each is an option
     if not source.files:
         for namespace in sorted({item.namespace for item in services}):
             # Whoever can't see them must not release their Service: they would be deleted.
-            found = source.kubectl.get_if_known(RESOURCES[HTTPROUTE], f"--namespace={namespace}")
-            manifests.extend(found or Manifests())
+            for resource in OF_GATEWAY_API:
+                manifests.extend(source.kubectl.get_if_known(resource, f"--namespace={namespace}") or Manifests())
             # A Service that is refused is waited for in another way.
             manifests.extend(source.kubectl.get("events", f"--namespace={namespace}", OF_SERVICES))
     wrong = show(manifests.unreadable)

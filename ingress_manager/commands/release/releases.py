@@ -1,4 +1,4 @@
-"""`release`: the Ingress and the HTTPRoutes of a Service stay as they are, and are nobody's. The pure part.
+"""`release`: what was made for a Service stays as they are, and are nobody's. The pure part.
 
 The objects are released first, and only then is the Service's annotation taken off. The other way round, Metacontroller
 would delete them. At the end, they are seen to stand.
@@ -11,7 +11,7 @@ from ingress_manager.commands.plans.deployers import about_released
 from ingress_manager.commands.plans.plan import Pause, Plan, Seen, Step, without_events
 from ingress_manager.commands.plans.steps import MOVING, annotating, as_printed, kubectl, patch, touch, unseen
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS
 from ingress_manager.commands.reading.manifests import Item, Manifests, about
 from ingress_manager.commands.view.entrances import annotations_of, entrances_in, keys_of
 from ingress_manager.commands.view.events import EVENTS, Report, reports
@@ -49,7 +49,7 @@ def release(
 
     `complete` says whether what isn't among the manifests doesn't stand on the cluster either.
     """
-    objects, said = list(manifests.of_kind(INGRESSES, HTTPROUTES)), reports(manifests.of_kind(EVENTS))
+    objects, said = list(manifests.of_kind(INGRESSES, HTTPROUTES, LISTENERSETS)), reports(manifests.of_kind(EVENTS))
     return (release_of(each, objects, entrance, refusal(each, said), complete=complete) for each in services)
 
 
@@ -116,7 +116,7 @@ def still(item: Item) -> Seen:
 
 
 def adopting(item: Item) -> Command:
-    """Return the command that takes the release of an Ingress back; there is none for an HTTPRoute."""
+    """Return the command that takes the release of an Ingress back; there is none for other kinds."""
     return ("ingress-manager", "adopt", item.full_name, "--apply") if item.kind == INGRESSES else ()
 
 

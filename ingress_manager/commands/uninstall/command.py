@@ -5,14 +5,14 @@ import click
 from ingress_manager.commands.plans.carrying_out import carry_out
 from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.reading.installations import RESOURCE, pick
-from ingress_manager.commands.reading.kinds import HTTPROUTE, RESOURCES
+from ingress_manager.commands.reading.kinds import OF_GATEWAY_API
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import CLUSTER, FILES, INSTALLATION, Source, with_source
 from ingress_manager.commands.uninstall.plan import lines
 from ingress_manager.commands.uninstall.plan import uninstall as plan_of
 
-OPTIONAL = (RESOURCES[HTTPROUTE], RESOURCE, "compositecontrollers.metacontroller.k8s.io")
+OPTIONAL = (*OF_GATEWAY_API, RESOURCE, "compositecontrollers.metacontroller.k8s.io")
 
 
 @click.command(short_help="Remove ingress-manager, and keep what it made, or not.")
@@ -28,8 +28,8 @@ def uninstall(
 ) -> None:
     """Show the steps that remove ingress-manager from a cluster, or carry them out.
 
-    With --keep, every Ingress and HTTPRoute stays as it is, and is served all the time. With --remove, all of them go.
-    It takes an administrator of the cluster to carry them out.
+    With --keep, every Ingress, HTTPRoute and ListenerSet stays as it is, and is served all the time. With --remove, all
+    of them go. It takes an administrator of the cluster to carry them out.
 
     Exit status: 0, 1 if a part of a file can't be read, 2 for wrong use or if kubectl has failed.
 

@@ -12,7 +12,7 @@ from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.installations import DEFAULT, Installation
-from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
 from ingress_manager.commands.view.look import ObjectView, as_object
@@ -63,16 +63,16 @@ def uninstall(
 ) -> Iterator[Step]:
     """Yield the steps that remove an installation.
 
-    With `keep`, every Ingress and HTTPRoute stays as it is; without, all are removed that ingress-manager has made.
+    With `keep`, every object stays as it is; without, all are removed that ingress-manager has made.
     Metacontroller stays with `keep_metacontroller`, or where it works for other controllers, or may do so.
     `has_controllers`: whether the cluster knows DecoratorControllers, all of which are then among the manifests; after
     a plan that wasn't finished, it may not. None: nobody has looked.
     """
-    managed = [item for item in manifests.of_kind(INGRESSES, HTTPROUTES) if is_managed(item)]
+    managed = [item for item in manifests.of_kind(INGRESSES, HTTPROUTES, LISTENERSETS) if is_managed(item)]
     asking = [item for item in manifests.of_kind(SERVICES) if asking_keys(item)]
     decorator = [] if has_controllers is False else [delete("decoratorcontroller", CONTROLLER)]
     if managed and not keep:
-        urls = [f"  {url} ({item})" for item in managed for url in urls_of(item)]
+        urls = [f"  {url} ({item})" for item in managed if item.kind != LISTENERSETS for url in urls_of(item)]
         yield Step(notes=["No longer answered after this:", *urls])
     there = f"--namespace={installation.namespace}"
     deployment = delete("deployment", installation.name, options=(there, "--cascade=foreground"))
