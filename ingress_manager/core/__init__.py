@@ -5,10 +5,10 @@ Start reading at `decide`: it holds the whole flow on one page. Data moves one w
     decide          calls the steps below
       annotations   annotations of the Service → what its owner asks for; `entrances`: for each way to reach it
       exposure      that, the ports and the policy → exposure: class, TLS, and what is copied; by `rules`, hosts and
-                    paths; by `routing`, what HTTPRoutes say. Each decides by one `basis`
-      outputs       exposure → Ingress, HTTPRoutes
-      removal       what becomes of what was made earlier: the theory of it all, in one table; by `observed`, whether
-                    the policy allows it to stay
+                    paths; by `routing`, what HTTPRoutes say; by `protection`, what must not be lost. Each decides by
+                    one `basis`
+      outputs       exposure → Ingress, HTTPRoutes, ListenerSets
+      forbidden     whether what was made earlier may stand, by the same `limits`
 
 They stand on
 
@@ -16,7 +16,7 @@ They stand on
     policy          the types of the settings, and what of them holds in one namespace
     ports, copying  which port serves HTTP; which annotations are copied
     vocabulary      what annotations of controllers do: what protects, what HTTPRoutes say, too, and what only tunes
-    errors          what a problem and a refusal are, and every reason of one; `refusals` has the longer sentences
+    errors          what a problem and a refusal are, and every reason of one
     syntax, text    what a host, a path or a name may be; how a text is shown to people
 
 `settings` reads the policy from the text of the administrator's file, with `strict_yaml` and `shape`.

@@ -28,7 +28,7 @@ from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_for, read_en
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused
 from ingress_manager.core.exposure import EXTERNAL_NAME, Exposure, expose
 from ingress_manager.core.forbidden import forbidden, is_as_answered
-from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
+from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.routing import Listeners, Routing
@@ -116,42 +116,37 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     problems = Problems()
     objects = desired_objects(service, stated, observed, policy, problems)
     text = b"" if problems.kept else as_json(objects, problems)
-    if problems.kept:
-        return refuse(service, stated, observed, policy, problems)
-    desired = {key_of(each): each for each in objects}
-    if standing and (judged := judge(service, observed, policy, desired)):
-        return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged)
+    refused = Refused(422, problems.kept, problems.more) if problems.kept else None
+    desired = {} if refused else {key_of(each): each for each in objects}
+    judged = judge(service, standing, policy, desired, is_refused=refused is not None) if standing else {}
+    # Opting out, of one entrance, wins over every mistake.
+    if judged or (refused and any(entrance_for(service, key) not in stated for key in standing)):
+        return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged, refused)
+    if refused:
+        return refused
     missing = [key for key in desired if key not in standing]
     return Desired(objects, text, resync_after(service, age, are_there=not missing), missing)
 
 
-def refuse(
-    service: Service, stated: Mapping[str, Stated], observed: Observed, policy: Policy, problems: Problems
-) -> Refused | RemovedFirst:
-    """Return the decision about a Service with problems: all that stands stays, or all goes.
-
-    It goes if any of it is forbidden, or was made for an entrance that is off now: opting out wins over every mistake.
-    """
-    refused = Refused(422, problems.kept, problems.more)
-    judged = judge(service, observed, policy, None)
-    is_off = any(entrance_for(service, key) not in stated for key in observed.all())
-    return RemovedFirst((), judged, refused) if judged or is_off else refused
-
-
 def judge(
-    service: Service, observed: Observed, policy: Policy, desired: Mapping[Key, Object] | None
+    service: Service,
+    standing: Mapping[Key, Attachment],
+    policy: Policy,
+    desired: Mapping[Key, Object],
+    *,
+    is_refused: bool,
 ) -> dict[Key, Problem]:
     """Return which of the objects that were made for a Service may not stand, and why.
 
-    `desired` are those of a Service that is right; None: it is refused, so that nobody mends what stands.
+    `desired` are those that it should have. If it is refused, there are none, and nobody mends what stands.
     """
-    standing, namespace = observed.all(), service.metadata.namespace
     if service.spec.type == "ExternalName":
         return dict.fromkeys(standing, Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME))
-    judged = {}
-    for key, each in standing.items():
-        if desired is None or key not in desired or not is_as_answered(each, desired[key]):
-            judged[key] = forbidden(each, namespace, policy, is_refused=desired is None)
+    judged = {
+        key: forbidden(each, service.metadata.namespace, policy, is_refused=is_refused)
+        for key, each in standing.items()
+        if key not in desired or not is_as_answered(each, desired[key])
+    }
     return {key: problem for key, problem in judged.items() if problem}
 
 

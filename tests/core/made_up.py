@@ -74,43 +74,15 @@ def written(values: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
     return values.map(lambda value: msgspec.json.encode(value).decode())
 
 
-ROUTES = written(
-    st.lists(
-        st.fixed_dictionaries(
-            {},
-            optional={
-                "host": HOSTS | EVERY_HOST,
-                "path": PATHS | PATTERNS_OF_PATHS,
-                "pathType": PATH_TYPES,
-                "port": PORTS_ASKED_FOR,
-            },
-        ),
-        max_size=4,
-    )
-)
-CONTROLLER_KEYS = st.sampled_from(
-    [
-        *KNOWN,
-        "nginx.ingress.kubernetes.io/configuration-snippet",
-        "nginx.ingress.kubernetes.io/auth-url",
-        "traefik.ingress.kubernetes.io/router.middlewares",
-        "haproxy.org/server-ssl",
-        "prometheus.io/scrape",
-        "sticky-sessions",
-    ]
-)
-
-
+ANY_PATHS = PATHS | PATTERNS_OF_PATHS
+ROUTE = {"host": HOSTS | EVERY_HOST, "path": ANY_PATHS, "pathType": PATH_TYPES, "port": PORTS_ASKED_FOR}
+ROUTES = written(st.lists(st.fixed_dictionaries({}, optional=ROUTE), max_size=4))
+NGINX, MIDDLEWARES = "nginx.ingress.kubernetes.io", "traefik.ingress.kubernetes.io/router.middlewares"
+OTHER_KEYS = [MIDDLEWARES, "haproxy.org/server-ssl", "prometheus.io/scrape", "sticky-sessions"]
+CONTROLLER_KEYS = st.sampled_from([*KNOWN, f"{NGINX}/configuration-snippet", f"{NGINX}/auth-url", *OTHER_KEYS])
+PROTECTING = ["alb.ingress.kubernetes.io/auth-type", "konghq.com/headers.x-token", "konghq.com/plugins", MIDDLEWARES]
 PROTECTING_KEYS = st.sampled_from(
-    [
-        "nginx.ingress.kubernetes.io/auth-url",
-        "nginx.ingress.kubernetes.io/limit-rps",
-        "traefik.ingress.kubernetes.io/router.middlewares",
-        "alb.ingress.kubernetes.io/auth-type",
-        "konghq.com/headers.x-token",
-        "konghq.com/plugins",
-        "nginx.ingress.kubernetes.io/Auth-of-next-year",
-    ]
+    [f"{NGINX}/auth-url", f"{NGINX}/limit-rps", f"{NGINX}/Auth-of-next-year", *PROTECTING]
 )
 
 
@@ -163,9 +135,7 @@ LITTLE_STATED = st.tuples(
         st.fixed_dictionaries({"ingress/host": HOSTS | EVERY_HOST}),
         st.fixed_dictionaries({"ingress/profile": PROFILE_NAMES}),
         st.fixed_dictionaries({"ingress/tls-secret": NAMES}),
-        st.fixed_dictionaries(
-            {"ingress/path-type": st.just("ImplementationSpecific"), "ingress/path": PATTERNS_OF_PATHS}
-        ),
+        st.fixed_dictionaries({"ingress/path-type": st.just(PATH_TYPE_NAMES[2]), "ingress/path": PATTERNS_OF_PATHS}),
     ),
 ).map(lambda drawn: drawn[0] | drawn[1])
 ENTRANCE_NAMES = ["internal", "b-2", "a" * 30]
@@ -276,26 +246,22 @@ def spoiled(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> Any:
     return draw(ANYTHING)
 
 
-OTHERS_OBJECTS = st.fixed_dictionaries(
-    {},
-    optional={
-        "apiVersion": st.sampled_from(["rbac.authorization.k8s.io/v1", "v1", "gateway.networking.k8s.io/v1"]),
-        "kind": st.sampled_from(["ClusterRoleBinding", "HTTPRoute", "Ingress", "Service"]),
-        "metadata": st.fixed_dictionaries(
-            {},
-            optional={
-                "name": st.sampled_from(["private", "kube-system"]),
-                "namespace": st.sampled_from(["team-b", "kube-system", ""]),
-                "finalizers": st.just(["example.com/held"]),
-                "ownerReferences": st.just([]),
-                "labels": SERVICE_LABELS,
-                "annotations": st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2),
-            },
-        ),
-        "spec": st.just({"hostnames": ["evil.example"], "rules": [{"host": "evil.example"}]}),
-        "roleRef": st.just({"kind": "ClusterRole", "name": "cluster-admin"}),
-    },
-)
+OTHERS_METADATA: dict[str, st.SearchStrategy[Any]] = {
+    "name": st.sampled_from(["private", "kube-system"]),
+    "namespace": st.sampled_from(["team-b", "kube-system", ""]),
+    "finalizers": st.just(["example.com/held"]),
+    "ownerReferences": st.just([]),
+    "labels": SERVICE_LABELS,
+    "annotations": st.dictionaries(CONTROLLER_KEYS, st.text(max_size=9), max_size=2),
+}
+OTHERS_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "apiVersion": st.sampled_from(["rbac.authorization.k8s.io/v1", "v1", "gateway.networking.k8s.io/v1"]),
+    "kind": st.sampled_from(["ClusterRoleBinding", "HTTPRoute", "Ingress", "Service"]),
+    "metadata": st.fixed_dictionaries({}, optional=OTHERS_METADATA),
+    "spec": st.just({"hostnames": ["evil.example"], "rules": [{"host": "evil.example"}]}),
+    "roleRef": st.just({"kind": "ClusterRole", "name": "cluster-admin"}),
+}
+OTHERS_OBJECTS = st.fixed_dictionaries({}, optional=OTHERS_FIELDS)
 
 
 @st.composite

@@ -293,11 +293,6 @@ def test_once_its_ingress_is_observed_a_service_still_gets_the_same_ingress(pare
     assert (again.status, attachments(again)) == (first.status, attachments(first))
 
 
-@given(made_up.valid_services())
-def test_a_valid_service_gets_an_ingress(parent: Object) -> None:
-    assert len(desired_for(parent, Policy())) == 1
-
-
 @given(made_up.NASTY.map("/".__add__) | made_up.PATHS)
 def test_a_path_that_we_accept_is_harmless(path: str) -> None:
     if wrong_path(path, "Prefix"):

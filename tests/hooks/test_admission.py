@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, body, service, sync_request
 from hooks import sync
-from hooks.admission import answer
-from ingress_manager.core.errors import SettingsError
+from hooks.admission import LONGEST_WARNING, answer
+from ingress_manager.core.errors import Refused, SettingsError
 from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
 from ingress_manager.core.vocabulary import is_read_from_services
 from tests.core import made_up
@@ -98,27 +98,12 @@ def denying(policy: Policy) -> Policy:
     return msgspec.structs.replace(policy, admission=DENY)
 
 
-def check_same_words(event: str, warnings: list[str]) -> None:
-    """Raise AssertionError unless the warnings say what the Event says, and count what it only counts."""
-    left, shown = event, warnings.copy()
-    warned = int(found[1]) if (found := MORE.fullmatch(shown[-1])) and shown.pop() else 0
-    warned += len(shown)
-    told = 0
-    while left and not MORE.fullmatch(left):
-        warning = shown[told]
-        sentence, cut, word = warning.rpartition("… [")
-        if cut and not left.startswith(warning):
-            # The Event has room for more of the sentence.
-            assert left.startswith(sentence), (left, warning)
-            left = left[left.index(f"[{word}") + len(word) + 1 :]
-        else:
-            assert left.startswith(warning), (left, warning)
-            left = left.removeprefix(warning)
-        assert left.startswith(" · ") or not left, (left, warning)
-        left = left.removeprefix(" · ")
-        told += 1
-    more = MORE.fullmatch(left)
-    assert warned == told + (int(more[1]) if more else 0)
+def check_same_words(refused: Refused, warnings: list[str]) -> None:
+    """Raise AssertionError unless each warning is a problem of the refusal, and the others are counted."""
+    more = MORE.fullmatch(warnings[-1])
+    shown = warnings[:-1] if more else warnings
+    assert shown == [problem.told(LONGEST_WARNING) for problem in refused.problems[: len(shown)]]
+    assert len(shown) + int(more[1] if more else 0) == len(refused.problems) + refused.more
 
 
 def check_not_copied(new: Object, made: list[Object], warnings: list[str]) -> None:
@@ -140,10 +125,10 @@ def check_both_ways(new: Object, policy: Policy) -> None:
         check_not_copied(new, json.loads(synced.body)["attachments"], warnings)
         assert response["allowed"]
         return
-    event = synced.body.decode().removesuffix("\n")
-    check_same_words(event, warnings)
+    assert synced.refused is not None
+    check_same_words(synced.refused, warnings)
     assert not response["allowed"]
-    assert response["status"]["message"] == event
+    assert response["status"]["message"] == synced.body.decode().removesuffix("\n")
 
 
 @pytest.mark.parametrize("folder", [golden.CASES, golden.ATTACKS], ids=lambda path: path.name)

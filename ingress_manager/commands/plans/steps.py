@@ -171,7 +171,7 @@ def is_told(items: Iterable[Item]) -> bool:
 def is_reported(service: Item, item: Item) -> Seen:
     """Return Metacontroller's Event on a Service which says that it hasn't the object that it asks for.
 
-    Source of its words: `not_made` of ingress_manager/core/refusals.py.
+    Source of its words: `not_made` of ingress_manager/core/decide.py.
     """
     text = f"{item}{ABSENT}"
     missing = (

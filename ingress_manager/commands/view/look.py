@@ -236,8 +236,9 @@ class View:
         """Return which of the objects that were made for a Service the settings forbid, and why."""
         if not isinstance(self.policy, Policy):
             return {}
-        observed = as_observed(service.observed, httproutes=True)
-        return judge(service.service, observed, self.policy, None if service.refused else service.desired)
+        standing, is_refused = as_observed(service.observed, httproutes=True).all(), service.refused is not None
+        desired = {} if is_refused else service.desired
+        return judge(service.service, standing, self.policy, desired, is_refused=is_refused)
 
 
 def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:
