@@ -35,7 +35,7 @@ LONGEST_WARNINGS = 4000
 ALLOWED, WARNED, DENIED, UNREAD = ANSWERS = ("allowed", "warned", "denied", "unread")
 
 
-class Request(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class Request(msgspec.Struct, rename="camel", frozen=True):
     """What the API server asks, without the fields that are not used here."""
 
     uid: str
@@ -44,17 +44,17 @@ class Request(msgspec.Struct, rename="camel", frozen=True, gc=False):
     """null: there is none yet."""
 
 
-class Review(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class Review(msgspec.Struct, rename="camel", frozen=True):
     api_version: Literal["admission.k8s.io/v1"]
     kind: Literal["AdmissionReview"]
     request: Request
 
 
-class DeletedMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class DeletedMeta(msgspec.Struct, rename="camel", frozen=True):
     deletion_timestamp: Any = None
 
 
-class Deleted(msgspec.Struct, frozen=True, gc=False):
+class Deleted(msgspec.Struct, frozen=True):
     """What says whether an object is being deleted."""
 
     metadata: DeletedMeta

@@ -1,6 +1,5 @@
 """The settings file: the policy that it states, and what tells one file from another."""
 
-import gc
 import hashlib
 import os
 from pathlib import Path
@@ -33,8 +32,6 @@ def load(path: Path) -> SettingsFile:
     Raises SettingsError, which names the file, when it can't be read, is not YAML, or states no valid policy.
     """
     origin = f"settings file {path}"
-    # Reading makes many objects at once. Python's garbage collector would look at all of them, again and again.
-    gc.disable()
     try:
         content = path.read_bytes()
         return SettingsFile(parse(content.decode("utf-8")), hashlib.sha256(content).hexdigest())
@@ -44,5 +41,3 @@ def load(path: Path) -> SettingsFile:
         raise SettingsError(f"byte {error.start + 1} is not UTF-8", origin=origin) from error
     except SettingsError as error:
         raise SettingsError(error.sentence, error.path, error.line, origin) from error
-    finally:
-        gc.enable()

@@ -27,13 +27,13 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import quoted
 
 
-class ManagedFieldsEntry(msgspec.Struct, frozen=True, gc=False):
+class ManagedFieldsEntry(msgspec.Struct, frozen=True):
     """What says when a part of an object was changed. Source: the Kubernetes API reference, ManagedFieldsEntry."""
 
     time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
-class StoredMeta(ObjectMeta, rename="camel", frozen=True, gc=False):
+class StoredMeta(ObjectMeta, rename="camel", frozen=True):
     managed_fields: tuple[ManagedFieldsEntry, ...] = ()
 
     @property
@@ -47,18 +47,18 @@ class StoredMeta(ObjectMeta, rename="camel", frozen=True, gc=False):
         return max(known).timestamp() if known else 0
 
 
-class StoredService(Service, rename="camel", frozen=True, gc=False):
+class StoredService(Service, rename="camel", frozen=True):
     metadata: StoredMeta
 
 
-class SyncRequest(msgspec.Struct, frozen=True, gc=False):
+class SyncRequest(msgspec.Struct, frozen=True):
     """What Metacontroller sends, without the fields that are not used here."""
 
     object: StoredService
     attachments: Observed
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class Answer(msgspec.Struct, frozen=True):
     """An HTTP response: JSON when the status is 200, otherwise one line of text."""
 
     status: int

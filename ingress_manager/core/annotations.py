@@ -25,7 +25,7 @@ MOST_YAML_NODES = 1000
 """100 routes have 901: the list, and for each route a mapping with four keys and four values."""
 
 
-class Route(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One route of ingress/routes; what is None comes from the other annotations."""
 
     host: str | None = None
@@ -38,7 +38,7 @@ ONE_ROUTE = (Route(),)
 """The routes where ingress/routes states none: one, which states nothing by itself."""
 
 
-class Stated(msgspec.Struct, frozen=True, gc=False):
+class Stated(msgspec.Struct, frozen=True):
     """What the annotations ask for. What is None is left to the settings, or to the Service's ports."""
 
     hosts: tuple[str, ...] | None = None

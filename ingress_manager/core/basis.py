@@ -9,7 +9,7 @@ from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.policy import NamespacePolicy
 
 
-class Basis(msgspec.Struct, frozen=True, gc=False):
+class Basis(msgspec.Struct, frozen=True):
     """What is known of one entrance of a Service. Whatever is decided by it is a function of it alone.
 
     Each such function adds what is wrong to `problems`, and goes on: all that is wrong is told at once. What it returns

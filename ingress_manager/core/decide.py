@@ -64,7 +64,7 @@ LONGEST_ABSENT = 280
 """Characters that name what isn't there, of the 500 of a refusal."""
 
 
-class Desired(msgspec.Struct, frozen=True, gc=False):
+class Desired(msgspec.Struct, frozen=True):
     """What should exist for a Service; any other object that was made for it should not."""
 
     objects: tuple[Object, ...] = ()
@@ -80,7 +80,7 @@ class Desired(msgspec.Struct, frozen=True, gc=False):
     """Those of the objects that aren't observed, neither as they are nor otherwise."""
 
 
-class RemovedFirst(msgspec.Struct, frozen=True, gc=False):
+class RemovedFirst(msgspec.Struct, frozen=True):
     """Something observed is forbidden, and has to go before anything else is done."""
 
     objects: tuple[Object, ...]

@@ -51,7 +51,7 @@ class Reason(StrEnum):
     UNKNOWN_PROFILE = "unknown-profile"
 
 
-class Problem(msgspec.Struct, frozen=True, gc=False):
+class Problem(msgspec.Struct, frozen=True):
     """One thing that is wrong."""
 
     sentence: str
@@ -90,7 +90,7 @@ class Problems(msgspec.Struct):
                 self.more += is_new
 
 
-class Refused(msgspec.Struct, frozen=True, gc=False):
+class Refused(msgspec.Struct, frozen=True):
     """Nothing is changed, because of `problems`. The most important one is the first."""
 
     status: int

@@ -32,7 +32,7 @@ FINGERPRINT = "ingress/profile-fingerprint"
 """An annotation of what we make: which filters and annotations its profile gave it."""
 
 
-class Exposure(msgspec.Struct, frozen=True, gc=False):
+class Exposure(msgspec.Struct, frozen=True):
     """How a Service is reached by one entrance."""
 
     basis: Basis

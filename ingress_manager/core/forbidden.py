@@ -30,7 +30,7 @@ from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 
-class Record(msgspec.Struct, frozen=True, gc=False):
+class Record(msgspec.Struct, frozen=True):
     """What Metacontroller keeps of the hook's last answer."""
 
     metadata: AttachmentMeta

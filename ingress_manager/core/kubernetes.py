@@ -2,8 +2,6 @@
 
 Any other field is skipped, so a field that a later Kubernetes adds changes nothing. Sources: the Kubernetes API
 reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference (HTTPRoute v1, ListenerSet v1).
-
-gc=False here and elsewhere: these objects can't form cycles, so Python's garbage collector need not look at them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +22,7 @@ DECORATOR = f"{METACONTROLLER}decorator-controller"
 """An annotation that Metacontroller adds: the name of its DecoratorController. It is in the record, too."""
 
 
-class ObjectMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
     name: str
     namespace: str
     uid: str
@@ -34,7 +32,7 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
     creation_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
-class ServicePort(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class ServicePort(msgspec.Struct, rename="camel", frozen=True):
     port: int
     name: str | None = None
     protocol: str = "TCP"
@@ -46,12 +44,12 @@ class ServicePort(msgspec.Struct, rename="camel", frozen=True, gc=False):
             msgspec.structs.force_setattr(self, "protocol", "TCP")
 
 
-class ServiceSpec(msgspec.Struct, frozen=True, gc=False):
+class ServiceSpec(msgspec.Struct, frozen=True):
     type: str = "ClusterIP"
     ports: list[ServicePort] | None = None
 
 
-class Service(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class Service(msgspec.Struct, rename="camel", frozen=True):
     api_version: Literal["v1"]
     kind: Literal["Service"]
     metadata: ObjectMeta
@@ -63,12 +61,12 @@ class Service(msgspec.Struct, rename="camel", frozen=True, gc=False):
         return self.spec.ports or ()
 
 
-class AttachmentMeta(msgspec.Struct, frozen=True, gc=False):
+class AttachmentMeta(msgspec.Struct, frozen=True):
     annotations: dict[str, str] | None = None
     labels: dict[str, str] | None = None
 
 
-class BackendPort(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class BackendPort(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str | None = None
     number: int | None = None
 
@@ -77,37 +75,37 @@ class BackendPort(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return self.name or str(self.number)
 
 
-class ServiceBackend(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class ServiceBackend(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     port: BackendPort = BackendPort()
 
 
-class Backend(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class Backend(msgspec.Struct, frozen=True, omit_defaults=True):
     service: ServiceBackend | None = None
     resource: Object | None = None
 
 
-class IngressPath(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+class IngressPath(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     path_type: str
     backend: Backend
     path: str = ""
 
 
-class IngressPaths(msgspec.Struct, frozen=True, gc=False):
+class IngressPaths(msgspec.Struct, frozen=True):
     paths: list[IngressPath]
 
 
-class IngressRule(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class IngressRule(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str = ""
     http: IngressPaths | None = None
 
 
-class IngressTls(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+class IngressTls(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     hosts: list[str] | None = None
     secret_name: str | None = None
 
 
-class IngressSpec(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+class IngressSpec(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     ingress_class_name: str | None = None
     default_backend: Backend | None = None
     rules: list[IngressRule] | None = None
@@ -120,7 +118,7 @@ class IngressSpec(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_de
                 yield rule.host, path
 
 
-class Ingress(msgspec.Struct, frozen=True, gc=False):
+class Ingress(msgspec.Struct, frozen=True):
     metadata: AttachmentMeta
     spec: IngressSpec
 
@@ -139,7 +137,7 @@ class Ingress(msgspec.Struct, frozen=True, gc=False):
             yield path.path or "/", path.path_type
 
 
-class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+class ParentRef(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     name: str
     group: str | None = None
     kind: str | None = None
@@ -148,32 +146,32 @@ class ParentRef(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defa
     port: int | None = None
 
 
-class RoutePath(msgspec.Struct, frozen=True, gc=False):
+class RoutePath(msgspec.Struct, frozen=True):
     type: str = "PathPrefix"
     value: str = "/"
 
 
-class RouteMatch(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+class RouteMatch(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     path: RoutePath = RoutePath()
     headers: list[Any] | None = None
     query_params: list[Any] | None = None
     method: str | None = None
 
 
-class RouteRule(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+class RouteRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     matches: list[RouteMatch] | None = None
     filters: list[Any] | None = None
     timeouts: Any = None
     backend_refs: list[Any] | None = None
 
 
-class RouteSpec(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+class RouteSpec(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     parent_refs: list[ParentRef] | None = None
     hostnames: list[str] | None = None
     rules: list[RouteRule] | None = None
 
 
-class HTTPRoute(msgspec.Struct, frozen=True, gc=False):
+class HTTPRoute(msgspec.Struct, frozen=True):
     metadata: AttachmentMeta
     spec: RouteSpec
 
@@ -188,18 +186,18 @@ class HTTPRoute(msgspec.Struct, frozen=True, gc=False):
                 yield match.path.value, match.path.type.removeprefix("Path")
 
 
-class ListenerEntry(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+class ListenerEntry(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     name: str
     hostname: str | None = None
     port: int | None = None
 
 
-class ListenerSetSpec(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+class ListenerSetSpec(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     parent_ref: ParentRef
     listeners: list[ListenerEntry] | None = None
 
 
-class ListenerSet(msgspec.Struct, frozen=True, gc=False):
+class ListenerSet(msgspec.Struct, frozen=True):
     metadata: AttachmentMeta
     spec: ListenerSetSpec
 
@@ -234,7 +232,7 @@ def key_of(desired: Object) -> Key:
     return desired["kind"], f"{desired['metadata']['namespace']}/{desired['metadata']['name']}"
 
 
-class Observed(msgspec.Struct, frozen=True, gc=False):
+class Observed(msgspec.Struct, frozen=True):
     """The objects that were made for a Service and are there now, by namespace/name."""
 
     ingresses: dict[str, Ingress] = msgspec.field(name="Ingress.networking.k8s.io/v1", default_factory=dict)

@@ -15,7 +15,7 @@ from ingress_manager.core.vocabulary import OF_HAPROXY, SSL_REDIRECT
 CLASS, TLS, SECRET, REDIRECT = "ingress/class", "ingress/tls", "ingress/tls-secret", "ingress/tls-redirect"
 
 
-class Parent(msgspec.Struct, frozen=True, gc=False):
+class Parent(msgspec.Struct, frozen=True):
     """The listener of a Gateway that HTTPRoutes attach to, by its section name."""
 
     name: str
@@ -23,7 +23,7 @@ class Parent(msgspec.Struct, frozen=True, gc=False):
     section: str
 
 
-class Listeners(msgspec.Struct, frozen=True, gc=False):
+class Listeners(msgspec.Struct, frozen=True):
     """What the ListenerSets of the hosts say, beside the Secret."""
 
     gateway: Gateway
@@ -31,7 +31,7 @@ class Listeners(msgspec.Struct, frozen=True, gc=False):
     annotations: dict[str, str]
 
 
-class Routing(msgspec.Struct, frozen=True, gc=False):
+class Routing(msgspec.Struct, frozen=True):
     """What only HTTPRoutes say."""
 
     parent: Parent | Listeners

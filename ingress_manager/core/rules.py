@@ -19,7 +19,7 @@ MOST_PATHS = 1000
 HOST, PATH, PATH_TYPE, ROUTES = "ingress/host", "ingress/path", "ingress/path-type", "ingress/routes"
 
 
-class Path(msgspec.Struct, frozen=True, gc=False):
+class Path(msgspec.Struct, frozen=True):
     """One path of a host, and the number of the Service's port that it leads to."""
 
     path: str
@@ -27,7 +27,7 @@ class Path(msgspec.Struct, frozen=True, gc=False):
     port: int
 
 
-class Rule(msgspec.Struct, frozen=True, gc=False):
+class Rule(msgspec.Struct, frozen=True):
     """One host with its paths."""
 
     host: str

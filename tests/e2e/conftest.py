@@ -108,19 +108,13 @@ SERVING_SETTINGS: dict[str, Any] = {
         "ingress": {},
         "httproute": {"defaults": {"outputs": ["httproute"]}},
         "both": {"defaults": {"outputs": ["ingress", "httproute"]}},
-        "listenerset": {
-            "defaults": {
-                "outputs": ["httproute"],
-                "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME, "listenerSets": {"port": 443}},
-            }
-        },
     },
 }
 
 
 @pytest.fixture(scope="session")
 def serving(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute`, `both` and `listenerset`.
+    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute` and `both`.
 
     What a Service is given there is what the namespace's name says. It syncs every Service each second: otherwise
     changed settings take 4 to 6 minutes.

@@ -18,7 +18,7 @@ SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}
 """By the protocol of a Gateway's listener."""
 
 
-class Condition(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class Condition(msgspec.Struct, rename="camel", frozen=True):
     """What a controller says of an object."""
 
     type: str
@@ -28,7 +28,7 @@ class Condition(msgspec.Struct, rename="camel", frozen=True, gc=False):
     observed_generation: int | None = None
 
 
-class Parent(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class Parent(msgspec.Struct, rename="camel", frozen=True):
     """What a controller says of an HTTPRoute at one of its parents."""
 
     parent_ref: ParentRef

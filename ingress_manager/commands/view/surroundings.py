@@ -46,11 +46,11 @@ EVERYWHERE = ""
 """What `Surroundings.read` has for all namespaces, and for what is in none."""
 
 
-class _Conditions(msgspec.Struct, frozen=True, gc=False):
+class _Conditions(msgspec.Struct, frozen=True):
     ready: bool | None = None
 
 
-class _Endpoint(msgspec.Struct, frozen=True, gc=False):
+class _Endpoint(msgspec.Struct, frozen=True):
     conditions: _Conditions = _Conditions()
 
     @property
@@ -59,70 +59,70 @@ class _Endpoint(msgspec.Struct, frozen=True, gc=False):
         return self.conditions.ready is not False
 
 
-class _EndpointPort(msgspec.Struct, frozen=True, gc=False):
+class _EndpointPort(msgspec.Struct, frozen=True):
     name: str | None = None
     port: int | None = None
 
 
-class EndpointSlice(msgspec.Struct, frozen=True, gc=False):
+class EndpointSlice(msgspec.Struct, frozen=True):
     """Some of the addresses of a Service's Pods."""
 
     endpoints: list[_Endpoint] | None = None
     ports: list[_EndpointPort] | None = None
 
 
-class IngressClass(msgspec.Struct, frozen=True, gc=False):
+class IngressClass(msgspec.Struct, frozen=True):
     """A class of Ingresses; all that counts is its name, and whether it is the default."""
 
 
-class _Expression(msgspec.Struct, frozen=True, gc=False):
+class _Expression(msgspec.Struct, frozen=True):
     key: str
     operator: str
     values: list[str] | None = None
 
 
-class Selector(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class Selector(msgspec.Struct, rename="camel", frozen=True):
     """What selects objects by their labels."""
 
     match_labels: dict[str, str] | None = None
     match_expressions: list[_Expression] | None = None
 
 
-class _Peer(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class _Peer(msgspec.Struct, rename="camel", frozen=True):
     namespace_selector: Selector | None = None
     ip_block: dict[str, Any] | None = None
 
 
-class _Admitted(msgspec.Struct, frozen=True, gc=False):
+class _Admitted(msgspec.Struct, frozen=True):
     from_: list[_Peer] | None = msgspec.field(name="from", default=None)
 
 
-class _PolicySpec(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class _PolicySpec(msgspec.Struct, rename="camel", frozen=True):
     pod_selector: Selector = Selector()
     policy_types: list[str] | None = None
     ingress: list[_Admitted] | None = None
 
 
-class NetworkPolicy(msgspec.Struct, frozen=True, gc=False):
+class NetworkPolicy(msgspec.Struct, frozen=True):
     """Who may reach some Pods."""
 
     spec: _PolicySpec = _PolicySpec()
 
 
-class _RouteKind(msgspec.Struct, frozen=True, gc=False):
+class _RouteKind(msgspec.Struct, frozen=True):
     kind: str
 
 
-class _RouteNamespaces(msgspec.Struct, frozen=True, gc=False):
+class _RouteNamespaces(msgspec.Struct, frozen=True):
     from_: str = msgspec.field(name="from", default="Same")
 
 
-class _AllowedRoutes(msgspec.Struct, frozen=True, gc=False):
+class _AllowedRoutes(msgspec.Struct, frozen=True):
     namespaces: _RouteNamespaces = _RouteNamespaces()
     kinds: list[_RouteKind] | None = None
 
 
-class Listener(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class Listener(msgspec.Struct, rename="camel", frozen=True):
     """A port of a Gateway, and which routes it takes."""
 
     name: str
@@ -132,17 +132,17 @@ class Listener(msgspec.Struct, rename="camel", frozen=True, gc=False):
     allowed_routes: _AllowedRoutes = _AllowedRoutes()
 
 
-class _GatewaySpec(msgspec.Struct, frozen=True, gc=False):
+class _GatewaySpec(msgspec.Struct, frozen=True):
     listeners: list[Listener] = []
 
 
-class Gateway(msgspec.Struct, frozen=True, gc=False):
+class Gateway(msgspec.Struct, frozen=True):
     """What routes attach to."""
 
     spec: _GatewaySpec
 
 
-class Secret(msgspec.Struct, frozen=True, gc=False):
+class Secret(msgspec.Struct, frozen=True):
     """A Secret. Of one that was read from a cluster, tls.crt alone has its value."""
 
     type: str = "Opaque"
