@@ -4,7 +4,8 @@ An object is one of these:
 
 Service          `name`, by default shop; `annotations`, `labels`; `ports` and `selector`; by default it has a port http
 Ingress,         as tools/golden.py has them, made by ingress-manager for the Service `of`, with Metacontroller's record
-HTTPRoute        of it, an owner, and all else; without `of`, somebody's
+HTTPRoute,       of it, an owner, and all else; without `of`, somebody's
+ListenerSet
 EndpointSlice    one of the Service `of`, with one ready address
 anything else    whole, as Kubernetes has it
 
@@ -91,9 +92,9 @@ def service(short: Object, number: int) -> Object:
 
 
 def attachment(kind: str, short: Object, services: list[Object]) -> Object:
-    """Return an Ingress or an HTTPRoute that is made for a Service, or somebody's."""
+    """Return an object that is made for a Service, or somebody's."""
     own = metadata({"name": short.get("of", "shop")} | short, MADE)
-    whole = {"Ingress": golden.ingress, "HTTPRoute": golden.httproute}[kind]
+    whole = {"Ingress": golden.ingress, "HTTPRoute": golden.httproute, "ListenerSet": golden.listenerset}[kind]
     desired = whole(short, own | {"name": short.get("of", own["name"])})
     if "of" not in short:
         return desired | {"metadata": own}

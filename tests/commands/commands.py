@@ -170,7 +170,8 @@ class Cluster:
         # Some of several kinds may be asked for by themselves.
         key = key or next((each for each in self.answers if kinds <= {*each.split(",")}), None)
         if key is None:
-            raise KubectlFailed(self.error)
+            # Few clusters know ListenerSets.
+            raise KubectlFailed(UNKNOWN_KIND if kinds == {LISTENERSETS} else self.error)
         found = self.answers[key]
         if isinstance(found, list):
             found = found.pop(0) if len(found) > 1 else found[0]

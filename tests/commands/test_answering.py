@@ -47,7 +47,7 @@ def test_what_is_around_is_asked_for_at_once_and_no_private_key_is_read(audit: l
     ended = run(*audit)
     scope = " Outside of the namespace team-a nothing was looked at.\n"
     assert ended == (1, CASE.stated["becomes"]["audit"].rstrip("\n") + scope, "")
-    assert len(cluster.calls) == 5
+    assert len(cluster.calls) == 6
     [call] = [each for each in cluster.calls if each.endswith(" secrets")]
     assert "go-template=" in call
     assert not re.search(r"index \. [^)]*tls\.key|json", call)

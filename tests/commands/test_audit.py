@@ -30,6 +30,7 @@ from tests import make_cases as cases
 from tests.commands.commands import (
     HTTPROUTES,
     INGRESSES,
+    LISTENERSETS,
     UNKNOWN_KIND,
     Cluster,
     Ended,
@@ -271,8 +272,9 @@ def test_a_cluster_is_read_kind_by_kind(cluster: Cluster) -> None:
     ended = run("audit", "-A", "--context", "there")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
     # The Services last: the Ingress of one that is made meanwhile isn't one whose Service is gone.
-    assert cluster.calls[:3] == [
-        f"get --output=json --all-namespaces --context=there -- {kind}" for kind in (INGRESSES, HTTPROUTES, "services")
+    assert cluster.calls[:4] == [
+        f"get --output=json --all-namespaces --context=there -- {kind}"
+        for kind in (INGRESSES, HTTPROUTES, LISTENERSETS, "services")
     ]
 
 

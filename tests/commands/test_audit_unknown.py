@@ -13,7 +13,7 @@ from devcluster.sync_requests import Object
 from ingress_manager.commands.audit.audit import audit
 from ingress_manager.commands.audit.finders import Finding
 from ingress_manager.commands.audit.kinds import FindingKind
-from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET, SERVICE
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.view import surroundings
 from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, Unknown, refused_by_all
@@ -27,7 +27,7 @@ from tests.core import made_up
 from tools import golden
 from tools.golden import Case
 
-KINDS = (SERVICE, INGRESS, HTTPROUTE)
+KINDS = (SERVICE, INGRESS, HTTPROUTE, LISTENERSET)
 AROUND = surroundings.RESOURCES
 OF_SEVERAL = {FindingKind.REFUSED, FindingKind.CLAIMED_TWICE, FindingKind.UPSTREAM_COLLISION, FindingKind.DETACHED}
 """Kinds whose sentences tell less where less is known."""
@@ -96,7 +96,7 @@ def read_again(case: Case, objects: list[Object], less: Less) -> tuple[Manifests
         manifests = read(json.dumps({"kind": "List", "items": documents}))  # which takes a tenth of the time
     known = Known(misread=manifests.misread, is_whole=manifests.is_whole)
     known.unread = dict.fromkeys([*less.kinds & {*KINDS}, *([SETTINGS] if less.settings else [])], "no")
-    known.httproutes = UNKNOWN if HTTPROUTE in less.kinds else True
+    known.open = {HTTPROUTE, LISTENERSET} & less.kinds
     return manifests, known, UNKNOWN if less.settings else case.policy
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.kinds import HTTPROUTE
+from ingress_manager.commands.reading.kinds import HTTPROUTE, LISTENERSET
 from ingress_manager.commands.reading.kinds import INGRESS as INGRESS_KIND
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.status import command
@@ -38,7 +38,10 @@ def test_what_is_told_is_what_the_case_says(case: Case) -> None:
     assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
 
 
-@pytest.mark.parametrize("taken", [SETTINGS, INGRESS_KIND, HTTPROUTE, SLICE_KIND, GATEWAY, "NetworkPolicy", "Event"])
+KINDS = (SETTINGS, INGRESS_KIND, HTTPROUTE, LISTENERSET)
+
+
+@pytest.mark.parametrize("taken", [*KINDS, SLICE_KIND, GATEWAY, "NetworkPolicy", "Event"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_who_can_look_at_less_is_told_less_and_never_another_state(case: Case, taken: str) -> None:
     before = states_without(case, "")
@@ -53,7 +56,7 @@ def states_without(case: Case, taken: str) -> dict[tuple[str, ...], State]:
     manifests = dumps.manifests(case)
     manifests.items = [item for item in manifests.items if item.object["kind"] != taken]
     policy = UNKNOWN if taken == SETTINGS else case.policy
-    known = Known({taken: "no"} if taken in {SETTINGS, INGRESS_KIND, HTTPROUTE} else {})
+    known = Known({taken: "no"} if taken in KINDS else {})
     view = look(manifests.items, UNKNOWN if taken == SETTINGS else case.policy.without_pause(), known)
     found = Judge(view, policy, surroundings_in(manifests), reports_in(manifests.items)).rows(view.services.values())
     return {

@@ -31,7 +31,7 @@ class Unseen(msgspec.Struct, frozen=True):
     """What could not be looked at, why, and which kinds of findings are therefore not made, or not all of them."""
 
     what: str
-    """Service, Ingress, HTTPRoute, "settings", or an object."""
+    """SERVICE, one of OBJECTS, "settings", or an object."""
 
     sentence: str
     findings: list[FindingKind]

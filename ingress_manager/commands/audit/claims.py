@@ -1,4 +1,4 @@
-"""Claims: which hosts and paths Ingresses and HTTPRoutes claim, and under which names controllers keep what is in them.
+"""Claims: which hosts and paths, or ports, objects claim, and under which names controllers keep what is in them.
 
 Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresses) and controller.go (upstreamName); the
 Gateway API reference, HTTPRouteRule (which of two equal matches wins); Traefik, pkg/provider/kubernetes/ingress and
@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET, SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import class_of, places_of
 from ingress_manager.commands.view.look import ObjectView
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, IngressSpec, RouteMatch, RouteRule
+from ingress_manager.commands.view.standing import gateway_of
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, IngressSpec, ListenerSet, RouteMatch, RouteRule
 from ingress_manager.core.rules import as_prefix
 from ingress_manager.core.vocabulary import NGINX as KEYS_OF_NGINX
 
@@ -28,7 +29,10 @@ SECRET = "Secret"  # noqa: S105 - a kind
 
 
 class Claim(NamedTuple):
-    """A host and a path, of those that share one class or one listener. Two equal claims get the same requests."""
+    """A host and a path, of those that share one class or one listener. Two equal claims get the same requests.
+
+    Or a host and a port of one Gateway, without a path.
+    """
 
     among: tuple[str, ...]
     host: str
@@ -36,6 +40,8 @@ class Claim(NamedTuple):
     is_exact: bool
 
     def __str__(self) -> str:
+        if not self.path:
+            return f"{self.host or '*'}:{self.among[-1]}"
         return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
 
 
@@ -128,9 +134,18 @@ def upstream_collisions(objects: Iterable[ObjectView]) -> Iterator[UpstreamColli
 def claims_of(each: ObjectView) -> Iterator[Claim]:
     if isinstance(each.typed, HTTPRoute):
         yield from _claims_of_route(each.item.namespace, each.typed)
-        return
-    among = (INGRESS, class_of(each.item, each.typed.spec))
-    yield from (Claim(among, *place) for place in places_of(each.typed.spec))
+    elif isinstance(each.typed, ListenerSet):
+        gateway = gateway_of(each.item, each.typed.spec.parent_ref)
+        listeners = each.typed.spec.listeners or ()
+        yield from (listener_claim(gateway, one.port or 0, one.hostname or "") for one in listeners)
+    else:
+        among = (INGRESS, class_of(each.item, each.typed.spec))
+        yield from (Claim(among, *place) for place in places_of(each.typed.spec))
+
+
+def listener_claim(gateway: str, port: int, host: str) -> Claim:
+    """Return what a listener of a Gateway, or of a ListenerSet of it, claims; `gateway` is a namespace/name."""
+    return Claim((LISTENERSET, gateway, str(port)), host, "", is_exact=False)
 
 
 def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:

@@ -14,9 +14,9 @@ from ingress_manager.commands.audit.why import (
     NO_CONTROLLER,
     NOT_INSTALLED,
     is_unexplained,
+    lacking,
     with_reason_for_all,
     with_reasons,
-    without_httproutes,
 )
 from ingress_manager.commands.printing.console import note, painter, show, waiting
 from ingress_manager.commands.printing.words import Command
@@ -101,15 +101,15 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
 ) -> None:
     """Find the problems of a cluster, each with the kubectl command that fixes it.
 
-    `audit` changes nothing. It judges Services, Ingresses and HTTPRoutes by the cluster's settings, or by
+    `audit` changes nothing. It judges Services, and what was made for them, by the cluster's settings, or by
     --current-settings, and lists what it may not read. To see why a URL doesn't answer, it also reads IngressClasses,
     EndpointSlices, NetworkPolicies, Gateways and the certificates in Secrets.
 
     With --settings FILE, it tells instead what would change with these new settings.
 
     Exit status: 0 if nothing is found but hints (with --settings: if no URL would lose its answer), 1 if something is
-    found or a part of a file can't be read, 2 for wrong use, if Services, Ingresses, HTTPRoutes, Events or the settings
-    could not be read, or if there was nothing to read.
+    found or a part of a file can't be read, 2 for wrong use, if any of these, Events or the settings could not be
+    read, or if there was nothing to read.
 
     \b
     Examples:
@@ -191,7 +191,7 @@ def read_controller(source: Source, known: Known) -> tuple[str, Command] | None:
             return NOT_INSTALLED if failed.is_unknown_kind else NO_CONTROLLER
         note(f"The DecoratorController could not be looked at: {failed.message}")
         return None
-    return without_httproutes(controller) if known.httproutes is False else None
+    return lacking(controller, known.lacking)
 
 
 def print_plan(  # noqa: PLR0913, PLR0917 - each has a say in it

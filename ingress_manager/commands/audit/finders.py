@@ -8,12 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ingress_manager.commands.audit import remedies
-from ingress_manager.commands.audit.claims import TRAEFIK, UpstreamCollision, claimed_twice, upstream_collisions
+from ingress_manager.commands.audit.claims import (
+    TRAEFIK,
+    UpstreamCollision,
+    claimed_twice,
+    claims_of,
+    listener_claim,
+    upstream_collisions,
+)
 from ingress_manager.commands.audit.kinds import FindingKind
 from ingress_manager.commands.audit.serving import backends_of, name_taken, what_it_does
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
+from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.answering import CauseKind, causes
 from ingress_manager.commands.view.drift import differences
@@ -27,7 +34,7 @@ from ingress_manager.commands.view.look import (
     is_being_deleted,
 )
 from ingress_manager.commands.view.managed import FINALIZER
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.view.surroundings import GATEWAY, Surroundings
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.entrances import entrance_for, no_effect, without_http
 from ingress_manager.core.errors import Reason
@@ -58,7 +65,7 @@ class SortedView:
     """A view in which nothing is paused, sorted out once for all finders; `policy` says what is paused."""
 
     def __init__(self, view: View, policy: Policy | Unknown, around: Surroundings) -> None:
-        self.view, self.policy = view, policy
+        self.view, self.policy, self.around = view, policy, around
         self.exposed = [each for each in view.services.values() if each.is_exposed or each.observed]
         self.accepted = [each for each in self.exposed if not (each.refused or is_held(each.item))]
         """The Services whose desired objects Metacontroller makes."""
@@ -276,6 +283,16 @@ def _claimed_twice(seen: SortedView) -> Found:
             sentence = f"{both.older} {age}, and claims {listed(claims)}, too"
             command = seen.of_another_host(both.younger)
             yield Finding(FindingKind.CLAIMED_TWICE, both.younger.item, sentence, command)
+    of_gateways = {
+        listener_claim(label, listener.port, listener.hostname): f"listener {listener.name} of Gateway {label}"
+        for label in seen.around.of_kind(GATEWAY)
+        for listener in seen.around.typed[GATEWAY, label].spec.listeners
+    }
+    for each in seen.view.objects.values():
+        for claim in claims_of(each) if each.kind == LISTENERSET and each.looks_ours else ():
+            if claim in of_gateways:
+                sentence = f"{of_gateways[claim]} goes before it, and claims {claim}, too"
+                yield Finding(FindingKind.CLAIMED_TWICE, each.item, sentence, seen.of_another_host(each))
 
 
 def _not_copied(seen: SortedView) -> Found:

@@ -3,11 +3,12 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, SERVICE
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET, SERVICE
 from ingress_manager.commands.view.look import SETTINGS
 from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, POLICY, SECRET, SLICE
 
-OBJECTS = (INGRESS, HTTPROUTE)
+ROUTED = (HTTPROUTE, LISTENERSET)
+OBJECTS = (INGRESS, *ROUTED)
 MADE = (SETTINGS, SERVICE, *OBJECTS)
 """What a finding needs to know that compares what was made for a Service with what should be."""
 
@@ -64,7 +65,7 @@ class Row(NamedTuple):
 
     needs: tuple[str, ...]
     """The kinds of objects, and the settings, that it rests on. It isn't made where one of them could not be read; of
-    Ingresses and HTTPRoutes it needs those alone that it is about."""
+    OBJECTS it needs those alone that it is about."""
 
 
 KINDS = {
@@ -76,7 +77,7 @@ KINDS = {
     ),
     FindingKind.NAME_TAKEN: Row(
         Severity.ERROR,
-        "Somebody else's object has the name of the Service's Ingress or HTTPRoute.",
+        "Somebody else's object has the name of an object that the Service asks for.",
         "If that object leads to this Service, adopt it. If it leads elsewhere, use another entrance, such as "
         "web.ingress/http. Delete it only if it leads nowhere.",
         MADE,
@@ -138,9 +139,9 @@ KINDS = {
     ),
     FindingKind.NO_GATEWAY: Row(
         Severity.ERROR,
-        "The Gateway that the HTTPRoute states isn't there.",
+        "The Gateway that the HTTPRoute or ListenerSet states isn't there.",
         "The administrator states another, in defaults.gateway or in the profile.",
-        (SERVICE, HTTPROUTE, GATEWAY),
+        (SERVICE, *ROUTED, GATEWAY),
     ),
     FindingKind.NO_LISTENER: Row(
         Severity.ERROR,
@@ -150,9 +151,10 @@ KINDS = {
     ),
     FindingKind.NOT_ACCEPTED: Row(
         Severity.ERROR,
-        "The Gateway's controller rejects the HTTPRoute or one of its references, or has said nothing for minutes.",
+        "The Gateway's controller rejects the HTTPRoute or ListenerSet, or one of its references, or has said nothing "
+        "for minutes.",
         "Do as the controller's sentence says.",
-        (SERVICE, HTTPROUTE, GATEWAY),
+        (SERVICE, *ROUTED, GATEWAY),
     ),
     FindingKind.NO_ENDPOINTS: Row(
         Severity.ERROR,
@@ -168,15 +170,15 @@ KINDS = {
     ),
     FindingKind.NO_CERTIFICATE: Row(
         Severity.ERROR,
-        "The Ingress's Secret isn't there, or lacks tls.crt or tls.key.",
+        "The Secret of the Ingress or ListenerSet isn't there, or lacks tls.crt or tls.key.",
         "Make a Secret of the type kubernetes.io/tls, or name another by ingress/tls-secret.",
-        (SERVICE, INGRESS, SECRET),
+        (SERVICE, INGRESS, LISTENERSET, SECRET),
     ),
     FindingKind.WRONG_CERTIFICATE: Row(
         Severity.ERROR,
         "The Secret's certificate has expired, isn't for one of the hosts, or isn't one: browsers warn.",
         "Renew the certificate, or get one for these hosts.",
-        (SERVICE, INGRESS, SECRET, CERTIFICATES),
+        (SERVICE, INGRESS, LISTENERSET, SECRET, CERTIFICATES),
     ),
     FindingKind.HEADLESS: Row(
         Severity.WARNING,
@@ -186,9 +188,10 @@ KINDS = {
     ),
     FindingKind.CLAIMED_TWICE: Row(
         Severity.WARNING,
-        "Two Ingresses of a class, or two HTTPRoutes of a listener, claim one host and path. One gets no requests: "
-        "in ingress-nginx and the Gateway API the younger.",
-        "Give one of them another host or path.",
+        "Two Ingresses of a class, or two HTTPRoutes of a listener, claim one host and path; or two ListenerSets, or "
+        "one and its Gateway, one host and port. One gets no requests: in ingress-nginx and the Gateway API the "
+        "younger, and a ListenerSet beside its Gateway.",
+        "Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
         OBJECTS,
     ),
     FindingKind.NOT_COPIED: Row(
@@ -219,7 +222,7 @@ KINDS = {
         Severity.HINT,
         "The certificate's Secret isn't there yet; an annotation asks cert-manager for it.",
         "Wait. If it doesn't come, cert-manager's Certificate of the same name says why.",
-        (SERVICE, INGRESS, SECRET),
+        (SERVICE, INGRESS, LISTENERSET, SECRET),
     ),
     FindingKind.NETWORK_POLICY: Row(
         Severity.HINT,

@@ -134,7 +134,7 @@ def of_update(observed: ObjectView, desired: Object) -> Iterator[Affected]:
 
 
 def of_object(effect: Effect, key: Key, sentence: str, diff: str = "") -> Affected:
-    """Return the change of an Ingress or an HTTPRoute."""
+    """Return the change of an object that is made for a Service."""
     kind, label = key
     namespace, _, name = label.partition("/")
     return Affected(effect, kind, namespace, name, sentence, diff)

@@ -66,7 +66,7 @@ def correct(item: Item, refused: Refused) -> Command:
         if problem.reason is Reason.EXTERNAL_NAME:
             return annotate(item, [f"{begin_of(entrance)}{HTTP.key}-" for entrance in entrances])
         if problem.reason is Reason.NO_HTTPROUTES:
-            return "kubectl", "apply", "--kustomize=metacontroller/httproute/"
+            return "kubectl", "apply", f"--kustomize={problem.sentence.rpartition(' ')[2]}"
         if problem.reason is Reason.PROTECTION_LOST:
             return steps.kubectl("edit", item)  # a command that takes it off would open what is closed
         entrance = problem.annotation.partition(f".{PREFIX}")[0]
@@ -92,7 +92,7 @@ def _correction(annotations: Mapping[str, str], key: str, reason: Reason) -> dic
         near, value = nearest(key, KEYS, PREFIX), annotations[key]
         meant = near and near not in annotations and value.isprintable()
         return {key: f"{key}-"} | ({near: f"{near}={value}"} if meant else {})
-    if reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-secret":
+    if reason is Reason.NOT_IN_HTTPROUTE and key == "ingress/tls-secret" and key in annotations:
         return {key: f"{key}-", "ingress/tls": "ingress/tls=true"}
     if key == PROFILE:
         # Without it the Service would be served by another entrance, perhaps one for everybody.

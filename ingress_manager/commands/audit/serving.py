@@ -1,4 +1,4 @@
-"""What serves: it leads to something, or redirects. No advice deletes it, unless it is forbidden, or turned off."""
+"""What serves: it leads to something, redirects or listens. No advice deletes it, unless it is forbidden or off."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import at, mappings
 from ingress_manager.commands.view.ingresses import backends_in
 from ingress_manager.commands.view.look import ObjectView, ServiceView
-from ingress_manager.core.kubernetes import Ingress
+from ingress_manager.core.kubernetes import Ingress, ListenerSet
 from ingress_manager.core.text import listed
 
 Backend = tuple[str, str]
@@ -16,7 +16,7 @@ Backend = tuple[str, str]
 
 
 def backends_of(each: ObjectView) -> list[Backend]:
-    """Return what an Ingress or an HTTPRoute leads to, each once."""
+    """Return what an object leads to, each once; a ListenerSet to nothing by itself."""
     return list(dict.fromkeys(_of_ingress(each.typed) if isinstance(each.typed, Ingress) else _of_route(each)))
 
 
@@ -37,6 +37,8 @@ def _of_route(route: ObjectView) -> Iterator[Backend]:
 
 def what_it_does(each: ObjectView, backends: Sequence[Backend]) -> str:
     """Return what an object answers with, as the end of a sentence: these backends, or a redirect; "" for nothing."""
+    if isinstance(each.typed, ListenerSet):
+        return f", and has listeners for {listed([host or '*' for host in each.typed.hosts()])}"
     if backends:
         return f", and leads to {listed(backends, ' '.join)}"
     filters = (found for rule in mappings(at(each.item, "spec", "rules")) for found in mappings(at(rule, "filters")))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.audit.finders import Finding
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.kinds import PLURAL, SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.managed import CONTROLLER, controller_of
@@ -90,12 +90,13 @@ NOT_INSTALLED = "Metacontroller isn't installed: the cluster knows no DecoratorC
 NO_CONTROLLER = f"the DecoratorController {CONTROLLER} isn't there", _INSTALL
 
 
-def without_httproutes(controller: Item) -> tuple[str, Command] | None:
-    """Return why Metacontroller does nothing in a cluster without HTTPRoutes, and what helps; None where it may."""
-    attachments = controller.object.get("spec", {}).get("attachments", ())
-    if not any(each.get("resource") == "httproutes" for each in attachments):
+def lacking(controller: Item, kinds: Iterable[str]) -> tuple[str, Command] | None:
+    """Return why Metacontroller does nothing in a cluster without these kinds, and what helps; None where it may."""
+    attached = {each.get("resource") for each in controller.object.get("spec", {}).get("attachments", ())}
+    waited_for = [PLURAL[kind] for kind in sorted(kinds) if PLURAL[kind].lower() in attached]
+    if not waited_for:
         return None
-    sentence = f"the DecoratorController {CONTROLLER} waits for the CRD of HTTPRoutes, and does nothing before"
+    sentence = f"the DecoratorController {CONTROLLER} waits for the CRD of {waited_for[0]}, and does nothing before"
     return sentence, ("kubectl", "get", "--", "customresourcedefinitions")
 
 

@@ -8,10 +8,16 @@ HTTPROUTES = "gateway.networking.k8s.io/v1/HTTPRoute"
 LISTENERSETS = "gateway.networking.k8s.io/v1/ListenerSet"
 """Each with its apiVersion, as `Item.kind` has it."""
 
-RESOURCES = {INGRESS: "ingresses.networking.k8s.io", HTTPROUTE: "httproutes.gateway.networking.k8s.io"}
-"""As kubectl is asked for them. It may know other Ingresses and HTTPRoutes, too."""
+RESOURCES = {
+    INGRESS: "ingresses.networking.k8s.io",
+    HTTPROUTE: "httproutes.gateway.networking.k8s.io",
+    LISTENERSET: "listenersets.gateway.networking.k8s.io",
+}
+"""As kubectl is asked for them. It may know others of the same names, too."""
 
-OF_GATEWAY_API = (RESOURCES[HTTPROUTE], "listenersets.gateway.networking.k8s.io")
+PLURAL = {SERVICE: "Services", INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes", LISTENERSET: "ListenerSets"}
+
+OF_GATEWAY_API = (RESOURCES[HTTPROUTE], RESOURCES[LISTENERSET])
 """What may be made, and a cluster may not know."""
 
 LISTS = {

@@ -65,6 +65,7 @@ _LOOK = (
     Right("list", "services", "the Services"),
     Right("list", INGRESSES, "the Ingresses", "nothing is known of that kind"),
     Right("list", HTTPROUTES, "the HTTPRoutes", "nothing is known of that kind"),
+    Right("list", LISTENERSETS, "the ListenerSets", "nothing is known of that kind"),
     *_settings("only what all settings refuse is `refused`"),
 )
 _NOT_LOOKED_FOR = "the command doesn't look for that"

@@ -1,7 +1,7 @@
 """`status`: what is exposed, at which URLs, and how far it has come, as Kubernetes says it. The pure part.
 
-Each Ingress and each HTTPRoute is a row, and so is an entrance for which there is none. A state says what is known, and
-nothing more: where something could not be looked at, it is UNKNOWN, or the last one that is sure.
+Each object that is made for a Service is a row, and so is an entrance for which there is none. A state says what is
+known, and nothing more: where something could not be looked at, it is UNKNOWN, or the last one that is sure.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS
+from ingress_manager.commands.audit.serving import backends_of
+from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.answering import causes
 from ingress_manager.commands.view.drift import differences
@@ -18,7 +19,6 @@ from ingress_manager.commands.view.entrances import entrances_on
 from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.commands.view.look import (
-    SETTINGS,
     TYPES,
     ObjectView,
     ServiceView,
@@ -28,16 +28,16 @@ from ingress_manager.commands.view.look import (
     is_being_deleted,
 )
 from ingress_manager.commands.view.managed import FINALIZER
-from ingress_manager.commands.view.standing import addresses_of, gateway_of, not_taken, urls_of
+from ingress_manager.commands.view.standing import addresses_of, gateway_of, listenersets_of, not_taken, urls_of
 from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, Surroundings
 from ingress_manager.core.decide import RemovedFirst
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Problem, Reason
-from ingress_manager.core.kubernetes import LAST_APPLIED, HTTPRoute, Ingress, Key, Object
+from ingress_manager.core.forbidden import parents_of
+from ingress_manager.core.kubernetes import LAST_APPLIED, Attachment, Ingress, Key, Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
-PLURAL = {INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes", SETTINGS: "the settings"}
 TYPE_OF = dict(TYPES.values())
 
 
@@ -53,12 +53,14 @@ class State(StrEnum):
 
 STATES = {
     State.SERVING: (
-        "The Ingress or HTTPRoute is as the Service asks. A controller has taken it, its address is known, and a Pod "
-        'of the Service is ready. Nothing is known to be in the way; a hint may stand behind "though".'
+        "The object is as the Service asks. A controller has taken it, its address is known, and a Pod of the Service "
+        "is ready; behind a ListenerSet or a redirect, none needs to be. Nothing is known to be in the way; a hint may "
+        'stand behind "though".'
     ),
     State.ACCEPTED: (
-        "The Ingress or HTTPRoute is as the Service asks. A controller has taken it: the Ingress has an address, or "
-        "each Gateway says Accepted and ResolvedRefs. The sentence says what is missing or could not be looked at."
+        "The object is as the Service asks. A controller has taken it: the Ingress has an address; each Gateway or "
+        "ListenerSet says of the HTTPRoute Accepted and ResolvedRefs; or the ListenerSet and its listener say so, and "
+        "Programmed. The sentence says what is missing or could not be looked at."
     ),
     State.WAITING: (
         "The object isn't as the Service asks, or no controller has taken it. The sentence says what it waits for."
@@ -90,7 +92,7 @@ class Judged(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Something that is exposed: an Ingress, an HTTPRoute, or an entrance without either."""
+    """Something that is exposed: what is made for a Service, or an entrance for which nothing is."""
 
     service: Item
     entrance: str
@@ -100,7 +102,7 @@ class Row(NamedTuple):
 
     kind: str = ""
     name: str = ""
-    """The name of the Ingress or HTTPRoute; empty where there is none."""
+    """The name of the object; empty where there is none."""
 
     item: Item | None = None
     urls: Sequence[str] = ()
@@ -133,13 +135,13 @@ def is_over(row: Row, wanted: State) -> bool:
 
 
 def gateways_to_be_used(view: View) -> set[tuple[str, str]]:
-    """Return GATEWAY with each namespace of a Gateway that an HTTPRoute is to have: its URLs depend on it."""
+    """Return GATEWAY with each namespace of a Gateway that is to be attached to: the URLs depend on it."""
     return {
         (GATEWAY, parent.namespace or service.item.namespace)
         for service in view.services.values()
         for (kind, _), each in service.desired.items()
-        if kind == HTTPROUTE
-        for parent in msgspec.convert(each, HTTPRoute).spec.parent_refs or ()
+        for parent in parents_of(msgspec.convert(each, TYPE_OF[kind]))
+        if parent.kind != LISTENERSET
     }
 
 
@@ -186,8 +188,8 @@ class Judge:
     def _with_object(self, row: Row, key: Key, desired: Object | None, each: ObjectView | None) -> Row:
         """Return the row with what an object says; one that doesn't stand is shown as it would be."""
         item = each.item if each else Item(desired or {}, row.service.origin)
-        made: Ingress | HTTPRoute = each.typed if each else msgspec.convert(desired, TYPE_OF[key[0]])
-        gateways = self._gateways(item, made) if isinstance(made, HTTPRoute) else {}
+        made = each.typed if each else msgspec.convert(desired, TYPE_OF[key[0]])
+        gateways = self._gateways(item, made)
         at = [gateway for gateway in gateways.values() if gateway] if gateways else [item]
         addresses = list(dict.fromkeys(address for one in at for address in addresses_of(one))) if each else []
         return row._replace(
@@ -200,10 +202,14 @@ class Judge:
             addresses=addresses,
         )
 
-    def _gateways(self, item: Item, route: HTTPRoute) -> dict[str, Item | None]:
-        """Return the Gateways of an HTTPRoute, by namespace/name; None for one that was not read."""
-        labels = [gateway_of(item, parent) for parent in route.spec.parent_refs or ()]
-        return {label: self._around.items.get((GATEWAY, label)) for label in labels}
+    def _gateways(self, item: Item, made: Attachment) -> dict[str, Item | None]:
+        """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
+        labels = [gateway_of(item, parent) for parent in parents_of(made) if parent.kind != LISTENERSET]
+        found = {label: self._around.items.get((GATEWAY, label)) for label in labels}
+        for key in listenersets_of(item, made):
+            if between := self._view.objects.get(key):
+                found |= self._gateways(between.item, between.typed)
+        return found
 
     def _judged(
         self, service: ServiceView, key: Key, wanted: Mapping[Key, Object], forbidden: Problem | None
@@ -240,7 +246,8 @@ class Judge:
             return Judged(State.REFUSED, service.refused.line())
         if isinstance(service.decision, Unknown):
             said = self._report_of(service)
-            what = PLURAL[SETTINGS if isinstance(self._policy, Unknown) else HTTPROUTE]
+            kinds = [PLURAL[kind] for kind in sorted(service.awaited)]
+            what = "the settings" if isinstance(self._policy, Unknown) else listed(kinds)
             return Judged(State.UNKNOWN, f"{what} could not be looked at{said}", is_unseen=True)
         return None
 
@@ -269,6 +276,11 @@ class Judge:
 
     def _of_standing(self, service: ServiceView, each: ObjectView) -> Judged:
         """Return the state of an object that is as it should be: who has taken it, and whether anything answers."""
+        between = [(key, self._view.objects.get(key)) for key in listenersets_of(each.item, each.typed)]
+        judged = [self._of_standing(service, one) if one else self._of_absent(service, key) for key, one in between]
+        late = [one for one in judged if one.state is not State.SERVING]
+        if lacking := [one for one in late if one.state is not State.ACCEPTED]:
+            return lacking[0]
         found = list(causes(each, self._view, self._around))
         why = "; ".join(cause.sentence for cause in found if not cause.hint)
         if isinstance(each.typed, Ingress):
@@ -281,20 +293,21 @@ class Judge:
             return Judged(State.WAITING, f"{what}: {why or reason}")
         if why:
             return Judged(State.ACCEPTED, f"but {why}")
-        judged = self._of_taken(service, each)
+        if late:
+            return late[0]
+        taken = self._of_taken(service, each)
         hints = "; ".join(cause.sentence for cause in found)
-        return judged._replace(sentence=hints) if judged.state is State.SERVING else judged
+        return taken._replace(sentence=hints) if taken.state is State.SERVING else taken
 
     def _of_taken(self, service: ServiceView, each: ObjectView) -> Judged:
         """Return the state of an object that a controller has taken, and that nothing is known to be in the way of."""
-        if isinstance(each.typed, HTTPRoute):
-            for label, gateway in self._gateways(each.item, each.typed).items():
-                if gateway is None:
-                    return Judged(State.ACCEPTED, f"and Gateway {label} could not be looked at", is_unseen=True)
-                if not addresses_of(gateway):
-                    return Judged(State.ACCEPTED, f"waiting for an address of Gateway {label}")
-            if not any("backendRefs" in rule for rule in each.item.object["spec"].get("rules") or ()):
-                return Judged(State.SERVING)  # it redirects
+        for label, gateway in self._gateways(each.item, each.typed).items():
+            if gateway is None:
+                return Judged(State.ACCEPTED, f"and Gateway {label} could not be looked at", is_unseen=True)
+            if not addresses_of(gateway):
+                return Judged(State.ACCEPTED, f"waiting for an address of Gateway {label}")
+        if not (isinstance(each.typed, Ingress) or backends_of(each)):
+            return Judged(State.SERVING)  # it redirects, or is a ListenerSet
         slices = self._around.slices.get(service.item.full_name, ())
         if any(endpoint.is_ready for some in slices for endpoint in some.endpoints or ()):
             return Judged(State.SERVING)

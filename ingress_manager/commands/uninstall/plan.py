@@ -23,7 +23,7 @@ from ingress_manager.commands.view.managed import (
     is_managed,
     operations_to_disown,
 )
-from ingress_manager.core.kubernetes import HTTPRoute
+from ingress_manager.core.kubernetes import Ingress
 
 DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"
 COMPOSITES = "metacontroller.k8s.io/v1alpha1/CompositeController"
@@ -124,7 +124,7 @@ def urls_of(item: Item) -> Iterator[str]:
     found = as_object(item)
     if not isinstance(found, ObjectView):
         yield "hosts and paths that can't be read"
-    elif isinstance(found.typed, HTTPRoute):
+    elif not isinstance(found.typed, Ingress):
         yield from (f"{host or '*'}{path}" for host in found.typed.hosts() for path, _ in found.typed.paths())
     else:
         yield from (f"{host or '*'}{path.path or '/'}" for host, path in found.typed.spec.paths())

@@ -1,21 +1,21 @@
-"""Why nothing answers, though an Ingress or an HTTPRoute stands as it should: what its surroundings lack. Pure.
+"""Why nothing answers, though what was made for a Service stands as it should: what its surroundings lack. Pure.
 
 Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1, NetworkPolicy v1) and the Gateway
-API reference (HTTPRoute v1, Gateway v1: Listener, RouteParentStatus).
+API reference (HTTPRoute v1, ListenerSet v1, Gateway v1: Listener, RouteParentStatus).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
-from ingress_manager.commands.reading.manifests import mappings
+from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, SERVICE
+from ingress_manager.commands.reading.manifests import at, mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
 from ingress_manager.commands.view.ingresses import backends_in, class_of, overlap
 from ingress_manager.commands.view.look import ObjectView, ServiceView, View, is_being_deleted
-from ingress_manager.commands.view.standing import addresses_of, gateway_of, parents_of
+from ingress_manager.commands.view.standing import BY_CAUSE, addresses_of, called, gateway_of, said_of
 from ingress_manager.commands.view.surroundings import (
     CLASS,
     EVERYWHERE,
@@ -31,17 +31,22 @@ from ingress_manager.commands.view.surroundings import (
     Surroundings,
     time_of,
 )
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ParentRef
+from ingress_manager.core.forbidden import parents_of
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet, ParentRef
 from ingress_manager.core.text import is_seen, listed, quoted
 
 ISSUERS = ("cert-manager.io/issuer", "cert-manager.io/cluster-issuer", "kubernetes.io/tls-acme")
-"""Annotations of an Ingress for which cert-manager makes the Secret."""
+"""Annotations of an Ingress or a ListenerSet for which cert-manager makes the Secret."""
 
 PATIENCE = timedelta(minutes=5)
 """How old something is before it is told that no controller has said anything of it."""
 
-SAID = {"Accepted": "doesn't accept it", "ResolvedRefs": "can't resolve what it refers to"}
-"""The conditions of a route that count, and what a controller says for which they are false."""
+SAID = dict(zip(BY_CAUSE, ["can't resolve what it refers to", "doesn't accept it", "doesn't serve it"], strict=True))
+"""The conditions of a route or a ListenerSet that count, and what a controller says for which they are false."""
+
+
+NO_CERTIFICATE = "InvalidCertificateRef"
+"""The reason of a listener whose Secret isn't there."""
 
 
 class CauseKind(StrEnum):
@@ -85,12 +90,11 @@ def causes(each: ObjectView, view: View, around: Surroundings) -> Iterator[Cause
         return
     if isinstance(each.typed, Ingress):
         yield from _of_class(each, each.typed, around)
-        yield from _of_certificates(each, each.typed, around)
-    else:
-        for ref in each.typed.spec.parent_refs or ():
-            label = gateway_of(each.item, ref)
-            yield from _of_gateway(each.item.namespace, each.typed, ref, label, around)
-            yield from _of_status(each, ref, label, around)
+    yield from _of_certificates(each, around)
+    for ref in parents_of(each.typed):
+        if ref.kind != LISTENERSET:
+            yield from _of_gateway(each, ref, gateway_of(each.item, ref), around)
+        yield from _of_status(each, ref, around)
     if ports := list(dict.fromkeys(_ports_of(each))):
         yield from _of_service(service, ports, around)
 
@@ -103,11 +107,9 @@ def places_around(view: View) -> set[tuple[str, str]]:
             continue
         namespace = each.item.namespace
         found |= {(SLICE, namespace), (POLICY, namespace)}
-        if isinstance(each.typed, Ingress):
-            found.add((CLASS, EVERYWHERE))
-            found |= {(SECRET, namespace) for entry in each.typed.spec.tls or () if entry.secret_name}
-        else:
-            found |= {(GATEWAY, ref.namespace or namespace) for ref in each.typed.spec.parent_refs or ()}
+        found |= {(CLASS, EVERYWHERE)} if isinstance(each.typed, Ingress) else set()
+        found |= {(SECRET, namespace) for _ in certificates_of(each)}
+        found |= {(GATEWAY, ref.namespace or namespace) for ref in parents_of(each.typed) if ref.kind != LISTENERSET}
     return found
 
 
@@ -161,46 +163,57 @@ def _of_class(each: ObjectView, ingress: Ingress, around: Surroundings) -> Itera
         yield Cause(CauseKind.CLASS_UNSERVED, sentence, _kubectl("describe", names=["ingressclass", name]))
 
 
-def _of_certificates(each: ObjectView, ingress: Ingress, around: Surroundings) -> Iterator[Cause]:
-    namespace = each.item.namespace
-    for entry in ingress.spec.tls or ():
-        name = entry.secret_name
-        if not name or not around.knows(SECRET, namespace):
-            continue  # without a name, the controller's default certificate is meant
+def certificates_of(each: ObjectView) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the Secrets that an Ingress or a ListenerSet names, each with the hosts for which its certificate is."""
+    if isinstance(each.typed, Ingress):
+        # Without a name, the controller's default certificate is meant.
+        yield from ((entry.secret_name, entry.hosts or ()) for entry in each.typed.spec.tls or () if entry.secret_name)
+    for listener in mappings(at(each.item, "spec", "listeners")):
+        hosts = [str(listener["hostname"])] if listener.get("hostname") else []
+        yield from ((str(ref.get("name")), hosts) for ref in mappings(at(listener, "tls", "certificateRefs")))
+
+
+def _of_certificates(each: ObjectView, around: Surroundings) -> Iterator[Cause]:
+    namespace, field = each.item.namespace, "spec.tls" if each.kind == INGRESS else "spec.listeners"
+    for name, hosts in certificates_of(each) if around.knows(SECRET, namespace) else ():
         secret: Secret | None = around.typed.get((SECRET, f"{namespace}/{name}"))
         where = f"--namespace={namespace}"
         if secret is not None:
-            yield from _of_secret(f"Secret {namespace}/{name}", secret, entry.hosts or (), around, where)
-        elif issuer := next((key for key in ISSUERS if key in each.item.annotations), None):
+            yield from _of_secret(f"{namespace}/{name}", secret, hosts, field, around)
+        elif issuer := _issuer_of(each):
             sentence = f"Secret {namespace}/{name} isn't there yet: cert-manager is to make it, as {issuer} says"
             command = _kubectl("describe", where, names=["certificates.cert-manager.io", name])
             yield Cause(CauseKind.CERTIFICATE_AWAITED, sentence, command)
         else:
-            sentence = f"spec.tls names Secret {namespace}/{name}, which isn't there"
+            sentence = f"{field} names Secret {namespace}/{name}, which isn't there"
             command = _kubectl("get", where, "--field-selector=type=kubernetes.io/tls", names=["secrets"])
             yield Cause(CauseKind.NO_CERTIFICATE, sentence, command)
 
 
-def _of_secret(called: str, secret: Secret, hosts: Iterable[str], around: Surroundings, where: str) -> Iterator[Cause]:
-    command = _kubectl("describe", where, names=["secret", called.rpartition("/")[2]])
+def _issuer_of(each: ObjectView) -> str | None:
+    return next((key for key in ISSUERS if key in each.item.annotations), None)
+
+
+def _of_secret(label: str, secret: Secret, hosts: Iterable[str], field: str, around: Surroundings) -> Iterator[Cause]:
+    namespace, _, name = label.partition("/")
+    command = _kubectl("describe", f"--namespace={namespace}", names=["secret", name])
     data = secret.data or {}
     if lacking := [key for key in ("tls.crt", "tls.key") if key not in data]:
         sentence = (
-            f"{called}, which spec.tls names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, and "
-            "should be kubernetes.io/tls"
+            f"Secret {label}, which {field} names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, "
+            "and should be kubernetes.io/tls"
         )
         yield Cause(CauseKind.NO_CERTIFICATE, sentence, command)
     elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
-        yield Cause(CauseKind.WRONG_CERTIFICATE, f"{called}: {wrong}", command)
+        yield Cause(CauseKind.WRONG_CERTIFICATE, f"Secret {label}: {wrong}", command)
 
 
 def _ports_of(each: ObjectView) -> Iterator[str]:
     """Yield the ports of the Service, by name or number, to which an object that was made for it leads."""
-    if isinstance(each.typed, HTTPRoute):
-        for rule in mappings(each.item.object["spec"].get("rules")):
-            yield from (str(backend.get("port")) for backend in mappings(rule.get("backendRefs")))
-        return
-    yield from (str(backend.service.port) for backend in backends_in(each.typed.spec) if backend.service)
+    if isinstance(each.typed, Ingress):
+        yield from (str(backend.service.port) for backend in backends_in(each.typed.spec) if backend.service)
+    for rule in mappings(at(each.item, "spec", "rules")) if isinstance(each.typed, HTTPRoute) else ():
+        yield from (str(backend.get("port")) for backend in mappings(rule.get("backendRefs")))
 
 
 def _of_service(service: ServiceView, ports: Iterable[str], around: Surroundings) -> Iterator[Cause]:
@@ -297,15 +310,17 @@ def _equals(labels: Mapping[str, str], key: str, values: list[str] | None) -> bo
     return None if key not in labels else values is None or labels[key] in values
 
 
-def _of_gateway(namespace: str, route: HTTPRoute, ref: ParentRef, label: str, around: Surroundings) -> Iterator[Cause]:
-    """Yield why a route can't attach to the Gateway that it names."""
+def _of_gateway(each: ObjectView, ref: ParentRef, label: str, around: Surroundings) -> Iterator[Cause]:
+    """Yield why a route can't attach to the Gateway that it names, or that a ListenerSet's isn't there."""
     of_gateway = label.partition("/")[0]
     if not around.knows(GATEWAY, of_gateway):
         return
     gateway: Gateway | None = around.typed.get((GATEWAY, label))
     if gateway is None:
-        sentence = f"spec.parentRefs names Gateway {label}, which isn't there"
+        field = "parentRefs" if isinstance(each.typed, HTTPRoute) else "parentRef"
+        sentence = f"spec.{field} names Gateway {label}, which isn't there"
         yield Cause(CauseKind.NO_GATEWAY, sentence, _kubectl("get", "--all-namespaces", names=["gateways"]))
+    if gateway is None or not isinstance(each.typed, HTTPRoute):
         return
     command = _kubectl("describe", f"--namespace={of_gateway}", names=["gateway", ref.name])
     listeners = [
@@ -313,7 +328,7 @@ def _of_gateway(namespace: str, route: HTTPRoute, ref: ParentRef, label: str, ar
         for listener in gateway.spec.listeners
         if ref.section_name in {"", listener.name} and ref.port in {None, listener.port}
     ]
-    if sentence := _unfit(listeners, route, ref, same_namespace=namespace == of_gateway):
+    if sentence := _unfit(listeners, each.typed, ref, same_namespace=each.item.namespace == of_gateway):
         there = listed([listener.name for listener in gateway.spec.listeners])
         more = f"; it has {there}" if not listeners and there else ""
         yield Cause(CauseKind.NO_LISTENER, f"Gateway {label} {sentence}{more}", command)
@@ -345,19 +360,25 @@ def _takes_httproutes(listener: Listener) -> bool:
     )
 
 
-def _of_status(each: ObjectView, ref: ParentRef, label: str, around: Surroundings) -> Iterator[Cause]:
-    """Yield what the controller of a Gateway says against a route as it is now."""
-    command = _kubectl("describe", f"--namespace={each.item.namespace}", names=["httproute", each.item.name])
-    parents = parents_of(each.item, ref)
-    for parent in parents:
-        for condition in parent.of_now(each.item):
-            if condition.status == "False" and (does := SAID.get(condition.type)):
-                said = f"{condition.message} [{condition.reason}]"
-                sentence = f"{parent.controller_name} {does} (Gateway {label}): {said}"
-                yield Cause(CauseKind.NOT_ACCEPTED, sentence, command)
-    if not parents and (GATEWAY, label) in around.typed and _is_minutes_old(each, around):
+def _of_status(each: ObjectView, ref: ParentRef, around: Surroundings) -> Iterator[Cause]:
+    """Yield what the controller of a Gateway says against an object as it is now."""
+    command = _kubectl("describe", f"--namespace={each.item.namespace}", names=[each.kind.lower(), each.item.name])
+    said, at_parent = said_of(each.item, ref), called(each.item, ref)
+    conditions = [(condition, by) for by in said for condition in by.of_now(each.item) if condition.status == "False"]
+    false = [(condition, by) for word in SAID for condition, by in conditions if condition.type == word]
+    if isinstance(each.typed, ListenerSet):
+        false = false[:1]  # what else is wrong follows from that
+    for condition, by in false:
+        if condition.reason == NO_CERTIFICATE and _issuer_of(each):
+            continue  # it is awaited
+        told = f"{condition.message} [{condition.reason}]"
+        sentence = f"{by.controller_name} {SAID[condition.type]} ({at_parent}): {told}"
+        yield Cause(CauseKind.NOT_ACCEPTED, sentence, command)
+    # Of a ListenerSet that isn't looked after, it itself says so.
+    is_there = ref.kind != LISTENERSET and (GATEWAY, gateway_of(each.item, ref)) in around.typed
+    if not said and is_there and _is_minutes_old(each, around):
         sentence = (
-            f"no controller has said whether Gateway {label} accepts it, though it was made at "
+            f"no controller has said whether {at_parent} accepts it, though it was made at "
             f"{each.item.metadata['creationTimestamp']}: perhaps none looks after the Gateway"
         )
         yield Cause(CauseKind.NOT_ACCEPTED, sentence, command)

@@ -5,15 +5,7 @@ from datetime import UTC, datetime
 
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.installations import DEPLOYMENTS, Installation
-from ingress_manager.commands.reading.kinds import (
-    HTTPROUTE,
-    HTTPROUTES,
-    INGRESS,
-    INGRESSES,
-    RESOURCES,
-    SERVICE,
-    SERVICES,
-)
+from ingress_manager.commands.reading.kinds import INGRESS, PLURAL, RESOURCES, SERVICE, SERVICES
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.reading.options import Source
@@ -21,13 +13,12 @@ from ingress_manager.commands.reading.settings import SettingsText, configmap_of
 from ingress_manager.commands.view.answering import places_around, unserved_classes
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.events import OF_SERVICES, Report, reports, reports_in
-from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, Unknown, View
+from ingress_manager.commands.view.look import SETTINGS, TYPES, UNKNOWN, Known, Unknown, View
 from ingress_manager.commands.view.surroundings import CERTIFICATES, GATEWAY, SECRET, Surroundings, surroundings_in
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.policy import Policy
 
-PLURAL = {SERVICE: "Services", INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes"}
-VERSIONS = {SERVICE: SERVICES, INGRESS: INGRESSES, HTTPROUTE: HTTPROUTES}
+VERSIONS = {SERVICE: SERVICES, **{kind: version for version, (kind, _) in TYPES.items()}}
 
 
 def read_objects(source: Source) -> tuple[Manifests, Known]:
@@ -41,15 +32,15 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
                 prints = f"`kubectl get {PLURAL[kind].lower()}` prints them"
                 known.unread[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
                 known.empty.add(kind)
-        known.httproutes = UNKNOWN if HTTPROUTE in known.unread else True
+        known.open = {*known.unread} - {SERVICE, INGRESS}
         return manifests, known
     manifests = Manifests()
     for kind, resource in RESOURCES.items():
         try:
             manifests.extend(source.read(resource))
         except KubectlFailed as failed:
-            if kind == HTTPROUTE and failed.is_unknown_kind:
-                known.httproutes = False
+            if kind != INGRESS and failed.is_unknown_kind:
+                known.lacking.add(kind)
             else:
                 known.unread[kind] = f"{PLURAL[kind]} could not be looked at: {failed.message}"
     # Last: the Ingress of a Service that is made meanwhile must not be taken for one whose Service is gone.

@@ -4,14 +4,23 @@ What could not be read is UNKNOWN in it: it isn't the same as what isn't there.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import Any, Final
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.kinds import HTTPROUTE, HTTPROUTES, INGRESS, INGRESSES, SERVICE, SERVICES
+from ingress_manager.commands.reading.kinds import (
+    HTTPROUTE,
+    HTTPROUTES,
+    INGRESS,
+    INGRESSES,
+    LISTENERSET,
+    LISTENERSETS,
+    SERVICE,
+    SERVICES,
+)
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed, typed
 from ingress_manager.core.annotations import Stated
@@ -20,9 +29,11 @@ from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import (
     NOTHING,
+    Attachment,
     HTTPRoute,
     Ingress,
     Key,
+    ListenerSet,
     Object,
     Observed,
     Service,
@@ -48,14 +59,15 @@ OPEN = {
 }
 """Reasons for which the default host, the outputs, or what is copied, added or accepted decide, too."""
 
-TYPES: dict[str, tuple[str, type[Ingress] | type[HTTPRoute]]] = {
+TYPES: dict[str, tuple[str, type[Attachment]]] = {
     INGRESSES: (INGRESS, Ingress),
     HTTPROUTES: (HTTPROUTE, HTTPRoute),
+    LISTENERSETS: (LISTENERSET, ListenerSet),
 }
-"""The kinds of objects that are made for Services."""
+"""The kinds of objects that are made for Services, in the order in which `Observed` has them."""
 
 OTHER_VERSIONS = re.compile(
-    r"(?:extensions|networking\.k8s\.io)/.*/(Ingress)|gateway\.networking\.k8s\.io/.*/(HTTPRoute)"
+    r"(?:extensions|networking\.k8s\.io)/.*/(Ingress)|gateway\.networking\.k8s\.io/.*/(HTTPRoute|ListenerSet)"
 )
 """The same kinds in versions that aren't looked at."""
 
@@ -86,13 +98,16 @@ class Known:
     """
 
     unread: dict[str, str] = field(default_factory=dict)
-    """What could not be read, Service, Ingress, HTTPRoute or SETTINGS, with the sentence that says why."""
+    """What could not be read, SERVICE, one of TYPES or SETTINGS, with the sentence that says why."""
 
     empty: set[str] = field(default_factory=set)
     """What of the unread is so only because nothing of it was read. Somebody may have meant that."""
 
-    httproutes: bool | Unknown = True
-    """Whether the cluster has HTTPRoutes. Without them, Metacontroller can't look after any."""
+    lacking: set[str] = field(default_factory=set)
+    """The kinds that the cluster doesn't know, so that Metacontroller can't look after any."""
+
+    open: set[str] = field(default_factory=set)
+    """Those of which it isn't known whether the cluster knows them."""
 
     misread: set[Key] = field(default_factory=set)
     """The objects that stand in what was read, and can't be read."""
@@ -103,11 +118,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class ObjectView:
-    """An Ingress or an HTTPRoute, whoever made it."""
+    """An object of one of TYPES, whoever made it."""
 
     kind: str
     item: Item
-    typed: Ingress | HTTPRoute
+    typed: Attachment
     owner: Object
     """The owner reference of the object that controls it; empty when none does."""
 
@@ -150,6 +165,9 @@ class ServiceView:
     decision: Decision | Unknown
     """UNKNOWN where it depends on what could not be read. It is a refusal if that is one whatever was not read."""
 
+    awaited: Collection[str] = ()
+    """The kinds of which it isn't known whether the cluster knows them, and on which the decision depends."""
+
     @cached_property
     def entrances(self) -> dict[str, Stated]:
         """Return what its annotations ask for, by the name of the entrance."""
@@ -191,7 +209,7 @@ class View:
     """Why a Service is none, or an Ingress that says it is ours."""
 
     def object(self, key: Key) -> ObjectView | Unknown | None:
-        """Return an Ingress or an HTTPRoute, None if it isn't there."""
+        """Return what was made for a Service, or has such a name, None if it isn't there."""
         return self.objects.get(key) or self._absent(key)
 
     def service(self, label: str) -> ServiceView | Unknown | None:
@@ -210,12 +228,8 @@ class View:
         return None if is_other else found
 
     def unseen(self) -> dict[str, str]:
-        """Return what of the unread matters here: HTTPRoutes don't where no Service asks for any."""
-        skipped = set()
-        if self.known.httproutes is UNKNOWN and (
-            isinstance(self.policy, Unknown) or not any(each.decision is UNKNOWN for each in self.services.values())
-        ):
-            skipped = {HTTPROUTE}
+        """Return what of the unread matters here: a kind that may not be there doesn't where no Service asks for it."""
+        skipped = self.known.open - {kind for each in self.services.values() for kind in each.awaited}
         return {what: sentence for what, sentence in self.known.unread.items() if what not in skipped}
 
     def has_all(self, kind: str, namespace: str) -> bool:
@@ -229,14 +243,14 @@ class View:
             return service.desired
         forbidden = self.forbidden(service)
         kept = {key: each for key, each in service.observed.items() if key not in forbidden}
-        then = decide(service.service, as_observed(kept, httproutes=self.known.httproutes is not False), self.policy)
+        then = decide(service.service, as_observed(kept, self.known.lacking), self.policy)
         return {key_of(each): each for each in then.objects} if isinstance(then, Desired) else {}
 
     def forbidden(self, service: ServiceView) -> dict[Key, Problem]:
         """Return which of the objects that were made for a Service the settings forbid, and why."""
         if not isinstance(self.policy, Policy):
             return {}
-        standing, is_refused = as_observed(service.observed, httproutes=True).all(), service.refused is not None
+        standing, is_refused = as_observed(service.observed).all(), service.refused is not None
         desired = {} if is_refused else service.desired
         return judge(service.service, standing, self.policy, desired, is_refused=is_refused)
 
@@ -270,7 +284,9 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
             made_for.setdefault(each.owner_uid, {})[each.key] = each
     for label, (item, service) in services.items():
         observed = made_for.get(service.metadata.uid, {})
-        view.services[label] = ServiceView(item, service, observed, decided(service, observed, policy, known))
+        decision = decided(service, observed, policy, known)
+        awaited = known.open & kinds_in(decision)
+        view.services[label] = ServiceView(item, service, observed, UNKNOWN if awaited else decision, awaited)
     return view
 
 
@@ -279,30 +295,31 @@ def decided(
 ) -> Decision | Unknown:
     """Return what becomes of a Service, as far as that is known."""
     if isinstance(policy, Unknown):
-        refused = refused_by_all(service)
-        return refused or UNKNOWN
-    decision = decide(service, as_observed(observed, httproutes=known.httproutes is not False), policy)
-    objects = () if isinstance(decision, Refused) else decision.objects
-    # A cluster that doesn't know HTTPRoutes makes such a Service a refused one.
-    is_open = (
-        known.httproutes is UNKNOWN and not refusal_of(decision) and any(key_of(o)[0] == HTTPROUTE for o in objects)
-    )
-    return UNKNOWN if is_open else decision
+        return refused_by_all(service) or UNKNOWN
+    return decide(service, as_observed(observed, known.lacking), policy)
 
 
-def as_observed(objects: Mapping[Key, ObjectView], *, httproutes: bool) -> Observed:
-    """Return the objects as the hook is told of them. Without `httproutes`, Metacontroller doesn't look after those."""
-    found: dict[str, dict[str, Any]] = {INGRESS: {}, HTTPROUTE: {}}
+def kinds_in(decision: Decision | Unknown) -> set[str]:
+    """Return the kinds that a cluster has to know: one without them makes such a Service a refused one."""
+    if isinstance(decision, Refused | Unknown) or refusal_of(decision):
+        return set()
+    return {key_of(each)[0] for each in decision.objects}
+
+
+def as_observed(objects: Mapping[Key, ObjectView], lacking: Collection[str] = ()) -> Observed:
+    """Return the objects as the hook is told of them; Metacontroller doesn't look after the kinds that are lacking."""
+    found: dict[str, dict[str, Any]] = {kind: {} for kind, _ in TYPES.values()}
     for (kind, label), each in objects.items():
         found[kind][label] = each.typed
-    return Observed(found[INGRESS], found[HTTPROUTE] if httproutes else None)
+    ingresses, *others = (None if kind in lacking else each for kind, each in found.items())
+    return Observed(ingresses or {}, *others)
 
 
 def as_object(item: Item) -> ObjectView | list[Message]:
     """Return the typed object. For one that is invalid: the messages that say so if it is ours, none if it is not."""
     kind, type_ = TYPES[item.kind]
     is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
-    found: Ingress | HTTPRoute | list[Message] = typed.as_type(item, item.object, type_)
+    found: Attachment | list[Message] = typed.as_type(item, item.object, type_)
     if isinstance(found, list):
         return found if is_marked or is_labelled else []
     return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_labelled)

@@ -1,17 +1,19 @@
-"""An Ingress or an HTTPRoute as it stands: its URLs, its addresses, and whether a controller has taken it. Pure.
+"""What was made for a Service, as it stands: its URLs, its addresses, and whether a controller has taken it. Pure.
 
 Sources: the Kubernetes API reference (Ingress v1 networking.k8s.io) and the Gateway API reference (RouteParentStatus,
-GatewayStatus).
+GatewayStatus, ListenerSetStatus).
 """
 
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.view.ingresses import covers
 from ingress_manager.commands.view.surroundings import GATEWAY, Surroundings
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ParentRef
+from ingress_manager.core.forbidden import parents_of
+from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, ListenerSet, ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
 
 SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}
@@ -28,17 +30,37 @@ class Condition(msgspec.Struct, rename="camel", frozen=True):
     observed_generation: int | None = None
 
 
-class Parent(msgspec.Struct, rename="camel", frozen=True):
-    """What a controller says of an HTTPRoute at one of its parents."""
+class Said(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """What a controller says of a ListenerSet, or of one of its listeners."""
 
-    parent_ref: ParentRef
-    controller_name: str = ""
+    controller_name: str = "its controller"
     conditions: list[Condition] | None = None
 
     def of_now(self, item: Item) -> Iterator[Condition]:
-        """Yield the conditions that are about the HTTPRoute as it is now."""
+        """Yield the conditions that are about the object as it is now."""
         known = {None, item.metadata.get("generation")}
         return (each for each in self.conditions or () if each.observed_generation in known)
+
+
+class Parent(Said, rename="camel", frozen=True, kw_only=True):
+    """What a controller says of an HTTPRoute at one of its parents."""
+
+    parent_ref: ParentRef
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What controllers say of an HTTPRoute, or one of a ListenerSet."""
+
+    parents: list[Parent] | None = None
+    listeners: list[Said] | None = None
+    conditions: list[Condition] | None = None
+
+
+WORDS = {"Accepted": "accept it", "ResolvedRefs": "find what it names", "Programmed": "serve it"}
+"""The conditions that count, and what a controller does for which each is true; the last one for ListenerSets alone."""
+
+BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
+"""A listener without its certificate may be neither accepted nor served, and that says nothing more."""
 
 
 def addresses_of(item: Item) -> list[str]:
@@ -50,41 +72,59 @@ def addresses_of(item: Item) -> list[str]:
 
 
 def gateway_of(item: Item, parent: ParentRef) -> str:
-    """Return the namespace/name of a parent of an HTTPRoute."""
+    """Return the namespace/name of what an HTTPRoute, or a ListenerSet, attaches to."""
     return f"{parent.namespace or item.namespace}/{parent.name}"
 
 
-def not_taken(item: Item, route: HTTPRoute) -> tuple[str, str] | None:
-    """Return what an HTTPRoute waits for until its Gateways have taken it, and why; None when each of them has."""
-    for parent in route.spec.parent_refs or ():
-        name = f"Gateway {gateway_of(item, parent)}"
-        said = [condition for each in parents_of(item, parent) for condition in each.of_now(item)]
-        for word, meaning in (("Accepted", f"{name} to accept it"), ("ResolvedRefs", f"{name} to find what it names")):
-            about = [each for each in said if each.type == word]
-            if not about:
-                return meaning, "its controller says nothing of it"
-            if not any(each.status == "True" for each in about):
-                return meaning, f"{about[0].reason}: {about[0].message}"
+def listenersets_of(item: Item, made: Attachment) -> list[Key]:
+    """Return the ListenerSets to which an HTTPRoute is attached."""
+    return [(LISTENERSET, gateway_of(item, parent)) for parent in parents_of(made) if parent.kind == LISTENERSET]
+
+
+def called(item: Item, parent: ParentRef) -> str:
+    """Return the kind and namespace/name of what an HTTPRoute, or a ListenerSet, attaches to."""
+    return f"{parent.kind or GATEWAY} {gateway_of(item, parent)}"
+
+
+def not_taken(item: Item, made: Attachment) -> tuple[str, str] | None:
+    """Return what an object waits for until all that it attaches to has taken it, and why; None when that has."""
+    for parent in parents_of(made):
+        said = [condition for each in said_of(item, parent) for condition in each.of_now(item)]
+        words = WORDS if isinstance(made, ListenerSet) else [*WORDS][:2]
+        false = [each for word in BY_CAUSE for each in said if each.type == word in words and each.status != "True"]
+        absent = [word for word in words if not any(each.type == word for each in said)]
+        if false:
+            return f"{called(item, parent)} to {WORDS[false[0].type]}", f"{false[0].reason}: {false[0].message}"
+        if absent:
+            return f"{called(item, parent)} to {WORDS[absent[0]]}", "its controller says nothing of it"
     return None
 
 
-def parents_of(item: Item, parent: ParentRef) -> list[Parent]:
-    """Return what controllers say of an HTTPRoute at one of its parents."""
-    wanted = gateway_of(item, parent), parent.section_name or ""
+def said_of(item: Item, parent: ParentRef) -> list[Said]:
+    """Return what controllers say of an HTTPRoute at one of its parents, or of a ListenerSet, its listeners first."""
     try:
-        stated = msgspec.convert(at(item, "status", "parents") or [], list[Parent])
+        status = msgspec.convert(at(item, "status") or {}, Status)
     except msgspec.ValidationError:
         return []  # no API server has it
-    refs = ((each, each.parent_ref) for each in stated)
-    return [each for each, ref in refs if (gateway_of(item, ref), ref.section_name or "") == wanted]
+    wanted = called(item, parent), parent.section_name or ""
+    refs = ((each, each.parent_ref) for each in status.parents or ())
+    found: list[Said] = [each for each, ref in refs if (called(item, ref), ref.section_name or "") == wanted]
+    own = [Said(conditions=status.conditions)] if status.conditions else []
+    return [*found, *(status.listeners or ()), *own]
 
 
-def urls_of(item: Item, made: Ingress | HTTPRoute, addresses: Sequence[str], around: Surroundings) -> list[str]:
+def urls_of(item: Item, made: Attachment, addresses: Sequence[str], around: Surroundings) -> list[str]:
     """Return the URLs that an object answers; where it answers every host, with its first address, or with `*`.
 
-    Those of an HTTPRoute begin with // where it isn't known whether it is http or https.
+    Those of an HTTPRoute begin with // where it isn't known whether it is http or https; those of a ListenerSet have no
+    path.
     """
-    places = _of_route(item, made, around) if isinstance(made, HTTPRoute) else _of_ingress(made)
+    if isinstance(made, Ingress):
+        places = _of_ingress(made)
+    elif isinstance(made, HTTPRoute):
+        places = _of_route(item, made, around)
+    else:
+        places = ((SCHEMES["HTTPS"], host, "") for host in made.hosts())
     every = next((f"[{address}]" if ":" in address else address for address in addresses), EVERY_HOST)
     return list(dict.fromkeys(f"{scheme}//{host or every}{path}" for scheme, host, path in places))
 
@@ -106,6 +146,7 @@ def _of_route(item: Item, route: HTTPRoute, around: Surroundings) -> Iterator[tu
         gateway = around.typed.get((GATEWAY, gateway_of(item, parent)))
         listeners = gateway.spec.listeners if gateway else ()
         protocols = {each.protocol for each in listeners if parent.section_name in {"", each.name}}
+        protocols |= {"HTTPS"} if parent.kind == LISTENERSET else set()
         for scheme in sorted(SCHEMES.get(each, "") for each in protocols) or [""]:
             for host in route.hosts():
                 yield from ((scheme, host, path) for path in paths)
