@@ -254,6 +254,7 @@ TO_VIEW = (
     "gateways.gateway.networking.k8s.io",
     "httproutes.gateway.networking.k8s.io",
     "ingressclasses.networking.k8s.io",
+    "listenersets.gateway.networking.k8s.io",
 )
 """What Kubernetes' own role `view` lacks."""
 
