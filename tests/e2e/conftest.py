@@ -82,6 +82,11 @@ def cluster(engine: str) -> Iterator[DevCluster]:
         yield running
 
 
+def with_listenersets() -> dict[str, Any]:
+    """Return a Gateway with ListenerSets; Traefik serves none. It is another one each time: no YAML has aliases."""
+    return {"name": overlay.CLASS, "namespace": gateway.NAME, "listenerSets": {"port": 443}}
+
+
 SERVING_SETTINGS: dict[str, Any] = {
     "defaults": {"class": overlay.CLASS, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}},
     "profiles": {
@@ -102,19 +107,21 @@ SERVING_SETTINGS: dict[str, Any] = {
                 },
             ],
         },
+        "certified": {"outputs": ["httproute"], "gateway": with_listenersets()},
         "by-annotation": {"class": None, "annotations": {"kubernetes.io/ingress.class": overlay.CLASS}},
     },
     "namespaces": {
         "ingress": {},
         "httproute": {"defaults": {"outputs": ["httproute"]}},
         "both": {"defaults": {"outputs": ["ingress", "httproute"]}},
+        "listenerset": {"defaults": {"outputs": ["httproute"], "gateway": with_listenersets()}},
     },
 }
 
 
 @pytest.fixture(scope="session")
 def serving(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute` and `both`.
+    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute`, `both` and `listenerset`.
 
     What a Service is given there is what the namespace's name says. It syncs every Service each second: otherwise
     changed settings take 4 to 6 minutes.

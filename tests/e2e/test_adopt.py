@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object
+from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.gateway import lacking
@@ -144,18 +144,21 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
 
 
 def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevCluster, tmp_path: Path) -> None:
-    """A Service with an Ingress and an HTTPRoute is released, and the Ingress is adopted again; another is replaced."""
+    """Services are released, one with a ListenerSet; an Ingress is adopted again, and another is replaced."""
     stage = Stage(serving.api, "both", serving.gateway, CLASS)
     kubeconfig = mover(serving.control_plane, "both", tmp_path)
     stage.create_service("moved", {"ingress/http": "true"})
+    certified = {"ingress/profile": "certified", "ingress/tls-secret": "shop", "ingress/host": "shop.example.com"}
+    stage.create_service("shop", {"ingress/http": "true", **certified})
+    listeners = stage.until("the ListenerSet", lambda: stage.api.get(LISTENERSETS, "shop", "both"))
     route = stage.until("the HTTPRoute", lambda: stage.api.get(HTTPROUTES, "moved", "both"))
     ingress = stage.until_ingress("moved", "the Ingress", lambda _: True)
 
-    released = run(serving.control_plane, "release", "both/moved", "--apply", kubeconfig=kubeconfig)
+    released = run(serving.control_plane, "release", "both/moved", "both/shop", "--apply", kubeconfig=kubeconfig)
     assert released.returncode == 0, released.stderr
     settle(stage)
-    for resource, before in ((INGRESSES, ingress), (HTTPROUTES, route)):
-        now = stage.api.get(resource, "moved", "both")
+    for resource, before in ((INGRESSES, ingress), (HTTPROUTES, route), (LISTENERSETS, listeners)):
+        now = stage.api.get(resource, before["metadata"]["name"], "both")
         assert now is not None
         assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
         assert not is_ours(now)
@@ -178,6 +181,8 @@ def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevClu
     assert "because DecoratorControllers could not be looked at: " in by_name
     assert settings.startswith("With the settings of the ConfigMap ingress-manager/ingress-manager-settings-")
     stage.api.delete(SERVICES, "moved", "both")
+    for resource in (SERVICES, HTTPROUTES, LISTENERSETS):
+        stage.api.delete(resource, "shop", "both")
 
     used = {
         (event["objectRef"].get("apiGroup", ""), event["objectRef"]["resource"], event["verb"])

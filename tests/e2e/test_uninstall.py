@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from devcluster import gateway
-from devcluster.api import CRDS, HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, WEBHOOKS
+from devcluster.api import CRDS, HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, SERVICES, WEBHOOKS
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.deployments import look
+from devcluster.gateway import NAME as GATEWAY
+from devcluster.overlay import CLASS
 from devcluster.story import Stage
 from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view.managed import operations_to_disown
@@ -39,6 +41,9 @@ def test_a_sound_installation_is_all_well_as_the_page_shows_it(installed: DevClu
     # It names the hook by its Service, and not by this machine's address.
     controller = ("--kustomize", str(REPOSITORY / "metacontroller/listenerset"))
     installed.kubectl("apply", "--server-side", "--force-conflicts", *controller)
+    allowed = '--patch={"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}}'
+    gateway = f"--namespace={GATEWAY}"
+    installed.kubectl("patch", gateway, "--type=merge", allowed, "--", "gateways.gateway.networking.k8s.io", CLASS)
     ended = run(installed.control_plane, "check")
     assert (ended.returncode, ended.stderr) == (0, "")
     # Who makes a certificate chooses when it ends.
@@ -57,6 +62,9 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
     stage.create_service("shop", {"ingress/http": "true"})
     ingress = stage.until_ingress("shop", "the Ingress", lambda _: True)
     route = stage.until("the HTTPRoute", lambda: stage.api.get(HTTPROUTES, "shop", "both"))
+    certified = {"ingress/profile": "certified", "ingress/tls-secret": "cert", "ingress/host": "cert.example.com"}
+    stage.create_service("cert", {"ingress/http": "true", **certified})
+    listeners = stage.until("the ListenerSet", lambda: stage.api.get(LISTENERSETS, "cert", "both"))
     labels = {"app.kubernetes.io/managed-by": "ingress-manager"}
     theirs = by_hand("both", "stranger", "stranger.example.com", "shop", metadata={"labels": labels})
     stranger = stage.api.create(INGRESSES, theirs)
@@ -80,10 +88,11 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
             environment={FILE_VARIABLE: str(installed.settings_file)},
         )
         if keep:
-            stage.api.delete(SERVICES, "shop", "both")
+            for name in ("shop", "cert"):
+                stage.api.delete(SERVICES, name, "both")
     assert deleted(writes) == (set() if keep else {"shop"})
-    for resource, before in ((INGRESSES, ingress), (HTTPROUTES, route)):
-        now = stage.api.get(resource, "shop", "both")
+    for resource, before in ((INGRESSES, ingress), (HTTPROUTES, route), (LISTENERSETS, listeners)):
+        now = stage.api.get(resource, before["metadata"]["name"], "both")
         assert (now is not None) is keep
         if now is not None:
             assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
