@@ -290,6 +290,14 @@ def test_a_cluster_without_httproutes_has_none(settings: Settings, cluster: Clus
     assert (ended.status, "kubectl apply --kustomize=metacontroller/httproute/\n" in ended.out) == (1, True)
 
 
+def test_a_cluster_without_listenersets_has_none(settings: Settings, cluster: Cluster) -> None:
+    cluster.says({**SETTINGS, "services": listing(GOOD), INGRESSES: listing(), HTTPROUTES: listing()})
+    gateway = "gateway: {name: web, namespace: infrastructure, listenerSets: {port: 443}}"
+    listeners = settings(f"defaults: {{outputs: [httproute], {gateway}, tls: {{enabled: true, secret: a}}}}")
+    ended = run("audit", "--current-settings", listeners)
+    assert "kubectl apply --kustomize=metacontroller/listenerset/\n" in ended.out
+
+
 def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     settings: Settings, cluster: Cluster
 ) -> None:

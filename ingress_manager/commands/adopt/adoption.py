@@ -195,7 +195,7 @@ def stayed(  # noqa: PLR0913, PLR0917 - each has a say in it
         raise _NotAdopted(*(about(item, sentence) for sentence in needed))
     asked = annotated_for(item, own, typed, around.policy.without_pause(), entrance)
     refuse_what_cannot_be_said(item, asked, around.accepted)
-    if taken := list(why_not_routed(service, asked.objects, around.httproutes)):
+    if taken := list(why_not_routed(service, asked.objects, around)):
         raise _NotAdopted(*(about(item, sentence) for sentence in taken))
     if wrong := list(unseen(service, asked.annotations)):
         raise _NotAdopted(*wrong, changes=[change.field for change in asked.changes])

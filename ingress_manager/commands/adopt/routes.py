@@ -3,11 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ingress_manager.commands.reading.kinds import HTTPROUTE
+import msgspec
+
+from ingress_manager.commands.adopt.around import Around
+from ingress_manager.commands.reading.kinds import HTTPROUTE, LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.view.ingresses import overlap
 from ingress_manager.commands.view.managed import is_made_for
 from ingress_manager.commands.view.typed import as_type
-from ingress_manager.core.kubernetes import HTTPRoute, Object
+from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.kubernetes import HTTPRoute, ListenerSet, Object
+from ingress_manager.core.policy import in_namespace
 from ingress_manager.core.rules import location
 
 
@@ -56,11 +62,12 @@ def answered_by(item: Item) -> list[At]:
     ]
 
 
-def why_not_routed(service: Item, objects: Iterable[Object], standing: Sequence[Item]) -> Iterator[str]:
+def why_not_routed(service: Item, objects: Sequence[Object], around: Around) -> Iterator[str]:
     """Yield which requests at a Gateway would be lost, if a Service were given these objects, and all others went.
 
     Of two equal claims, the older one wins: it loses nothing. Source: Gateway API reference, HTTPRouteRule.
     """
+    standing = around.httproutes
     made = [Item(each, Origin("", service.namespace)) for each in objects if each["kind"] == HTTPROUTE]
     own = [each for each in standing if is_made_for(each, service) and answered_by(each)]
     for each in own:
@@ -80,6 +87,24 @@ def why_not_routed(service: Item, objects: Iterable[Object], standing: Sequence[
                     f"Service {service.name} would also get the HTTPRoute {new.name}, and {at}, which HTTPRoute "
                     f"{taken} answers; a profile whose outputs are [ingress] gives it none"
                 )
+    gateway = in_namespace(around.policy, service.namespace, service.annotations.get(PROFILE)).gateway
+    for each, at in claims:
+        for host, name in listening(objects, at.gateway) if gateway and at.section != gateway.http else ():
+            # Of two listeners that fit, the one with the nearer host is asked, whichever is older.
+            if each not in own and overlap(host, at.host):
+                yield (
+                    f"Service {service.name} would also get the ListenerSet {name}, whose listener takes the requests "
+                    f"for {host or '*'} from {each}; a profile whose outputs are [ingress] gives it none"
+                )
+
+
+def listening(objects: Iterable[Object], gateway: str) -> Iterator[tuple[str, str]]:
+    """Yield the hosts of the ListenerSets of a Gateway, empty for every one, each with its ListenerSet's name."""
+    for each in objects:
+        if each["kind"] == LISTENERSET:
+            made = msgspec.convert(each, ListenerSet)
+            at_gateway = f"{made.spec.parent_ref.namespace}/{made.spec.parent_ref.name}" == gateway
+            yield from ((host, each["metadata"]["name"]) for host in made.hosts() if at_gateway)
 
 
 def answers(item: Item) -> list[Any]:

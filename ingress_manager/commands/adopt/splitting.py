@@ -103,7 +103,7 @@ def _add_part(found: Split, name: str, item: Item, spec: IngressSpec, around: Ar
     found.reasons += why_lost(item, asked, around.accepted)
     made = msgspec.convert(ingress["spec"], IngressSpec)
     found.reasons += why_not_beside(item, made, new, around)
-    found.reasons += why_not_routed(service, asked.objects, around.httproutes)
+    found.reasons += why_not_routed(service, asked.objects, around)
     found.parts.append(Part(service, asked, ingress))
 
 
