@@ -97,6 +97,8 @@ def told(answer: sync.Answer, now: float, memory: Memory) -> sync.Answer:
         return answer
     if answer.are_there:
         memory.missing.forget(service.metadata.uid)
+    if answer.forbidden is not None:
+        memory.removed.take(service.metadata.uid, now)
     if answer.status == 422:
         status, later = memory.of_refused(service, answer.age, now)
     elif answer.missing:

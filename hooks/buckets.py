@@ -3,7 +3,8 @@
 Metacontroller makes an Event of a refusal (422), and tries again. The failed attempts of all Services wait in one
 queue, which ten leave in a second, after a hundred at once. A 429 makes no Event, and waits outside of that queue. So:
 
-- A mistake is told once, in the minute after its Service was changed, as far as its namespace's bucket goes.
+- A mistake is told once, in the minute after its Service was changed, as far as its namespace's bucket goes. So is one
+  for which something was removed, whenever the settings have changed.
 - Each is told in a few seconds of each hour, spread over all Services: the API server forgets an Event that isn't
   repeated within an hour. In between, changed settings reach it after some minutes, as every other Service.
 - What a Service should have and hasn't, although it was asked for, is told in the same way, and asked for in between:
@@ -57,17 +58,20 @@ class Memory:
 
     def __init__(self) -> None:
         self.namespaces, self.versions, self.missing = Buckets(20, rate=2), Buckets(1, 1 / 30), Buckets(1, 1 / 300)
+        self.removed = Buckets(1, rate=0)
+        """By the uid: Services of which something forbidden was removed, and whose owners don't know yet why."""
 
     def of_refused(self, service: Service, age: float, now: float) -> tuple[int, int | None]:
         """Return the status for a refused Service that was changed `age` seconds ago, and when to ask again."""
         until = until_hourly(service, now)
         if until > HOUR - HOURLY_SECONDS or not service.metadata.resource_version:  # without one, a person asks
             return 422, None
-        if age < FRESH_SECONDS:
+        if age < FRESH_SECONDS or service.metadata.uid in self.removed:
             # The namespace first: what its bucket held back isn't told yet, and must be when that has a token again.
             if not self.namespaces.take(service.metadata.namespace, now):
                 return 429, spread(service, RECHECK_SECONDS)
             if self.versions.take(version_of(service), now):
+                self.removed.forget(service.metadata.uid)
                 return 422, None
         return 429, min(spread(service, RESYNC_SECONDS), int(until) + 1)
 

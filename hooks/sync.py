@@ -98,7 +98,7 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return refusal(not_the_contract(str(error)))
     except RecursionError:
-        return too_deep(body)
+        return too_deep(body, policy)
     service = request.object
     age = now.timestamp() - service.metadata.changed if now else 0
     decision = decide(service, request.attachments, policy, age)
@@ -122,13 +122,14 @@ def not_the_contract(reason: str) -> Refused:
     return Refused(400, [problem])
 
 
-def too_deep(body: bytes) -> Answer:
+def too_deep(body: bytes, policy: Policy) -> Answer:
     """Return the answer to a request that is nested too deeply to be read: what was made for the Service is removed.
 
     The API server takes 10,000 levels in metadata.managedFields, which whoever may edit a Service may write. With a
-    refusal, its Ingress would stay for ever, even if the settings forbid it, or the Service opts out.
+    refusal, its Ingress would stay for ever, even if the settings forbid it, or the Service opts out. Its namespace
+    can't be read either: while any is paused, it stays.
     """
-    if MARK in body:
+    if MARK in body and not policy.pauses:
         problem = Problem("the Service is nested too deeply to be read", Reason.INVALID_REQUEST)
         return Answer(200, encode(b"[]"), forbidden=problem)
     return refusal(not_the_contract("nested too deeply"))

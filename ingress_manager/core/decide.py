@@ -4,8 +4,8 @@ Metacontroller asks with a Service and the objects that are **observed**: made f
 
 | a Service        | what is observed          | the decision | what becomes of it                         |
 |------------------|---------------------------|--------------|--------------------------------------------|
-| asks for nothing |                           | Desired      | all goes                                   |
 | is paused        |                           | Refused      | all stays                                  |
+| asks for nothing |                           | Desired      | all goes                                   |
 | is right         |                           | Desired      | is made as asked for                       |
 |                  | something forbidden       | RemovedFirst | that goes, and the next sync makes it anew |
 | has a mistake    |                           | Refused      | all stays                                  |
@@ -16,7 +16,7 @@ What is forbidden is not changed in place: the admission of others can deny an u
 delete can't be denied so: the owner of a Service has no say in it. While a Service is paused, nothing is judged.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -116,16 +116,26 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     problems = Problems()
     objects = desired_objects(service, stated, observed, policy, problems)
     text = b"" if problems.kept else as_json(objects, problems)
-    refused = Refused(422, problems.kept, problems.more) if problems.kept else None
-    desired = {} if refused else {key_of(each): each for each in objects}
-    judged = judge(service, standing, policy, desired, is_refused=refused is not None) if standing else {}
-    # Opting out, of one entrance, wins over every mistake.
-    if judged or (refused and any(entrance_for(service, key) not in stated for key in standing)):
-        return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged, refused)
-    if refused:
-        return refused
+    if problems.kept:
+        return refuse(service, stated, standing, policy, Refused(422, problems.kept, problems.more))
+    desired = {key_of(each): each for each in objects}
+    if judged := judge(service, standing, policy, desired, is_refused=False):
+        return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged)
     missing = [key for key in desired if key not in standing]
     return Desired(objects, text, resync_after(service, age, are_there=not missing), missing)
+
+
+def refuse(
+    service: Service, stated: Container[str], standing: Mapping[Key, Attachment], policy: Policy, refused: Refused
+) -> Refused | RemovedFirst:
+    """Return the decision about a refused Service: all that stands stays as it is, and is not mended; or all goes.
+
+    All goes, also what was made for entrances that are right, if any of it is forbidden, or was made for an entrance
+    that is off by now: opting out wins over every mistake, and nothing that is observed can be answered.
+    """
+    judged = judge(service, standing, policy, {}, is_refused=True)
+    is_off = any(entrance_for(service, key) not in stated for key in standing)
+    return RemovedFirst((), judged, refused) if judged or is_off else refused
 
 
 def judge(

@@ -142,9 +142,6 @@ def test_what_a_limit_forbids_goes_whatever_is_beside_it_and_comes_back_with_the
         tenants.until_fates(fates(of_refused="gone"))
         for name, row in ROWS.items():
             if row.refused:
-                # What new settings refuse is told within an hour, and at once when its owner changes it.
-                touch = {"metadata": {"labels": {"touched": "yes"}}}
-                tenants.api.patch(SERVICES, name, touch, tenants.namespace)
                 tenants.until_event(name, row.refused)
         for resource in (INGRESSES, HTTPROUTES):
             made = tenants.api.get(resource, "annotations", "both")

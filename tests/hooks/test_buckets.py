@@ -61,6 +61,14 @@ def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace_a
     assert memory.of_refused(person, 0, HALF) == TOLD
 
 
+def test_who_lost_an_ingress_to_changed_settings_is_told_why_at_once_although_the_service_is_old() -> None:
+    memory, asking = Memory(), stored()
+    memory.removed.take(asking.metadata.uid, HALF)
+    assert memory.of_refused(asking, OLD, HALF) == TOLD
+    status, later = memory.of_refused(asking, OLD, HALF + 1)
+    assert (status, later in RESYNC_SECONDS) == (429, True)
+
+
 def test_what_is_not_there_is_told_once_it_was_asked_for_and_is_asked_for_in_between() -> None:
     memory, asking = Memory(), stored()
     found = [memory.of_missing(asking, age, HALF + age) for age in (0, 2, 6, 6, 12, 18, 40, 59, 61)]

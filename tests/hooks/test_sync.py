@@ -123,6 +123,7 @@ def test_a_service_that_is_nested_too_deeply_to_be_read_does_not_keep_its_ingres
     assert (answered.status, answered.body) == (200, b'{"attachments":[]}')
     assert answered.forbidden is not None
     assert answered.forbidden.sentence == "the Service is nested too deeply to be read"
+    assert answer(deep, Policy(paused=True)).status == 400, "in a pause nothing goes"
 
 
 def test_a_service_that_is_nested_too_deeply_and_has_no_ingress_is_told() -> None:
