@@ -26,6 +26,7 @@ MODULE = REPOSITORY / "devcluster" / "controlplane"
 BUILD = REPOSITORY / ".build"
 
 NODE = REPOSITORY / "devcluster" / "node"
+ENVOY_GATEWAY = REPOSITORY / "devcluster" / "envoygateway"
 
 
 class Source(NamedTuple):
@@ -65,6 +66,7 @@ SOURCES = {
     },
     "coredns": Source("github.com/coredns/coredns", NODE / "coredns"),
     "helm": Source("helm.sh/helm/v4/cmd/helm", REPOSITORY / "devcluster" / "helm"),
+    "envoy-gateway": Source("github.com/envoyproxy/gateway/cmd/envoy-gateway", ENVOY_GATEWAY),
 }
 """The programs that can be built."""
 
