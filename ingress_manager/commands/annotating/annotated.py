@@ -18,7 +18,7 @@ from ingress_manager.core.entrances import begin_of, ingress_of, read_entrances
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
-from ingress_manager.core.vocabulary import OLD_CLASS
+from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, protects
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
     )
     kept = {key: present[key] for key in KEYS if key in present and key not in SAID}
     # What is copied from the Service, each of its entrances is given.
-    also = {} if {*read_entrances(annotations)} - {entrance} or entrance else dict(allowed(item.annotations, here))
+    is_shared = bool(entrance or {*read_entrances(annotations)} - {entrance})
+    also = {} if is_shared else dict(allowed(item.annotations, here)) | protecting(item.annotations, here)
     change = changes_to(annotations, also)
     found = [annotated_with(item, spec, service, policy, change, entrance)] if is_on(present) else []
     found = [each for each in found if not each.refused]
@@ -127,6 +128,23 @@ def labels_left(labels: Mapping[str, str], annotated: Annotated) -> list[str]:
     """Return those labels of an Ingress that one made in its place would lack, or have with another value."""
     desired = annotated.ingress["metadata"].get("labels", {}) if annotated.ingress else {}
     return sorted(key for key in labels if not key.startswith(BOOKKEEPING) and desired.get(key) != labels[key])
+
+
+def protecting(annotations: Mapping[str, str], here: NamespacePolicy) -> dict[str, str]:
+    """Return those annotations of an Ingress that keep requests out, unless the administrator states or accepts them.
+
+    On the Service, the hook guards them: it refuses to make what would lack them.
+    """
+    by_settings = {*here.added_with_tls, *here.accepted_losses}
+    return {key: value for key, value in annotations.items() if protects(key) and key not in by_settings}
+
+
+def unprotected(item: Item, annotated: Annotated, service: Service, here: NamespacePolicy) -> list[str]:
+    """Return the annotations that protect an Ingress, and that neither one made anew nor its Service would have."""
+    made = annotated.ingress["metadata"].get("annotations", {}) if annotated.ingress else {}
+    stated = {**(service.metadata.annotations or {}), **annotated.annotations}
+    has = {key: stated.get(key) if is_read_from_services(key) else made.get(key) for key in item.annotations}
+    return sorted(key for key, value in protecting(item.annotations, here).items() if has[key] != value)
 
 
 def allowed(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tuple[str, str]]:
