@@ -81,9 +81,11 @@ def wait_for_policies(api: Api) -> None:
     kubernetes = api.get(SERVICES, "kubernetes", "default") or {}
     owner = {"apiVersion": "v1", "kind": "Service", "name": "kubernetes", "uid": kubernetes["metadata"]["uid"]}
     api.create(INGRESSES, ingress(OWNED, OURS | {"ownerReferences": [owner]}))
-    for what, (method, path, body) in DENIED.items():
-        wait_for(functools.partial(is_denied, api, method, path, body), 30, what=f"the policy of {what}")
-    api.delete(INGRESSES, OWNED, "default")
+    try:
+        for what, (method, path, body) in DENIED.items():
+            wait_for(functools.partial(is_denied, api, method, path, body), 30, what=f"the policy of {what}")
+    finally:
+        api.delete(INGRESSES, OWNED, "default")
 
 
 def is_denied(api: Api, method: str, path: str, body: Object) -> bool:

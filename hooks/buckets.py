@@ -58,6 +58,9 @@ class Memory:
 
     def __init__(self) -> None:
         self.namespaces, self.versions, self.missing = Buckets(20, rate=2), Buckets(1, 1 / 30), Buckets(1, 1 / 300)
+        self.asked = Buckets(1, 1 / RECHECK_SECONDS.start)
+        """By the uid: Services whose objects were asked for just now: they need some time to be made."""
+
         self.removed = Buckets(1, rate=0)
         """By the uid: Services of which something forbidden was removed, and whose owners don't know yet why."""
 
@@ -79,11 +82,12 @@ class Memory:
         """Return the same for a Service whose objects aren't all there; the status 200 asks for them."""
         is_first, is_free = service.metadata.uid not in self.missing, self.missing.take(service.metadata.uid, now)
         is_hourly = until_hourly(service, now) > HOUR - HOURLY_SECONDS
+        waited = self.asked.take(service.metadata.uid, now)
         if is_first or not service.metadata.resource_version:
             return 200, None
         if not (is_hourly or is_free or self.namespaces.take(service.metadata.namespace, now)):
             return 429, spread(service, LATER_SECONDS)
-        is_due = is_hourly or RECHECK_SECONDS.start <= age < FRESH_SECONDS
+        is_due = waited and (is_hourly or RECHECK_SECONDS.start <= age < FRESH_SECONDS)
         return 422 if is_due and self.versions.take(version_of(service), now) else 200, None
 
 

@@ -213,7 +213,8 @@ def with_routes(parent: Object, routes: list[dict[str, str]]) -> Object:
 @given(ANY_SERVICES, made_up.policy())
 def test_what_is_made_may_stand_even_if_its_service_is_refused_then(parent: Object, policy: Policy) -> None:
     standing = [as_created(each, parent) for each in desired_for(parent, policy)]
-    parent["metadata"]["annotations"] |= {"ingress/oops": "on purpose"}
+    stated = parent["metadata"]["annotations"]
+    stated |= {key: "yes" for key, value in stated.items() if key.endswith("ingress/http") and value != "false"}
     if standing:
         assert answer(body(sync_request(parent, attached=standing)), policy).status == 422
 

@@ -1,4 +1,4 @@
-"""A real API server, with strict validation, accepts every Ingress and HTTPRoute that the hook can answer with.
+"""A real API server, with strict validation, accepts every object that the hook can answer with.
 
 It also accepts the Service of each attack: one that it refuses would never reach the hook.
 """
@@ -6,7 +6,7 @@ It also accepts the Service of each attack: one that it refuses would never reac
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, path_of
+from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, SERVICES, path_of
 from devcluster.control_plane import ControlPlane
 from devcluster.sync_requests import Object
 from ingress_manager.core.policy import Policy
@@ -17,7 +17,7 @@ from tests.core.test_properties import desired_for
 from tests.e2e.objects import create
 from tools.golden import Case
 
-RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "Service": SERVICES}
+RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS, "Service": SERVICES}
 GOLDEN = [
     pytest.param(made, id=f"{case.name}-{number}")
     for case in (*CASES, *ATTACKS)

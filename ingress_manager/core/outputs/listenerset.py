@@ -29,10 +29,12 @@ def make_listenersets(exposure: Exposure, parent: Parent | Listeners) -> list[Ob
 
 def make_one(exposure: Exposure, parent: Listeners, host: str, name: str) -> Object:
     """Return the ListenerSet of a host."""
-    gateway, secret = parent.gateway, exposure.basis.secret
-    if name != exposure.basis.name and not ISSUERS.isdisjoint(parent.annotations):
-        # cert-manager makes one certificate for a Secret, and of one ListenerSet's hosts alone.
+    gateway, secret, annotations = parent.gateway, exposure.basis.secret, parent.annotations
+    # cert-manager makes one certificate for a Secret: of the hosts of an Ingress, or of one ListenerSet.
+    if name != exposure.basis.name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
+    elif exposure.basis.policy.makes_ingresses:
+        annotations = {key: value for key, value in annotations.items() if key not in ISSUERS}
     listener = {
         "name": "https",
         **({} if host == EVERY_HOST else {"hostname": host}),
@@ -45,6 +47,6 @@ def make_one(exposure: Exposure, parent: Listeners, host: str, name: str) -> Obj
     return {
         "apiVersion": API_VERSIONS["ListenerSet"],
         "kind": "ListenerSet",
-        "metadata": make_metadata(exposure, name, parent.annotations),
+        "metadata": make_metadata(exposure, name, annotations),
         "spec": {"parentRef": of_gateway, "listeners": [listener]},
     }
