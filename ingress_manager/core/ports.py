@@ -1,7 +1,7 @@
 """The ports: which of a Service's ports serve HTTP."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Problem, Reason
@@ -20,7 +20,7 @@ def choose_shared_port(basis: Basis) -> int | None:
     if stated is not None:
         if found := find_ports(tcp, (stated,)):
             return found[stated]
-        add_unknown(basis, PORT, "", stated)
+        add_unknown(basis, PORT, "", stated, by_target(tcp))
     elif not basis.has_wrong(PORT):
         inferred = infer_port(basis.service, tcp, basis.key(PORT))
         if isinstance(inferred, int):
@@ -44,11 +44,14 @@ def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) 
     return found
 
 
-def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
+def by_target(tcp: Sequence[ServicePort]) -> dict[str, ServicePort]:
+    """Return ports by the name or number of their targetPort, which people take for the port's; the first counts."""
+    return {str(port.target_port): port for port in reversed(tcp) if port.target_port is not None}
+
+
+def add_unknown(basis: Basis, annotation: str, field: str, port: str, targets: Mapping[str, ServicePort]) -> None:
     """Add the problem that the Service has no such port: the annotation asks for it, perhaps in a field of a route."""
-    # People take the name or number of the targetPort for the port's; the first one counts.
-    targets = [each for each in tcp_ports(basis.service) if each.target_port is not None]
-    if meant := next((each for each in targets if str(each.target_port) == port), None):
+    if meant := targets.get(port):
         own = quoted(meant.name or str(meant.port))
         end = f"is the targetPort of this Service's port {shown(meant)}; name the port itself: {own}"
     else:

@@ -8,8 +8,9 @@ import msgspec
 from ingress_manager.core.annotations import Route, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import ServicePort
 from ingress_manager.core.limits import hosts_not_allowed, path_type_not_allowed
-from ingress_manager.core.ports import add_unknown, choose_shared_port, find_ports, tcp_ports
+from ingress_manager.core.ports import add_unknown, by_target, choose_shared_port, find_ports, tcp_ports
 from ingress_manager.core.syntax import wrong_host, wrong_path
 from ingress_manager.core.text import quoted
 
@@ -42,8 +43,10 @@ def choose_rules(basis: Basis) -> tuple[Rule, ...]:
     without_host = [route.host for route in routes].count(None)
     shared_hosts = choose_shared_hosts(basis) if without_host else ()
     asked_for = {route.port for route in routes}
+    tcp = tcp_ports(basis.service)
+    targets: dict[str, ServicePort] | None = None
     ports: dict[str | None, int | None] = {}
-    ports.update(find_ports(tcp_ports(basis.service), asked_for))
+    ports.update(find_ports(tcp, asked_for))
     if None in asked_for:
         ports[None] = choose_shared_port(basis)
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
@@ -56,7 +59,8 @@ def choose_rules(basis: Basis) -> tuple[Rule, ...]:
         path, path_type = choose_path(basis, route)
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
         if route.port is not None and route.port not in ports:
-            add_unknown(basis, ROUTES, " port", route.port)
+            targets = by_target(tcp) if targets is None else targets
+            add_unknown(basis, ROUTES, " port", route.port, targets)
         if (port := ports.get(route.port)) is not None:
             way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
             for host in hosts:
