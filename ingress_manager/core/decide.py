@@ -105,8 +105,8 @@ def refusal_of(decision: Decision) -> Refused | None:
 def decide(service: Service, observed: Observed, policy: Policy, age: float = 0) -> Decision:
     """Return what should become of `service`. Never raises.
 
-    `observed` are the objects that were made for it earlier and are there now. `age` is that of the Service, in
-    seconds; only `resync_after` depends on it.
+    `observed` are the objects that were made for it earlier and are there now. `age` are the seconds since the Service
+    was changed; only `resync_after` depends on it.
     """
     stated, standing = read_entrances(service.metadata.annotations or {}), observed.all()
     if policy.paused_in(service.metadata.namespace) and (stated or standing):
@@ -244,8 +244,8 @@ def resync_after(service: Service, age: float, *, are_there: bool) -> int:
 
     When all objects are there, that is after some minutes: changed settings have to reach them. When one isn't there
     yet, it is soon: Metacontroller reports no error when its create meets an object of the same name, so it has to try
-    again. A create can also fail for long, because of a quota or a name that is taken. So the older the Service is, the
-    longer the next try waits: many that fail must not hold up the others.
+    again. A create can also fail for long, because of a quota or a name that is taken. So the longer ago the Service
+    was changed, the longer the next try waits: many that fail must not hold up the others.
     """
     in_minutes, later = spread(service, RESYNC_SECONDS), int(age / 4)
     if are_there or later >= RESYNC_SECONDS.start:

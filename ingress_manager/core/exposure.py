@@ -87,9 +87,10 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     annotations, left = annotate(basis, for_controllers, copied, added)
     routing, left_of_httproutes = None, list[str]()
     if policy.makes_httproutes:
-        on_listeners, _ = annotate(basis, {}, for_listenersets(copied), for_listenersets(added))
-        has_listeners = basis.tls and policy.gateway and policy.gateway.listener_sets
-        for_routes = {key: each for key, each in for_controllers.items() if not (has_listeners and key in on_listeners)}
+        on_listeners = dict[str, str]()
+        if basis.tls and policy.gateway and policy.gateway.listener_sets:
+            on_listeners, _ = annotate(basis, {}, for_listenersets(copied), for_listenersets(added))
+        for_routes = {key: each for key, each in for_controllers.items() if key not in on_listeners}
         of_routes = for_httproutes(copied), for_httproutes(policy.annotations)
         on_routes, left_of_httproutes = annotate(basis, for_routes, *of_routes)
         routing = choose_routing(basis, copied, added, on_routes, on_listeners)

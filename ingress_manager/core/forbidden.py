@@ -1,4 +1,4 @@
-"""The forbidden: whether an Ingress or an HTTPRoute that was made earlier may stand by today's settings.
+"""The forbidden: whether an object that was made earlier may stand by today's settings.
 
 An update can be denied by somebody's admission, and a refused Service keeps what it has. So without this, what the
 administrator has forbidden would stay for as long as that lasts, and the owner of the Service could see to it.
@@ -68,7 +68,7 @@ def forbidden(made: Attachment, namespace: str, policy: Policy, *, is_refused: b
 
 def _written_for_ever(made: Attachment) -> Problem | None:
     """Return why Metacontroller can't mend an object: it takes two parents of one name for one."""
-    names = [parent.name for parent in (made.spec.parent_refs or ())] if isinstance(made, HTTPRoute) else []
+    names = [parent.name for parent in parents_of(made)]
     twice = len(names) > len(set(names))
     return Problem(f"its parents are two listeners of a Gateway {names[0]}", Reason.OUTDATED) if twice else None
 

@@ -96,7 +96,7 @@ def choose_routing(
 
 def check_secret(basis: Basis, gateway: Gateway) -> None:
     """Add a problem where nothing says which Secret the listeners of a ListenerSet have."""
-    if basis.stated.tls_secret is None and basis.policy.default_secret(basis.name) is None:
+    if basis.secret is None:
         end = f" is needed: {gateway} serves each host with a certificate of the Service's own; or the administrator"
         basis.add(SECRET, f"{end} states a name for all (tls.secret)", Reason.NOT_IN_HTTPROUTE)
 

@@ -48,7 +48,7 @@ from ingress_manager.commands.view.managed import CONTROLLER, is_made_for, owner
 from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
-from ingress_manager.core.entrances import begin_of, entrance_of, is_entrance_name
+from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object, Service
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import quoted
@@ -195,7 +195,7 @@ def stayed(  # noqa: PLR0913, PLR0917 - each has a say in it
         raise _NotAdopted(*(about(item, sentence) for sentence in needed))
     asked = annotated_for(item, own, typed, around.policy.without_pause(), entrance)
     refuse_what_cannot_be_said(item, asked, around.accepted)
-    refuse_what_is_open(item, asked, typed, around)
+    refuse_what_is_open(item, asked, typed, entrance, around)
     if taken := list(why_not_routed(service, asked.objects, around)):
         raise _NotAdopted(*(about(item, sentence) for sentence in taken))
     if wrong := list(unseen(service, asked.annotations)):
@@ -254,10 +254,9 @@ def refuse_what_cannot_be_said(item: Item, asked: Annotated, accepted: Container
         raise _NotAdopted(*lost, changes=[change.field for change in asked.changes])
 
 
-def refuse_what_is_open(item: Item, asked: Annotated, service: Service, around: Around) -> None:
+def refuse_what_is_open(item: Item, asked: Annotated, service: Service, entrance: str, around: Around) -> None:
     """Raise _NotAdopted when the Ingress, made anew, would let in whom this one keeps out."""
-    begin = begin_of(entrance_of(service.metadata.name, item.name))
-    profile = (service.metadata.annotations or {}).get(f"{begin}{PROFILE}")
+    profile = (service.metadata.annotations or {}).get(f"{begin_of(entrance)}{PROFILE}")
     here = in_namespace(around.policy, item.namespace, profile)
     if lost := unprotected(item, asked, service, here):
         raise _NotAdopted(*(about(item, open_without(key)) for key in lost))
