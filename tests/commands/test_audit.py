@@ -167,12 +167,12 @@ def test_a_cluster_of_which_nothing_is_found_is_told_in_a_line_with_what_was_not
 def test_a_pause_is_told(settings: Settings) -> None:
     path = settings("namespaces: {team-a: {paused: true}}\n")
     ended = audited(GOOD, STRANGERS, options=("--current-settings", path))
-    assert "The settings pause team-a: nothing but what is forbidden changes there until" in ended.err
+    assert "The settings pause team-a: nothing changes there until" in ended.err
     path.write_text("defaults: {class: internal}\npaused: true\n")
     assert audited(GOOD, INGRESS, options=("--settings", path)) == (
         0,
         "Nothing would change.\n",
-        "These settings pause every namespace: until `paused` is false there, only what they forbid is removed.\n",
+        "These settings pause every namespace: until `paused` is false there, nothing changes.\n",
     )
 
 

@@ -168,9 +168,7 @@ def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
     if any(map(is_unexplained, audited.findings)) and (reason := read_controller(source, known)):
         audited.findings = with_reason_for_all(audited.findings, reason)
     if audited.paused:
-        note(
-            f"The settings pause {audited.paused}: nothing but what is forbidden changes there until `paused` is false."
-        )
+        note(f"The settings pause {audited.paused}: nothing changes there until `paused` is false.")
     audited.options = source.kubectl.options
     if not (source.files or source.all_namespaces):
         audited.scope = f"Outside of {scope_of(source)} nothing was looked at."
@@ -199,7 +197,7 @@ def print_plan(  # noqa: PLR0913, PLR0917 - each has a say in it
 ) -> tuple[int, set[str]]:
     """Print what other settings would do. Return how much would be taken away, and what could not be looked at."""
     if policy.pauses:
-        note(f"These settings pause {policy.pauses}: until `paused` is false there, only what they forbid is removed.")
+        note(f"These settings pause {policy.pauses}: until `paused` is false there, nothing changes.")
     would = preview(manifests.items, policy, known)
     would.options = source.kubectl.options
     removed = sum(each.effect is Effect.REMOVED for each in would.affected)
