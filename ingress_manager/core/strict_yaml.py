@@ -1,4 +1,4 @@
-"""YAML without its traps: every key once, and text; no tags, no anchors, no merge keys, nothing deep."""
+"""YAML without its traps: every key once, and text; no tags, nothing deep; anchors only for who asks for them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,7 +19,8 @@ FieldPath = tuple[str | int, ...]
 """The keys and the indexes that lead to a value."""
 
 Places = dict[FieldPath, tuple[int, str]]
-"""Where values stand: the line, from 1, of the key or of the item of a list; and a scalar as it is written there."""
+"""Where values stand: the line, from 1, of the key or of the item of a list; and a scalar as it is written there. The
+whole document's has an empty path."""
 
 
 class YamlError(ValueError):
@@ -52,12 +53,14 @@ def _typed(event: yaml.ScalarEvent) -> Any:
         return float("nan")
 
 
-def load_typed(text: str, most: int) -> tuple[Any, Places]:
+def load_typed(text: str, most: int, *, deepest: int = DEEPEST, anchors: bool = False) -> tuple[Any, Places]:
     """Return the value of a YAML document, None for an empty one, and where each value in it stands.
 
-    Raises YamlError, also when it has more than `most` keys, values, lists and mappings.
+    With `anchors`, aliases and merge keys may stand for what they name. Raises YamlError, also when a document has more
+    than `most` keys, values, lists and mappings, with those that aliases repeat, or is written in more than `deepest`
+    levels.
     """
-    return _Reader(text, most, _typed).read()
+    return _Reader(text, most, _typed, deepest, anchors=anchors).read()
 
 
 def load_text(text: str, most: int) -> Any:
@@ -66,21 +69,28 @@ def load_text(text: str, most: int) -> Any:
 
     Raises YamlError, also when it has more than `most` keys, values, lists and mappings.
     """
-    return _Reader(text, most, lambda event: event.value).read()[0]
+    return _Reader(text, most, lambda event: event.value, DEEPEST, anchors=False).read()[0]
 
 
 class _Reader:
     """One reading of a text: its events, one by one, become values."""
 
-    def __init__(self, text: str, most: int, scalar: Callable[[yaml.ScalarEvent], Any]) -> None:
-        self._events = self._safe(text, most)
+    def __init__(
+        self, text: str, most: int, scalar: Callable[[yaml.ScalarEvent], Any], deepest: int, *, anchors: bool
+    ) -> None:
+        self._events = self._safe(text, anchors=anchors)
+        self._most = most
         self._scalar = scalar
+        self._deepest = deepest
         self._places: Places = {}
+        self._size = 0
+        self._named: dict[str, tuple[Any, int]] = {}
+        """By its anchor: a value, and its size."""
 
     def read(self) -> tuple[Any, Places]:
         """Return the value, and the places of those in it. Raises YamlError, also for what PyYAML raises."""
         try:
-            values = [self._value(event, ()) for event in self._events if isinstance(event, yaml.NodeEvent)]
+            values = [self._placed(event, event, ()) for event in self._events if isinstance(event, yaml.NodeEvent)]
         except UnicodeEncodeError as error:
             raise YamlError("holds half of a character") from error
         except yaml.MarkedYAMLError as error:
@@ -91,45 +101,82 @@ class _Reader:
         return (values or [None])[0], self._places
 
     @staticmethod
-    def _safe(text: str, most: int) -> Iterator[yaml.Event]:
+    def _safe(text: str, *, anchors: bool) -> Iterator[yaml.Event]:
         """Yield the events of a text. Raises YamlError for a trap."""
-        documents = nodes = 0
+        documents = 0
         for event in yaml.parse(text, yaml.CBaseLoader):
             documents += isinstance(event, yaml.DocumentStartEvent)
-            nodes += isinstance(event, yaml.NodeEvent)
             if documents > 1:
                 raise YamlError("is not YAML: but found another document", event.start_mark)
-            if getattr(event, "anchor", None):  # of an alias, it is what it stands for
+            if getattr(event, "anchor", None) and not anchors:  # of an alias, it is what it stands for
                 raise YamlError("must not use anchors (&) or aliases (*)", event.start_mark)
             if getattr(event, "tag", None):
                 raise YamlError("must not use tags (!)", event.start_mark)
-            if nodes > most:
-                raise YamlError(f"holds more than {most} keys and values")
-            if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style:
+            if _is_merge(event) and not anchors:
                 raise YamlError("must not use merge keys (<<)", event.start_mark)
             yield event
 
     def _value(self, event: yaml.NodeEvent, path: FieldPath) -> Any:
         """Return the value that begins with an event, and note the places of those in it."""
+        before = self._size
+        self._count(1)
+        if isinstance(event, yaml.AliasEvent):
+            return self._aliased(event)
         if isinstance(event, yaml.ScalarEvent):
-            return self._scalar(event)
-        if len(path) >= DEEPEST:
+            value = self._scalar(event)
+        elif len(path) >= self._deepest:
             raise YamlError(TOO_DEEP, event.start_mark)
-        if isinstance(event, yaml.SequenceStartEvent):
-            items: list[Any] = []
-            while isinstance(item := next(self._events), yaml.NodeEvent):
-                items.append(self._placed(item, item, (*path, len(items))))
-            return items
+        elif isinstance(event, yaml.SequenceStartEvent):
+            value = self._items(path)
+        else:
+            value = self._fields(path)
+        if event.anchor:
+            self._named[event.anchor] = value, self._size - before
+        return value
+
+    def _aliased(self, event: yaml.AliasEvent) -> Any:
+        if event.anchor not in self._named:
+            raise YamlError(f"is not YAML: *{event.anchor} names nothing that ends before it", event.start_mark)
+        value, size = self._named[event.anchor]
+        self._count(size)
+        return value
+
+    def _count(self, more: int) -> None:
+        self._size += more
+        if self._size > self._most:
+            raise YamlError(f"holds more than {self._most} keys and values")
+
+    def _items(self, path: FieldPath) -> list[Any]:
+        items: list[Any] = []
+        while isinstance(item := next(self._events), yaml.NodeEvent):
+            items.append(self._placed(item, item, (*path, len(items))))
+        return items
+
+    def _fields(self, path: FieldPath) -> dict[str, Any]:
         fields: dict[str, Any] = {}
+        merged: list[Any] = []
         while isinstance(key := next(self._events), yaml.NodeEvent):
+            self._count(1)
             if not isinstance(key, yaml.ScalarEvent):
                 raise YamlError("must not use a list or a mapping as a key", key.start_mark)
+            if _is_merge(key):
+                value = self._placed(next(self._events), key, (*path, key.value))
+                merged += value if isinstance(value, list) else [value]
+                continue
             if key.value in fields:
                 raise YamlError(f"states {cut(key.value, LONGEST_KEY)} twice", key.start_mark)
             fields[key.value] = self._placed(next(self._events), key, (*path, key.value))
+        for each in merged:
+            if not isinstance(each, dict):
+                raise YamlError("must name a mapping by a merge key (<<)")
+            fields = {**each, **fields}
         return fields
 
     def _placed(self, event: Any, at: Any, path: FieldPath) -> Any:
         """Return the value that begins with an event and stands where another one does."""
         self._places[path] = at.start_mark.line + 1, getattr(event, "value", "")
         return self._value(event, path)
+
+
+def _is_merge(event: yaml.Event) -> bool:
+    return isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style

@@ -1,9 +1,18 @@
-"""What YAML and JSON have in common: a document, the lines of its fields, or why it can't be read."""
+"""The documents in a text of YAML or JSON: a value and the lines of its fields, or why it can't be read.
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+A text that begins with a brace is JSON, as to kubectl, if it can be read so: one value, or several one after the other.
+Of JSON, which programs write, only the line is known on which a value begins.
 
-from ingress_manager.core.strict_yaml import TOO_DEEP
+Documents of YAML are separated by lines that begin with `---`. One that can't be read keeps no other from being read.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ingress_manager.core.strict_yaml import TOO_DEEP, Places, YamlError, load_typed
 
 FieldPath = Sequence[str | int]
 """Where a value is within a document: the keys and the numbers that lead to it."""
@@ -11,46 +20,102 @@ FieldPath = Sequence[str | int]
 DEEPEST = 200
 """Levels of nesting. No object of Kubernetes has so many, and what commands do with an object takes frames for each."""
 
+MOST_ALIASED = 100_000
+"""Keys and values that aliases of YAML put in: they could make a short text endless."""
+
+_SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_decoder = json.JSONDecoder()
+
+_REASONS = {
+    RecursionError: TOO_DEEP,
+    UnicodeEncodeError: "holds half of a character",
+    ValueError: "holds a value that can't be read",  # a number of more than 4,300 digits
+}
+
 NESTED = (dict, list)
 """What holds other values. In a tuple: every value of ten thousand objects is asked for its type."""
-
-
-class Lines(Protocol):
-    """Where in a text the fields of a document stand. Looked up only for what a person has to be told of.
-
-    Ten thousand objects are read in a second; keeping the line of each of their fields would take longer than the rest.
-    """
-
-    def line(self, path: FieldPath) -> int:
-        """Return the line, from 0, of a field or of the nearest one around it that is there."""
 
 
 class Document(NamedTuple):
     """A value that could be read."""
 
     value: Any
-    lines: Lines
+    first: int
+    """The line, from 1, on which it begins."""
+
+    last: int
+    places: Places
+
+    def line(self, path: FieldPath) -> int:
+        """Return the line of a field, or of the nearest one around it that is there."""
+        around = (tuple(path[:length]) for length in range(len(path), -1, -1))
+        line = next((self.places[each][0] for each in around if each in self.places), 1)
+        # To libyaml, some more characters end a line than to editors.
+        return min(self.first + line - 1, self.last)
 
 
-class NotReadable(Exception):  # noqa: N818 - it says what a document is
-    """Why a document can't be read: a sentence, and the line that it is about, from 0."""
+class NotReadable(NamedTuple):
+    """Why a document can't be read: a sentence, and the line that it is about."""
 
-    def __init__(self, sentence: str, line: int = 0) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
-        self.line = line
+    sentence: str
+    line: int
 
 
-def refuse_levels(value: Any) -> None:
-    """Raise NotReadable for a value that is nested too deeply for what is done with it."""
-    level: list[dict[str, Any] | list[Any]] = [value] if isinstance(value, NESTED) else []
+def documents(text: str) -> Iterator[Document | NotReadable]:
+    """Yield each document of a text, or why it can't be read."""
+    found = _of_json(text) if text[_skip(text, 0) :].startswith("{") else None
+    for each in _of_yaml(text) if found is None else found:
+        yield _too_deep(each) or each
+
+
+def _too_deep(document: Document | NotReadable) -> NotReadable | None:
+    """Return why a document is nested too deeply for what is done with it, None if it isn't."""
+    if isinstance(document, NotReadable):
+        return None
+    level: list[Any] = [document.value]
     for _ in range(DEEPEST):
-        level = [
-            each
-            for members in level
-            for each in (members.values() if isinstance(members, dict) else members)
-            if isinstance(each, NESTED)
-        ]
+        inside = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, NESTED))
+        level = [member for members in inside for member in members if isinstance(member, NESTED)]
         if not level:
-            return
-    raise NotReadable(TOO_DEEP)
+            return None
+    return NotReadable(TOO_DEEP, document.first)
+
+
+def _of_json(text: str) -> list[Document | NotReadable] | None:
+    """Return the values that follow each other, up to the first that can't be read. None if the first is no JSON."""
+    found: list[Document | NotReadable] = []
+    line, at, start = 1, 0, _skip(text, 0)
+    while start < len(text):
+        line += text.count("\n", at, start)
+        try:
+            value, at = _decoder.raw_decode(text, start)
+            if _SURROGATE.search(text, start, at):
+                json.dumps(value, ensure_ascii=False).encode()
+        except json.JSONDecodeError as error:
+            # YAML has braces, too.
+            return [*found, NotReadable(f"is not JSON: {error.msg}", error.lineno)] if found else None
+        except (RecursionError, ValueError) as error:
+            return [*found, NotReadable(_REASONS[type(error)], line)]
+        found.append(Document(value, line, line, {}))
+        line, start = line + text.count("\n", start, at), _skip(text, at)
+    return found
+
+
+def _skip(text: str, at: int) -> int:
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches an empty text, too
+
+
+def _of_yaml(text: str) -> Iterator[Document | NotReadable]:
+    starts = [0, *(separator.start() for separator in _SEPARATOR.finditer(text)), len(text)]
+    first = 1
+    for start, end in pairwise(starts):
+        document = text[start:end]
+        last = first + document.rstrip().count("\n")
+        try:
+            value, places = load_typed(document, len(document) + MOST_ALIASED, deepest=DEEPEST, anchors=True)
+            yield Document(value, first, last, places)
+        except YamlError as error:
+            yield NotReadable(error.what, min(first + max(error.line, 1) - 1, last))
+        first += document.count("\n")

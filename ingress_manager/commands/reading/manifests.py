@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading import json_documents, yaml_documents
-from ingress_manager.commands.reading.documents import Document, FieldPath, Lines, NotReadable
+from ingress_manager.commands.reading.documents import Document, FieldPath, NotReadable, documents
 from ingress_manager.commands.reading.metadata_checks import misnamed
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
@@ -26,7 +25,7 @@ class Origin:
     namespace: str
     """The namespace of the objects that state none."""
 
-    lines: Lines | None = None
+    document: Document | None = None
 
 
 @dataclass(frozen=True)
@@ -92,9 +91,9 @@ class Item:
 
     def line(self, *path: str | int) -> int:
         """Return the line of one of its fields in the file, else of the nearest field around it; 0 without a file."""
-        if not self.origin.file or self.origin.lines is None:
+        if not self.origin.file or self.origin.document is None:
             return 0
-        return 1 + self.origin.lines.line((*self.path, *path))
+        return self.origin.document.line((*self.path, *path))
 
 
 @dataclass(slots=True)
@@ -163,23 +162,14 @@ def mappings(found: Any) -> list[dict[str, Any]]:
 
 
 def read(text: str, file: str = "", namespace: str = "default") -> Manifests:
-    """Return what is in the text of a `file`, or of the cluster: JSON if it begins with a brace, as to kubectl."""
-    if text.lstrip(" \t\r\n").startswith("{"):
-        try:
-            return _objects(json_documents.documents(text, is_written=bool(file)), file, namespace)
-        except json_documents.NotJson:
-            pass  # YAML has braces, too
-    return _objects(yaml_documents.documents(text), file, namespace)
-
-
-def _objects(documents: Iterable[Document | NotReadable], file: str, namespace: str) -> Manifests:
+    """Return what is in the text of a `file`, or of the cluster."""
     found = Manifests()
-    for document in documents:
+    for document in documents(text):
         if isinstance(document, NotReadable):
-            found.unreadable.append(Message(document.sentence, file, 1 + document.line))
+            found.unreadable.append(Message(document.sentence, file, document.line))
             found.is_whole = False
         else:
-            found.take(_opened(document.value, Origin(file, namespace, document.lines)))
+            found.take(_opened(document.value, Origin(file, namespace, document)))
     return found
 
 
