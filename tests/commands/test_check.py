@@ -25,7 +25,7 @@ from ingress_manager.commands.reading.installations import Installation
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.core.kubernetes import Object
-from tests.commands.commands import installed, listing, run
+from tests.commands.commands import listing, run
 
 HERE = Path(__file__).with_name("check")
 CASES = yaml.safe_load((HERE / "cases.yaml").read_text(encoding="utf-8"))
@@ -216,10 +216,3 @@ def test_it_waits_no_longer_than_it_is_told(cluster: Cluster) -> None:
     assert ended.out.endswith("\nSomething is wrong: 1 wrong, 26 ok.\n")
     assert run("check", "--wait", "--timeout", "1m1s").status == 1
     assert sum(cluster.naps) == 6 + 62
-
-
-def test_of_several_installations_one_has_to_be_picked(cluster: Cluster) -> None:
-    cluster.objects += installed("tools", "hook", "acme")
-    ended = run("check")
-    assert (ended.status, "Error: there are several installations: " in ended.err) == (2, True)
-    assert run("check", "--installation", "ingress-manager/ingress-manager").status == 0

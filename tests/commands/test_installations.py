@@ -1,4 +1,4 @@
-"""Installations are found by what they are, under any name, and `--installation` picks one of several."""
+"""The installation is found by what it is, under any name, or by the name that a person gives."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from ingress_manager.commands.reading.installations import RESOURCE, Installation, installations
+from ingress_manager.commands.reading.installations import (
+    RESOURCE,
+    Installation,
+    installation_behind,
+    service_of_hook,
+)
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.uninstall.plan import HOOK as HOOK_OBJECTS
 from ingress_manager.core.kubernetes import Object
@@ -17,15 +22,15 @@ from tests.commands.commands import settings_on_a_cluster as named_by_default
 HOOK = installed("tools", "hook")
 
 
-def found_in(objects: Iterable[Object]) -> list[Installation]:
+def found_in(objects: Iterable[Object]) -> Installation | None:
     items = read(json.dumps(listing(*objects))).items
     controllers = [item for item in items if item.kind.endswith("/DecoratorController")]
-    return installations(controllers, items)
+    return installation_behind(service_of_hook(controllers), items)
 
 
 def test_an_installation_of_any_name_is_found_by_what_it_is() -> None:
-    other = installed("tools", "other")[1:]
-    assert found_in([*HOOK, *other]) == [Installation("tools", "hook", "hook-settings", ("ingress-manager",))]
+    other = [*installed("tools", "other")[1:], installed("tools", "hook", "acme")[0]]
+    assert found_in([*other, *HOOK]) == Installation("tools", "hook", "hook-settings")
 
 
 WEBHOOK = ("spec", "hooks", "sync", "webhook")
@@ -48,12 +53,10 @@ def test_the_service_of_a_hook_may_be_named_by_its_url(url: str) -> None:
 @pytest.mark.parametrize(
     ("number", "path", "value"),
     [
-        (0, ("spec", "resources"), [{"apiVersion": "apps/v1", "resource": "statefulsets"}]),
-        (0, ("spec", "attachments"), [{"apiVersion": "v1", "resource": "services"}]),
         (0, WEBHOOK, {"url": "http://127.0.0.1:8080/sync"}),
         (0, WEBHOOK, {"url": "https://hook.tools.example.com/sync"}),
         (0, (*WEBHOOK, "service", "name"), "--all"),
-        (0, ("metadata", "name"), "--all"),
+        (0, ("metadata", "name"), "acme"),
         (1, ("metadata", "namespace"), "elsewhere"),
         (1, ("spec",), {"externalName": "example.com"}),
         (1, ("spec", "selector"), {}),
@@ -65,7 +68,7 @@ def test_the_service_of_a_hook_may_be_named_by_its_url(url: str) -> None:
 )
 def test_another_controller_and_another_deployment_are_none(number: int, path: tuple[str, ...], value: Any) -> None:
     objects = [put(each, path, value) if place == number else each for place, each in enumerate(HOOK)]
-    assert found_in(objects) == []
+    assert found_in(objects) is None
 
 
 # The commands.
@@ -100,51 +103,27 @@ def test_the_settings_are_those_of_the_installation(cluster: Cluster) -> None:
     ]
 
 
-OTHER = installed("old", "hook", "acme")
+def test_one_that_is_named_is_not_looked_for(cluster: Cluster) -> None:
+    cluster.answers = {"services": listing(SHOP), "deployment/hook": HOOK[2], "configmap/hook-settings": CONFIGMAP}
+    ended = run("render", "--installation", "tools/hook")
+    assert (ended.status, ended.err) == (0, "With the settings of the ConfigMap tools/hook-settings.\n")
 
 
-@pytest.mark.parametrize("command", ["render", "audit", "uninstall --keep"])
-def test_of_several_one_has_to_be_picked(command: str, cluster: Cluster) -> None:
-    cluster.answers = on_a_cluster(HOOK, OTHER)
-    ended = run(*command.split())
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.endswith(
-        "Error: there are several installations: old/hook (DecoratorController acme), tools/hook (DecoratorController "
-        "ingress-manager); --installation NAMESPACE/NAME picks one\n"
-    )
-    assert "there are several installations" not in run(*command.split(), "--installation", "tools/hook").err
-
-
-@pytest.mark.parametrize(
-    ("wanted", "sentence"),
-    [
-        ("hook", "there are several installations: "),
-        ("tools/other", "--installation tools/other: there is none of that name, but there is old/hook (Decorator"),
-        ("other", "--installation other: there is none of that name, but there is old/hook (Decorator"),
-        ("old/hook", "the DecoratorController acme of the installation old/hook has to be called ingress-manager: "),
-        ("--all", "Invalid value for '--installation': \"--all\" "),
-        ("/hook", "Invalid value for '--installation': \"/hook\" "),
-    ],
-)
-def test_one_that_cannot_be_picked_is_refused(wanted: str, sentence: str, cluster: Cluster) -> None:
-    cluster.answers = on_a_cluster(HOOK, OTHER)
+@pytest.mark.parametrize("wanted", ["--all", "/hook"])
+def test_what_names_none_is_wrong_use(wanted: str) -> None:
     ended = run("render", "--installation", wanted)
-    assert (ended.status, ended.out) == (2, "")
-    assert f"\nError: {sentence}" in ended.err
+    assert (ended.status, f"Invalid value for '--installation': \"{wanted}\" " in ended.err) == (2, True)
 
 
-def test_a_hook_that_cannot_be_looked_at_may_be_another_installation(cluster: Cluster) -> None:
+def test_why_a_hook_is_looked_for_by_its_name_is_told(cluster: Cluster) -> None:
     cluster.answers = on_a_cluster(HOOK)
     del cluster.answers[BEHIND]
-    ended = run("render")
-    assert "because the Deployments of a hook could not be looked at: Error from server: no; --inst" in ended.err
-    controller, *others = HOOK
-    # For all that is read in this namespace; of the ConfigMap, the first object is taken.
-    cluster.answers = {"--namespace=tools": listing(CONFIGMAP, *others), **cluster.answers}
-    cluster.answers[RESOURCE] = listing(controller, installed("secret", "x", "acme")[0])
-    ended = run("render")
-    assert ended.err.startswith("There may be other installations than tools/hook: the Deployments of a hook could not")
-    assert (ended.status, "ingressClassName: internal" in ended.out) == (0, True)
+    by_name = (
+        "The installation is looked for as ingress-manager/ingress-manager, because {}; --installation names another."
+    )
+    assert by_name.format("it could not be looked at: Error from server: no") in run("render").err
+    cluster.answers = on_a_cluster(HOOK[:2])
+    assert by_name.format("no Deployment is behind the Service tools/hook") in run("render").err
 
 
 @pytest.mark.parametrize(
@@ -176,5 +155,5 @@ def test_the_plan_of_an_uninstallation_leaves_a_namespace_that_may_hold_more(clu
     assert "namespace ingress-manager" not in ended.out
     cluster.answers = on_a_cluster()
     ended = run("uninstall", "--keep", "--installation", "tools/hook")
-    assert ended.err == "The plan goes by the name tools/hook: no DecoratorController leads to a hook.\n"
+    assert ended.err == "The plan goes by the name tools/hook: it could not be looked at: Error from server: no.\n"
     assert "configmap" not in ended.out

@@ -22,7 +22,7 @@ from ingress_manager.commands.check.parts import check as lines_of
 from ingress_manager.commands.check.routes import CRDS as GATEWAY_API
 from ingress_manager.commands.check.seen import BASE, OVERLAYS, Seen
 from ingress_manager.commands.printing.console import note, painter
-from ingress_manager.commands.reading.installations import RESOURCE, installations, namespaces_of_hooks, pick
+from ingress_manager.commands.reading.installations import RESOURCE, service_of_hook
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin, at
 from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, timeout_option, with_source
@@ -146,11 +146,10 @@ def look(kubectl: Kubectl, seen: Seen) -> Seen:
     with noting(seen, "CustomResourceDefinition"):
         names = " ".join(f"customresourcedefinitions/{name}" for name in (RESOURCE, *GATEWAY_API))
         seen.items += kubectl.get(names, IGNORE_NOT_FOUND).items
-    hooks = namespaces_of_hooks(seen.of_kind("DecoratorController"))
+    hook = service_of_hook(seen.of_kind("DecoratorController"))
     answering = [namespace for each in admission.webhooks(seen) if (namespace := admission.service_of(each)[0])]
-    for namespace in dict.fromkeys([seen.installation.namespace, *hooks, *answering]):
+    for namespace in dict.fromkeys([*(hook or ())[:1], seen.installation.namespace, *answering]):
         read_kinds(kubectl, seen, BESIDE_THE_HOOK, f"--namespace={namespace}")
-    pick(installations(seen.of_kind("DecoratorController"), seen.items), seen.wanted)
     if seen.hook and (configmap := configmap_of(seen.hook)):
         with noting(seen, "ConfigMap"):
             options = (f"--namespace={seen.installation.namespace}", IGNORE_NOT_FOUND, "--show-managed-fields")

@@ -19,7 +19,7 @@ from ingress_manager.commands.check.seen import (
 from ingress_manager.commands.check.versions import METACONTROLLER as KNOWN
 from ingress_manager.commands.check.versions import by_version
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.installations import CONTROLLER, RESOURCE, installations
+from ingress_manager.commands.reading.installations import CONTROLLER, RESOURCE
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.core.kubernetes import Object
 
@@ -145,12 +145,6 @@ def decorator(seen: Seen) -> Iterator[Line]:
             yield Line(part, state, f"{path} {what}", AGAIN if is_breaking else f"If nobody wants it so: {AGAIN}")
         if not found:
             yield Line(part, State.OK, f"the DecoratorController {CONTROLLER} is as this version has it")
-    for other in installations(seen.of_kind(part), seen.items):
-        for name in other.controllers:
-            if name != CONTROLLER:
-                sentence = f"a second DecoratorController, {name}, makes Ingresses by the hook {other}, too"
-                look: Command = ("kubectl", "get", "--output=yaml", "--", "decoratorcontroller", name)
-                yield Line(part, State.WARNING, sentence, "See who needs it.", look)
 
 
 def at_its_hook(ours: Object, found: Item) -> Object:

@@ -5,7 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ingress_manager.commands.check.lines import Line, State
-from ingress_manager.commands.reading.installations import CONTROLLER, DEFAULT, Installation, installations
+from ingress_manager.commands.reading.installations import (
+    CONTROLLER,
+    DEFAULT,
+    Installation,
+    installation_behind,
+    service_of_hook,
+)
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.core.kubernetes import Object
 
@@ -85,18 +91,9 @@ class Seen:
 
         Where neither leads to one, the Service that the DecoratorController names has the Deployment's name.
         """
-        namespace, name, *_ = self.wanted or Installation("", "")
-        found = [
-            each
-            for each in installations(self.of_kind("DecoratorController"), self.items)
-            if CONTROLLER in each.controllers and (not name or (name, namespace or each.namespace) == each[1::-1])
-        ]
-        if found:
-            return found[0]
-        webhook = ("spec", "hooks", "sync", "webhook", "service")
-        there = (at(self.controller, *webhook, "namespace"), at(self.controller, *webhook, "name"))
-        named = [each if isinstance(each, str) else "" for each in there]
-        return Installation(namespace or named[0] or DEFAULT.namespace, name or named[1] or DEFAULT.name)
+        service = service_of_hook(self.of_kind("DecoratorController"))
+        named = Installation(*service) if service else DEFAULT
+        return self.wanted or installation_behind(service, self.items) or named
 
     @property
     def hook(self) -> Item | None:

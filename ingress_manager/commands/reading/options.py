@@ -15,9 +15,8 @@ from ingress_manager.commands.reading.installations import (
     DEFAULT,
     RESOURCE,
     Installation,
-    installations,
-    namespaces_of_hooks,
-    pick,
+    installation_behind,
+    service_of_hook,
 )
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
@@ -44,7 +43,7 @@ class Source:
     context: str | None = None
     kubeconfig: str | None = None
     installation: Installation | None = None
-    """The installation of ingress-manager; None: the only one of the cluster."""
+    """The installation of ingress-manager, if a person names it; None: the one that the cluster leads to."""
 
     settings: str | None = None
     """The settings file; None: those of the cluster, or the defaults."""
@@ -115,46 +114,43 @@ class Source:
         return policy_of(SettingsText(text_of(configmap) or "", where))
 
     def installed(self) -> Installation:
-        """Return the installation of the cluster that is meant, with its ConfigMap.
+        """Return the installation of the cluster, with its ConfigMap. Raises KubectlFailed when it can't be read."""
+        if self.installation:
+            return self._deployed(self.installation)
+        found, unseen = self.found()
+        if unseen:
+            note(f"The installation is looked for as {DEFAULT}, because {unseen}; --installation names another.")
+        return found or self._deployed(DEFAULT)
 
-        Where none is found by what it is, it is found by its name. Raises KubectlFailed when it can't be read, and
-        click.UsageError when it can't be said which one is meant.
+    def found(self) -> tuple[Installation | None, str]:
+        """Return the installation that a person names, or the DecoratorController leads to.
+
+        Beside it: why it could not be found, where that can be said.
         """
-        found, unseen = self.installations()
-        if picked := pick(found, self.installation):
-            if unseen and not self.installation:
-                note(f"There may be other installations than {picked}: {unseen}.")
-            return picked
-        installation = self.by_name
-        if unseen and not self.installation:
-            note(f"The installation is looked for as {installation}, because {unseen}; --installation names another.")
-        deployment = self.kubectl.get_one(f"deployment/{installation.name}", f"--namespace={installation.namespace}")
-        configmap = configmap_of(deployment)
+        try:
+            if self.installation:
+                return self._deployed(self.installation), ""
+            controllers = self.kubectl.get_if_known(RESOURCE)
+            service = service_of_hook(controllers.items if controllers else ())
+            if service is None:
+                return None, ""
+            objects = self.kubectl.get("services,deployments.apps", f"--namespace={service[0]}").items
+        except KubectlFailed as failed:
+            return None, f"it could not be looked at: {failed.message}"
+        found = installation_behind(service, objects)
+        return found, "" if found else f"no Deployment is behind the Service {'/'.join(service)}"
+
+    def _deployed(self, installation: Installation) -> Installation:
+        namespace, name, _ = installation
+        configmap = configmap_of(self.kubectl.get_one(f"deployment/{name}", f"--namespace={namespace}"))
         if configmap is None:
             raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
         return installation._replace(configmap=configmap)
 
     @property
     def by_name(self) -> Installation:
-        """Return the installation as it is named where none was found by what it is."""
-        namespace, name, *_ = self.installation or DEFAULT
-        return Installation(namespace or DEFAULT.namespace, name)
-
-    def installations(self) -> tuple[list[Installation], str]:
-        """Return what can be found of the cluster's installations, and why that may not be all."""
-        objects, unseen = Manifests(), []
-        try:
-            controllers = self.kubectl.get_if_known(RESOURCE)
-        except KubectlFailed as failed:
-            return [], f"DecoratorControllers could not be looked at: {failed.message}"
-        if controllers is None:
-            return [], "the cluster knows no DecoratorControllers"
-        for namespace in namespaces_of_hooks(controllers.items):
-            try:
-                objects.extend(self.kubectl.get("services,deployments.apps", f"--namespace={namespace}"))
-            except KubectlFailed as failed:
-                unseen.append(f"the Deployments of a hook could not be looked at: {failed.message}")
-        return installations(controllers.items, objects.items), "; ".join(unseen)
+        """Return the installation that a person names, else as manifests/ names it."""
+        return self.installation or DEFAULT
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
@@ -182,7 +178,7 @@ def _named(_context: click.Context, _option: click.Parameter, value: str | None)
     namespace, slash, name = value.rpartition("/")
     if end := (slash and wrong_namespace(namespace)) or wrong_name(name):
         raise click.BadParameter(f"{quoted(value)} {end}")
-    return Installation(namespace, name)
+    return Installation(namespace or DEFAULT.namespace, name)
 
 
 FILES: Options = (
@@ -213,7 +209,7 @@ INSTALLATION = click.option(
     "--installation",
     metavar="[NAMESPACE/]NAME",
     callback=_named,
-    help="The hook's Deployment, if the cluster has several installations or you may not look for it.",
+    help="The hook's Deployment, if you may not look for it, or it isn't found.",
 )
 SETTINGS: Options = (INSTALLATION, settings_option("the cluster's, else the defaults"))
 

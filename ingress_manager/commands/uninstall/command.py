@@ -4,7 +4,7 @@ import click
 
 from ingress_manager.commands.plans.carrying_out import carry_out
 from ingress_manager.commands.printing.console import note, show
-from ingress_manager.commands.reading.installations import RESOURCE, pick
+from ingress_manager.commands.reading.installations import RESOURCE
 from ingress_manager.commands.reading.kinds import OF_GATEWAY_API
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
@@ -48,9 +48,9 @@ def uninstall(
         manifests = source.read("services,ingresses")
     else:
         manifests, has_controllers = whole_cluster(source)
-        found, unseen = source.installations()
-        if picked := pick(found, source.installation):
-            installation = picked
+        found, unseen = source.found()
+        if found:
+            installation = found
         else:
             note(f"The plan goes by the name {installation}: {unseen or 'no DecoratorController leads to a hook'}.")
     plan = plan_of(
