@@ -3,15 +3,19 @@
 import importlib
 import re
 import sys
+from base64 import b64encode
+from datetime import datetime
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from ingress_manager.commands.view import certificates
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from tests import dumps
 from tests import make_cases as cases
 from tests.commands.commands import INGRESSES, UNKNOWN_KIND, Cluster, listing, run
+from tests.commands.test_check_admission import signed
 from tools import golden
 
 [CASE] = (case for case in golden.cases_in(cases.AUDITS) if case.name == "why-nothing-answers")
@@ -61,6 +65,18 @@ def test_what_may_not_be_read_with_others_is_asked_for_by_itself(audit: list[Any
     assert unseen["what"] == "EndpointSlice, NetworkPolicy, Secret"
     assert unseen["sentence"] == f"EndpointSlices, NetworkPolicies, Secrets could not be looked at: {FORBIDDEN}"
     assert {*unseen["findings"]} >= {"no-endpoints", "port-unserved", "network-policy", "no-certificate"}
+
+
+def test_a_certificate_that_is_not_valid_yet_is_told_of(audit: list[Any], cluster: Cluster) -> None:
+    begin = datetime(2099, 1, 1)
+    certificate = signed("ours", begin=begin, end=datetime(2100, 1, 1)).certificate
+    crt = b64encode(certificate.public_bytes(Encoding.PEM)).decode()
+    name = next(each["metadata"]["name"] for each in of_kind("Secret") if "tls.key" in each["data"])
+    cluster.says(ANSWERS | {"secrets": f"team-a {name} {crt} tls.crt,tls.key, kubernetes.io/tls\n"}, UNKNOWN_KIND)
+    found = run(*audit, "--only", "wrong-certificate", "-o", "json").json["findings"]
+    assert f"Secret team-a/{name}: its certificate isn't valid before 2099-01-01T00:00:00Z" in {
+        each["sentence"] for each in found
+    }
 
 
 def test_without_the_library_no_certificate_is_judged(

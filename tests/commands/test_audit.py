@@ -233,6 +233,9 @@ def test_an_object_of_another_version_is_not_missing_and_nor_is_one_that_is_not_
         assert ended.out.splitlines()[0].startswith("Nothing was found in 1 Service")
         assert ended.out.splitlines()[1:] == ["Ingress team-a/shop could not be read."]
     assert "missing" in audited(GOOD, STRANGERS).out
+    ended = audited(GOOD, old)
+    sentence = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'
+    assert (ended.status, ended.err.partition(": ")[2]) == (1, sentence)
 
 
 def test_kinds_are_left_out_and_do_not_count() -> None:

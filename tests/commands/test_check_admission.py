@@ -24,7 +24,8 @@ from tests.commands.commands import run
 from tests.commands.test_check import HERE, Cluster, changed, said, seen_of
 
 CASES = yaml.safe_load((HERE / "admission.yaml").read_text(encoding="utf-8"))
-HOST, ENDS = "ingress-manager-admission.ingress-manager.svc", datetime(2099, 1, 1)
+HOST = "ingress-manager-admission.ingress-manager.svc"
+BEGINS, ENDS = datetime(2020, 1, 1), datetime(2099, 1, 1)
 TOLD = ["ingress/unknown is not an annotation of ingress-manager"]
 
 
@@ -35,13 +36,15 @@ class Signer(NamedTuple):
     key: ec.EllipticCurvePrivateKey
 
 
-def signed(name: str, by: Signer | None = None, host: str = HOST, end: datetime = ENDS) -> Signer:
+def signed(
+    name: str, by: Signer | None = None, host: str = HOST, end: datetime = ENDS, begin: datetime = BEGINS
+) -> Signer:
     """Return a new certificate with a common name, signed by another one or by itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     builder = x509.CertificateBuilder().subject_name(subject).public_key(key.public_key()).serial_number(1)
     builder = builder.issuer_name(by.certificate.subject if by else subject)
-    builder = builder.not_valid_before(datetime(2020, 1, 1)).not_valid_after(end)
+    builder = builder.not_valid_before(begin).not_valid_after(end)
     builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
     return Signer(builder.sign(by.key if by else key, hashes.SHA256()), key)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.view.ingresses import Place, class_of, places_of
+from ingress_manager.commands.view.ingresses import Place, class_of, is_canary, places_of
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.commands.view.typed import as_spec
 from ingress_manager.core.kubernetes import IngressSpec, Object
@@ -67,7 +67,7 @@ class Around:
             if not is_managed(item):
                 around.in_the_way.add(item.full_name)
             spec = as_spec(item)
-            if isinstance(spec, IngressSpec):
+            if isinstance(spec, IngressSpec) and not is_canary(item):
                 around.claim(spec, Claimant(item.full_name, class_of(item, spec), item.born))
         return around
 

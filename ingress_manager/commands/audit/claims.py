@@ -7,25 +7,39 @@ ingress-nginx (the names of its services, routers and certificates) and pkg/prov
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET, SERVICE
-from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.ingresses import class_of, places_of
+from ingress_manager.commands.reading.manifests import Item, at
+from ingress_manager.commands.view.ingresses import class_of, is_canary, places_of
 from ingress_manager.commands.view.look import ObjectView
-from ingress_manager.commands.view.standing import gateway_of
+from ingress_manager.commands.view.standing import addresses_of, gateway_of
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, IngressSpec, ListenerSet, RouteMatch, RouteRule
 from ingress_manager.core.rules import as_prefix
-from ingress_manager.core.vocabulary import NGINX as KEYS_OF_NGINX
 
 NGINX, TRAEFIK = "ingress-nginx", "Traefik"
-CLASS_NGINX, CANARY = "nginx", f"{KEYS_OF_NGINX}canary"
+CLASS_NGINX = "nginx"
 TRAEFIK_OF_NGINX = "Traefik for the class nginx"
 """Traefik's provider that reads ingress-nginx's annotations."""
 SECRET = "Secret"  # noqa: S105 - a kind
+
+ALSO_SERVED_BY = "ingress-manager/also-served-by"
+"""The annotation of an IngressClass that names a further controller: gateway/ingress-nginx/ingressclass.yaml has it."""
+
+OWN_BALANCERS = {"alb": "alb.ingress.kubernetes.io/group.name", "gce": "", "gce-internal": ""}
+"""The classes of clouds in which each Ingress has a load balancer of its own, with the annotation by which several
+share one, if there is such an annotation."""
+
+
+T = TypeVar("T")
+Sharing = tuple[ObjectView, T]
+"""An object, with what it shares with others."""
+Pair = tuple[Sharing[T], Sharing[T]]
+Server = tuple[str, ...]
+"""What takes requests."""
 
 
 class Claim(NamedTuple):
@@ -78,37 +92,74 @@ class UpstreamCollision:
     controllers: list[str]
 
 
-def claimed_twice(objects: Iterable[ObjectView]) -> Iterator[ClaimedTwice]:
+def claimed_twice(objects: Iterable[ObjectView], classes: Iterable[Item]) -> Iterator[ClaimedTwice]:
     """Yield what is claimed twice: each younger object once with each older one that has claimed the same first.
 
-    Two redirects to https don't take anything from each other: what they lead to is told.
+    `classes` are the IngressClasses. One controller may serve several, and of those that are unknown none is another.
     """
-    by_claim: dict[Claim, list[ObjectView]] = {}
+    controllers = {item.name: controllers_of(item) for item in classes}
+    shared: dict[tuple[Server, str, str, bool], list[Sharing[Claim]]] = {}
     for each in sorted(objects, key=lambda each: each.item.born):
         for claim in dict.fromkeys(claims_of(each)):
-            by_claim.setdefault(claim, []).append(each)
+            for server in servers_of(each, claim, controllers):
+                shared.setdefault((server, *claim[1:]), []).append((each, claim))
     found: dict[tuple[str, str, str], ClaimedTwice] = {}
-    for claim, claimants in by_claim.items():
-        for first, second in pairs(claimants):
-            older, younger = claimants[first], claimants[second]
+    for claimants in shared.values():
+        for (older, _), (younger, claim) in pairs(claimants, meet):
             key = younger.kind, younger.item.full_name, older.item.full_name
-            found.setdefault(key, ClaimedTwice(younger, older, [])).claims.append(claim)
+            claims = found.setdefault(key, ClaimedTwice(younger, older, [])).claims
+            claims += [claim] if claim not in claims else []
     yield from found.values()
 
 
-def pairs(objects: Sequence[ObjectView]) -> Iterator[tuple[int, int]]:
-    """Yield, for each object that shares something with an older one, the numbers of the oldest such and of its own.
+def controllers_of(ingress_class: Item) -> list[str]:
+    """Return the controllers that an IngressClass names."""
+    stated = (at(ingress_class, "spec", "controller"), ingress_class.annotations.get(ALSO_SERVED_BY))
+    return [str(each) for each in stated if each]
+
+
+def servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, list[str]]) -> list[Server]:
+    """Return what takes the requests for a claim: a Gateway, a class and its controllers, or an own load balancer."""
+    if each.kind != INGRESS:
+        return [claim.among[:3]]
+    [kind, name] = claim.among
+    if is_canary(each.item):
+        return []
+    if name in OWN_BALANCERS:
+        return [(kind, name, each.item.annotations.get(OWN_BALANCERS[name], f"of {each}"))]
+    return [(kind, name), *(("controller", controller) for controller in controllers.get(name, ()))]
+
+
+def meet(one: Sharing[Claim], other: Sharing[Claim]) -> bool:
+    """Return whether one of two gets the requests for what both claim of one server.
+
+    An HTTPRoute that names no listener, or no port, is for all. Two Ingresses without a common address have two load
+    balancers. Two redirects to https don't take anything from each other: what they lead to is told.
+    """
+    (first, claim), (second, claimed) = one, other
+    if first is second:
+        return False
+    if first.kind == HTTPROUTE:
+        listeners = zip(claim.among[3:], claimed.among[3:], strict=True)
+        is_one = all(name == another or "" in {name, another} for name, another in listeners)
+        return is_one and not (is_redirect(first) and is_redirect(second))
+    addresses = [{*addresses_of(each.item)} for each in (first, second) if each.kind == INGRESS]
+    return not (addresses and all(addresses) and addresses[0].isdisjoint(addresses[1]))
+
+
+def pairs(sharing: Sequence[Sharing[T]], meet: Callable[[Sharing[T], Sharing[T]], bool]) -> Iterator[Pair[T]]:
+    """Yield each object that meets an older one, behind the oldest such: each with what it shares.
 
     They are sorted by their age. One of the two is ingress-manager's. Where only some of the objects are known, there
     are fewer younger ones in it, and never another.
     """
-    ours = [number for number, each in enumerate(objects) if each.looks_ours]
-    for number, younger in enumerate(objects) if ours else ():
-        for other in range(number) if younger.looks_ours else ours:
+    ours = [number for number, (each, _) in enumerate(sharing) if each.looks_ours]
+    for number, younger in enumerate(sharing) if ours else ():
+        for other in range(number) if younger[0].looks_ours else ours:
             if other >= number:
                 break
-            if not (is_redirect(objects[other]) and is_redirect(younger)):
-                yield other, number
+            if meet(sharing[other], younger):
+                yield sharing[other], younger
                 break
 
 
@@ -123,10 +174,9 @@ def upstream_collisions(objects: Iterable[ObjectView]) -> Iterator[UpstreamColli
             users.setdefault(name, {}).setdefault(user, each)
     found: dict[tuple[str, str, str, str], UpstreamCollision] = {}
     for name, used in users.items():
-        called = list(used)
-        for first, second in pairs(list(used.values())):
-            one, other = called[second], called[first]
-            new = UpstreamCollision(used[one], name.kind, one, other, name.text, [])
+        sharing = [(each, user) for user, each in used.items()]
+        for (_, other), (younger, one) in pairs(sharing, lambda _older, _younger: True):
+            new = UpstreamCollision(younger, name.kind, one, other, name.text, [])
             found.setdefault((name.kind, name.text, one, other), new).controllers.append(name.controller)
     yield from found.values()
 
@@ -200,9 +250,9 @@ def names_of(each: ObjectView) -> Iterator[tuple[Name, str]]:
 
 def _names_of_nginx(item: Item, spec: IngressSpec) -> Iterator[tuple[Name, str]]:
     """Yield the names that an Ingress of the class nginx needs in Traefik. A canary has no routes of its own."""
-    is_canary = item.annotations.get(CANARY, "").lower() == "true"
-    prefix = item.namespace if is_canary else f"{item.namespace}-{item.name}"
-    if spec.rules and not is_canary:
+    has_routes = not is_canary(item)
+    prefix = f"{item.namespace}-{item.name}" if has_routes else item.namespace
+    if spec.rules and has_routes:
         yield Name(TRAEFIK_OF_NGINX, CLASS_NGINX, INGRESS, prefix), item.full_name
     for service in dict.fromkeys(path.backend.service for _, path in spec.paths() if path.backend.service):
         name = f"{prefix}-{service.name}-{service.port}"

@@ -4,7 +4,7 @@ A Service is held, or refused, or else is given something. What was made for one
 or else as it should be, or drifted. So no two kinds tell of the same.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingress_manager.commands.audit import remedies
@@ -24,6 +24,7 @@ from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.answering import CauseKind, causes
 from ingress_manager.commands.view.drift import differences
+from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.commands.view.look import (
     UNKNOWN,
     ObjectView,
@@ -34,11 +35,12 @@ from ingress_manager.commands.view.look import (
     is_being_deleted,
 )
 from ingress_manager.commands.view.managed import FINALIZER
-from ingress_manager.commands.view.surroundings import GATEWAY, Surroundings
+from ingress_manager.commands.view.merge import last_applied
+from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, Surroundings
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.entrances import entrance_for, no_effect, without_http
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.kubernetes import LAST_APPLIED
+from ingress_manager.core.kubernetes import LAST_APPLIED, Ingress
 from ingress_manager.core.policy import Policy, in_namespace
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import is_read_from_services, protects
@@ -188,6 +190,24 @@ def _drifted(seen: SortedView) -> Found:
                 yield Finding(FindingKind.DRIFTED, each.item, *seen.undone(each.item, listed(found)))
 
 
+def _unguarded(seen: SortedView) -> Found:
+    for service, each in seen.settled:
+        made = service.desired.get(each.key, {}).get("metadata", {}).get("annotations", {})
+        stated = {*service.item.annotations, *made, *applied_to(each.item)}
+        lost = {key: text for key, text in each.item.annotations.items() if protects(key) and key not in stated}
+        if lost and (service.refused or each.key in service.desired):
+            sentence = f"Service {service.item.full_name} lacks {listed(sorted(lost))}, by which this is protected"
+            yield Finding(FindingKind.UNGUARDED, each.item, sentence, remedies.state(service.item, lost))
+
+
+def applied_to(item: Item) -> Mapping[str, str]:
+    """Return the annotations that Metacontroller applied last: what is `drifted` tells whether they go."""
+    try:
+        return last_applied(item.object).get("metadata", {}).get("annotations") or {}
+    except ValueError:
+        return {}
+
+
 def _unwanted(seen: SortedView) -> Found:
     for service, each in seen.settled:
         # One that is refused asks for all of its entrances.
@@ -275,12 +295,12 @@ def _mended(seen: SortedView, collision: UpstreamCollision) -> tuple[Item | None
 
 
 def _claimed_twice(seen: SortedView) -> Found:
-    for both in claimed_twice(seen.view.objects.values()):
+    for both in claimed_twice(seen.view.objects.values(), seen.around.of_kind(CLASS).values()):
         is_told = seen.may_have_placeholder(both.younger)
         claims = [str(claim) for claim in both.claims if not (is_told and claim.host == PLACEHOLDER_HOST)]
         if claims:
             age = "is older" if both.older.item.born[0] < both.younger.item.born[0] else "is as old"
-            sentence = f"{both.older} {age}, and claims {listed(claims)}, too"
+            sentence = f"{both.older}{class_beside(both.older, both.younger)} {age}, and claims {listed(claims)}, too"
             command = seen.of_another_host(both.younger)
             yield Finding(FindingKind.CLAIMED_TWICE, both.younger.item, sentence, command)
     of_gateways = {
@@ -293,6 +313,12 @@ def _claimed_twice(seen: SortedView) -> Found:
             if claim in of_gateways:
                 sentence = f"{of_gateways[claim]} goes before it, and claims {claim}, too"
                 yield Finding(FindingKind.CLAIMED_TWICE, each.item, sentence, seen.of_another_host(each))
+
+
+def class_beside(older: ObjectView, younger: ObjectView) -> str:
+    """Return the class of an older Ingress, if a younger one of another class is served by the same controller."""
+    names = [class_of(each.item, each.typed.spec) for each in (older, younger) if isinstance(each.typed, Ingress)]
+    return f" (class {names[0]}, of the same controller)" if len({*names}) > 1 else ""
 
 
 def _not_copied(seen: SortedView) -> Found:
@@ -339,6 +365,7 @@ FINDERS: dict[FindingKind, Finder] = {
     FindingKind.FORBIDDEN: _forbidden,
     FindingKind.MISSING: _missing,
     FindingKind.DRIFTED: _drifted,
+    FindingKind.UNGUARDED: _unguarded,
     FindingKind.UNWANTED: _unwanted,
     FindingKind.DETACHED: _detached,
     FindingKind.HELD: _held,

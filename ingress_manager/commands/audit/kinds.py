@@ -34,6 +34,7 @@ class FindingKind(StrEnum):
     FORBIDDEN = "forbidden"
     MISSING = "missing"
     DRIFTED = "drifted"
+    UNGUARDED = "unguarded"
     UNWANTED = "unwanted"
     DETACHED = "detached"
     HELD = "held"
@@ -99,6 +100,13 @@ KINDS = {
         Severity.ERROR,
         "The object differs from what the Service and the settings ask for. Additions of others don't count.",
         "As with `missing`. Changed settings take up to six minutes.",
+        MADE,
+    ),
+    FindingKind.UNGUARDED: Row(
+        Severity.ERROR,
+        "An annotation that protects stands on the object alone, not on its Service: once the object is made anew, "
+        "it is open.",
+        "Put the annotation onto the Service, which is then refused wherever its protection would be lost.",
         MADE,
     ),
     FindingKind.UNWANTED: Row(
@@ -176,7 +184,7 @@ KINDS = {
     ),
     FindingKind.WRONG_CERTIFICATE: Row(
         Severity.ERROR,
-        "The Secret's certificate has expired, isn't for one of the hosts, or isn't one: browsers warn.",
+        "The Secret's certificate isn't valid now, isn't for one of the hosts, or isn't one: browsers warn.",
         "Renew the certificate, or get one for these hosts.",
         (SERVICE, INGRESS, LISTENERSET, SECRET, CERTIFICATES),
     ),
@@ -188,9 +196,9 @@ KINDS = {
     ),
     FindingKind.CLAIMED_TWICE: Row(
         Severity.WARNING,
-        "Two Ingresses of a class, or two HTTPRoutes of a listener, claim one host and path; or two ListenerSets, or "
-        "one and its Gateway, one host and port. One gets no requests: in ingress-nginx and the Gateway API the "
-        "younger, and a ListenerSet beside its Gateway.",
+        "Two Ingresses of one class or controller, or two HTTPRoutes of a listener, claim one host and path; or two "
+        "ListenerSets, or one and its Gateway, one host and port. One gets no requests: in ingress-nginx and the "
+        "Gateway API the younger, and a ListenerSet beside its Gateway.",
         "Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
         OBJECTS,
     ),

@@ -37,6 +37,13 @@ def annotate(item: Item, changes: Iterable[str]) -> Command:
     return steps.annotate(item, changes=words, overwrite=any(not word.endswith("-") for word in words))
 
 
+def state(service: Item, annotations: Mapping[str, str]) -> Command:
+    """Return the command that gives a Service annotations, whose values somebody else has written."""
+    if not all(text.isprintable() for text in annotations.values()):
+        return steps.kubectl("edit", service)
+    return steps.annotating(service, annotations).command
+
+
 def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
     """Return the command that takes off the finalizers of an object, but for those to `keep`."""
     return steps.patch(item, {"metadata": {"finalizers": list(keep) or None}})

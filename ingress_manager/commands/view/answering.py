@@ -204,7 +204,7 @@ def _of_secret(label: str, secret: Secret, hosts: Iterable[str], field: str, aro
             "and should be kubernetes.io/tls"
         )
         yield Cause(CauseKind.NO_CERTIFICATE, sentence, command)
-    elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
+    elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now, around.latest)):
         yield Cause(CauseKind.WRONG_CERTIFICATE, f"Secret {label}: {wrong}", command)
 
 

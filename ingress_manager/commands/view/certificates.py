@@ -21,22 +21,27 @@ NOT_INSTALLED = (
     "the Python library cryptography isn't installed; `pip install 'ingress-manager[certificates]'` brings it"
 )
 
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+
 
 def can_be_read() -> bool:
     return x509 is not None
 
 
-def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
+def wrong_with(crt: str, hosts: Iterable[str], now: datetime, latest: datetime | None = None) -> str:
     """Return what is wrong with the certificate in a Secret's tls.crt; "" where nothing is, or nobody can say.
 
-    `crt` is in base64, as a Secret has it; the first certificate in it is the one that a server shows.
+    `crt` is in base64, as a Secret has it; the first certificate in it is the one that a server shows. It was read at
+    some time from `now` to `latest`, which are the same if one of them is left out.
     """
     try:
         certificate = _all_in(crt)[0]
     except ValueError:
         return "its tls.crt holds no certificate"
-    if certificate.not_valid_after_utc < now:
-        return f"its certificate expired at {certificate.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}"
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if end < now or begin > (latest or now):
+        said = f"expired at {end:{TIME}}" if end < now else f"isn't valid before {begin:{TIME}}"
+        return f"its certificate {said}"
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

@@ -13,7 +13,7 @@ from ingress_manager.commands.reading.settings import SettingsText, configmap_of
 from ingress_manager.commands.view.answering import places_around, unserved_classes
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.events import OF_SERVICES, Report, reports, reports_in
-from ingress_manager.commands.view.look import SETTINGS, TYPES, UNKNOWN, Known, Unknown, View
+from ingress_manager.commands.view.look import SETTINGS, TYPES, UNKNOWN, Known, Unknown, View, kind_of_other_version
 from ingress_manager.commands.view.surroundings import CERTIFICATES, GATEWAY, SECRET, Surroundings, surroundings_in
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.policy import Policy
@@ -27,8 +27,10 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
     if source.files:
         manifests = source.read("")
         known.misread, known.is_whole = manifests.misread, manifests.is_whole
+        versions = {item.kind for item in manifests.items}
+        there = {misread for misread, _ in known.misread} | {*map(kind_of_other_version, versions)}
         for kind, version in VERSIONS.items():
-            if not any(manifests.of_kind(version)) and kind not in {misread for misread, _ in known.misread}:
+            if version not in versions and kind not in there:
                 prints = f"`kubectl get {PLURAL[kind].lower()}` prints them"
                 known.unread[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
                 known.empty.add(kind)

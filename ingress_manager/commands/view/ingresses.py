@@ -7,7 +7,7 @@ from ingress_manager.core.annotations import Route
 from ingress_manager.core.kubernetes import Backend, IngressSpec, IngressTls
 from ingress_manager.core.rules import location
 from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.vocabulary import OLD_CLASS
+from ingress_manager.core.vocabulary import NGINX, OLD_CLASS
 
 Place = tuple[str, str, bool]
 """A host, empty for every one, a path, and whether it is exact."""
@@ -36,6 +36,11 @@ def places_of(spec: IngressSpec) -> Iterator[Place]:
 def class_of(item: Item, spec: IngressSpec) -> str:
     """Return the class of an Ingress; empty for the cluster's default."""
     return spec.ingress_class_name or item.annotations.get(OLD_CLASS, "")
+
+
+def is_canary(item: Item) -> bool:
+    """Return whether an Ingress is a canary of ingress-nginx: it has to state what the one beside it states."""
+    return item.annotations.get(f"{NGINX}canary", "").lower() == "true"
 
 
 def routes_to(service: str, spec: IngressSpec) -> list[Route]:

@@ -21,7 +21,7 @@ from ingress_manager.commands.reading.kinds import (
     SERVICE,
     SERVICES,
 )
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.commands.view import managed, typed
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, judge, refusal_of
@@ -40,6 +40,7 @@ from ingress_manager.core.kubernetes import (
     key_of,
 )
 from ingress_manager.core.policy import Limits, Policy, Profile
+from ingress_manager.core.text import quoted
 
 ALL_ALLOWED = Limits(
     hosts="any",
@@ -276,8 +277,11 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
             else:
                 view.invalid += each
                 view.misread.add((TYPES[kind][0], item.full_name))
-        elif other := OTHER_VERSIONS.fullmatch(kind):
-            view.misread.add((other.group(1) or other.group(2), item.full_name))
+        elif found := kind_of_other_version(kind):
+            view.misread.add((found, item.full_name))
+            right = next(version for version, (made, _) in TYPES.items() if made == found).rpartition("/")[0]
+            sentence = f"has the version {quoted(str(item.object['apiVersion']))}, which isn't read; {right} is"
+            view.invalid.append(about(item, sentence, "apiVersion"))
     made_for: dict[str, dict[Key, ObjectView]] = {}
     for each in view.objects.values():
         if each.is_marked and each.owner_uid:
@@ -288,6 +292,12 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
         awaited = known.open & kinds_in(decision)
         view.services[label] = ServiceView(item, service, observed, UNKNOWN if awaited else decision, awaited)
     return view
+
+
+def kind_of_other_version(kind: str) -> str:
+    """Return which of the kinds in TYPES an apiVersion and kind are another version of; "" for none."""
+    found = OTHER_VERSIONS.fullmatch(kind)
+    return next(filter(None, found.groups())) if found else ""
 
 
 def decided(

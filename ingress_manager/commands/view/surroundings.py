@@ -40,7 +40,7 @@ RESOURCES = {
     SECRET: "secrets",
 }
 
-LONG_AGO = datetime.min.replace(tzinfo=UTC)
+LONG_AGO, EVER_AFTER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 EVERYWHERE = ""
 """What `Surroundings.read` has for all namespaces, and for what is in none."""
@@ -176,6 +176,9 @@ class Surroundings:
     now: datetime = LONG_AGO
     """When it was read, or some time before."""
 
+    latest: datetime | None = None
+    """A time after it was read; None: it was read at `now`."""
+
     unread: dict[str, str] = field(default_factory=dict)
     """What could not be read and matters here, kinds or CERTIFICATES, each with the reason."""
 
@@ -246,7 +249,7 @@ def surroundings_in(manifests: Manifests) -> Surroundings:
     So a kind was read in those namespaces alone in which there is an object of it, and nowhere when a document could
     not be read. It was some time after the youngest object was made.
     """
-    around = Surroundings()
+    around = Surroundings(latest=EVER_AFTER)
     around.take(manifests.items)
     times = (time for item in manifests.items if (time := time_of(item.metadata.get("creationTimestamp"))))
     around.now = max(times, default=around.now)
