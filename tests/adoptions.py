@@ -20,7 +20,7 @@ import json
 from collections.abc import Iterator
 
 from devcluster.sync_requests import Object
-from ingress_manager.commands.adopt.adoption import adopt, lines
+from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.plans.plan import Seen, Step, listed
 from ingress_manager.commands.printing.words import Command, shown
 from ingress_manager.commands.reading.kinds import INGRESSES
@@ -104,7 +104,7 @@ def becomes(case: Case) -> Object:
 def printed(case: Case) -> str:
     """Return what `adopt` prints for a case."""
     [adoption] = adopt(*adoptable(case))
-    return "".join(f"{line}\n" for line in lines(adoption))
+    return "".join(f"{line}\n" for line in adoption.lines())
 
 
 def words(step: Step) -> Iterator[str]:

@@ -9,17 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from ingress_manager.commands.adopt.adoption import adopt
+from ingress_manager.commands.adopt.adoption import Adoption, adopt
+from ingress_manager.commands.adopt.command import NEEDED
+from ingress_manager.commands.adopt.needed import entries, needed
 from ingress_manager.commands.plans.plan import Seen, Step, going_back
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
-from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.copying import MANAGED_BY_LABEL
+from ingress_manager.core.annotations import PATH_TYPES, PROFILE
+from ingress_manager.core.copying import DEFAULT_COPIED, MANAGED_BY_LABEL, wrong_copied_key
+from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
 from tests import adoptions
-from tests.commands.commands import DEFAULTS, HTTPROUTES, UNKNOWN_KIND, Cluster, Ended, listing, run
+from tests.commands.commands import DEFAULTS, HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, Ended, listing, run
 from tools import golden
 
 ADOPTIONS = adoptions.cases()
@@ -101,6 +107,55 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         assert (again.steps, again.spec) == ([], made["spec"]), "what the case says suffices"
 
 
+TIGHT = {"hosts": ["nobody.example.com"], "pathTypes": ["Prefix"], "copyAnnotations": {"example.com/none": "any"}}
+"""Limits that keep out nearly every Ingress."""
+
+
+def tightened(case: golden.Case) -> dict[str, Any]:
+    """Return the settings of a case, whose limits keep nearly everything out."""
+    stated: dict[str, Any] = yaml.safe_load(case.settings or adoptions.SETTINGS.read_text())
+    default = parse(yaml.safe_dump(stated)).defaults.ingress_class
+    classes = {"classes": [default]} if default else {}
+    profiles = {"profiles": [each]} if (each := stated.get("defaults", {}).get("profile")) else {}
+    losses = {key: value for key, value in stated.get("limits", {}).items() if key == "acceptedLosses"}
+    return stated | {"limits": {**TIGHT, **classes, **profiles, **losses}, "namespaces": {}}
+
+
+@pytest.mark.parametrize("case", ADOPTIONS.values(), ids=lambda case: case.name)
+def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_and_by_none_that_allow_less(
+    case: golden.Case,
+) -> None:
+    manifests, ingresses, _, accepted = adoptions.adoptable(case)
+    stated, values = tightened(case), dict.fromkeys(ingresses[0].annotations, "any")
+    copied = {key: value for key, value in values.items() if not wrong_copied_key(key)}
+    every = {"hosts": "any", "classes": "any", "pathTypes": [*PATH_TYPES], "profiles": "any"}
+
+    def plan(policy: Policy) -> list[Adoption]:
+        return [*adopt(manifests, ingresses, policy, accepted)]
+
+    def with_namespaces(entries: dict[str, Any]) -> Policy:
+        return parse(yaml.safe_dump(stated | {"namespaces": entries}))
+
+    tight = with_namespaces({})
+    before = plan(tight)
+    needs = needed(before, tight, plan)
+    pasted = yaml.safe_load(as_yaml(entries(tight, before, needs)))
+    lifted = stated | {"limits": stated["limits"] | every | {"copyAnnotations": copied or TIGHT["copyAnnotations"]}}
+    could = bool(plan(parse(yaml.safe_dump(lifted)))[0].becomes)
+    assert bool(plan(with_namespaces(pasted))[0].becomes) == could
+    assert bool(pasted) == (could and not before[0].becomes)
+    for limit, name, value in needs[0]:
+        allowed = pasted["team-a"]["limits"][limit]
+        less = [each for each in allowed if each != name] if isinstance(allowed, list) else {**allowed, name: ["other"]}
+        assert value in allowed[name] if value else name in allowed
+        try:
+            policy = with_namespaces({"team-a": {"limits": pasted["team-a"]["limits"] | {limit: less}}})
+        except SettingsError as wrong:
+            assert '"other"' in str(wrong)  # noqa: PT017 - of some keys the settings know what is right
+            continue
+        assert plan(policy)[0].messages, f"{name} would have to be allowed"
+
+
 def test_what_was_taken_away_is_not_brought_back_and_the_plan_goes_on() -> None:
     done = [
         Step(("kubectl", "annotate"), undo=("kubectl", "annotate", "a-")),
@@ -125,16 +180,81 @@ def objects(case: golden.Case = CASE) -> dict[str, Any]:
     return listing(*(item.object for item in manifests.items))
 
 
-@pytest.mark.parametrize("knows", [True, False], ids=["that-knows-httproutes", "that-knows-none"])
-def test_the_httproutes_of_a_cluster_are_looked_at(
-    settings: Callable[[str], Path], cluster: Cluster, *, knows: bool
+@pytest.mark.parametrize("knows", [True, False], ids=["that-knows-it", "that-knows-none"])
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("beside-an-httproute-of-every-host-refused", [HTTPROUTES]),
+        ("beside-a-listenerset-of-its-name-refused", [HTTPROUTES, LISTENERSETS]),
+    ],
+)
+def test_what_a_cluster_has_of_the_gateway_api_is_looked_at(
+    name: str, kinds: list[str], settings: Callable[[str], Path], cluster: Cluster, *, knows: bool
 ) -> None:
-    case = ADOPTIONS["beside-an-httproute-of-every-host-refused"]
-    service, route, ingress = objects(case)["items"]
-    routes = {HTTPROUTES: listing(route)} if knows else {}
-    cluster.says({"services,ingresses": listing(service, ingress), **routes}, UNKNOWN_KIND)
-    ended = run("adopt", f"team-a/{case.name}", "--settings", settings(case.settings))
-    assert (ended.status, cluster.calls[1:]) == (knows, [f"get --output=json --namespace=team-a -- {HTTPROUTES}"])
+    service, beside, ingress = objects(case := ADOPTIONS[name])["items"]
+    known = {**dict.fromkeys(kinds, listing()), kinds[-1]: listing(beside)} if knows else {}
+    cluster.says({"services,ingresses": listing(service, ingress), **known}, UNKNOWN_KIND)
+    ended = run("adopt", f"team-a/{name}", "--settings", settings(case.settings))
+    assert ended.status == knows
+    assert cluster.calls[1:] == [f"get --output=json --namespace=team-a -- {kind}" for kind in kinds]
+
+
+def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
+    settings: Callable[[str], Path],
+) -> None:
+    names = ("annotation-that-protects-refused", "annotations-that-stay", "edited-in-place-refused")
+    dump = json.dumps(listing(*(each for name in names for each in objects(ADOPTIONS[name])["items"])))
+    general = "limits: {hosts: ['*.{namespace}.example.com']}\n"
+    path = settings(f"{general}namespaces: {{team-*: {{defaults: {{class: nginx}}, limits: {{classes: [nginx]}}}}}}\n")
+    ended = run("adopt", "--all", "-f", "-", "--settings", path, stdin=dump)
+    assert ended.status == 1
+    table, _, pasted = ended.out.partition(f"# {NEEDED}\n")
+    assert table.startswith(
+        "# team-a/annotation-that-protects-refused  can't be adopted\n"
+        "#   limits.hosts: annotation-that-protects-refused.example.com\n"
+        '#   limits.copyAnnotations: nginx.ingress.kubernetes.io/whitelist-source-range: "10.0.0.0/8"\n'
+        "# team-a/annotations-that-stay             can't be adopted\n"
+        "#   limits.hosts: annotations-that-stay.example.com\n"
+        "# team-a/edited-in-place-refused           can't be adopted\n"
+        "#   has the annotation acme.cert-manager.io/http01-edit-in-place: "
+    )
+    assert "\n# 0 of 3 Ingresses can be adopted, and 2 more with the settings at the end.\n" in table
+    needs = yaml.safe_load(pasted)["namespaces"]
+    limits = needs["team-a"]["limits"]
+    protecting = "nginx.ingress.kubernetes.io/whitelist-source-range"
+    assert needs == {"team-a": {"defaults": {"class": "nginx"}, "limits": limits}}, "what its pattern states holds on"
+    assert limits == {
+        "hosts": [
+            "*.team-a.example.com",
+            "annotation-that-protects-refused.example.com",
+            "annotations-that-stay.example.com",
+        ],
+        "classes": ["nginx"],
+        "copyAnnotations": {**dict.fromkeys(DEFAULT_COPIED, "any"), protecting: ["10.0.0.0/8"]},
+    }
+    again = run("adopt", "--all", "-f", "-", "--settings", settings(f"{general}{pasted}"), stdin=dump)
+    left = "#   cert-manager.io/cluster-issuer: isn't copied, so that one made anew would lack it\n"
+    assert left in again.out
+    assert "\n# 2 of 3 Ingresses can be adopted.\n" in again.out
+    assert NEEDED not in again.out
+
+
+def test_ingresses_of_versions_that_kubernetes_no_longer_knows_are_named(settings: Callable[[str], Path]) -> None:
+    """Nothing of them can be planned; of the others, everything."""
+    found = objects()
+    service, ingress = found["items"]
+    olds = ("extensions/v1beta1", "networking.k8s.io/v1beta1")
+    found["items"] += [
+        {**ingress, "apiVersion": version, "metadata": {**ingress["metadata"], "name": f"old-{number}"}}
+        for number, version in enumerate(olds)
+    ]
+    ended = run("adopt", "--all", "-f", "-", "--settings", settings(""), stdin=json.dumps(found))
+    assert ended.status == 1
+    for number, version in enumerate(olds):
+        assert f"team-a/old-{number}: is written as {version}, which Kubernetes no longer knows: write" in ended.err
+    assert "\n# 1 of 3 Ingresses can be adopted.\n" in ended.out
+    gateway = {**ingress, "apiVersion": "config.openshift.io/v1"}
+    assert run("adopt", "--all", "-f", "-", stdin=json.dumps(listing(service, gateway))).status == 0
 
 
 def test_a_dump_is_planned_without_a_cluster() -> None:

@@ -143,6 +143,41 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
     stage.api.patch(INGRESSES, "labels-and-a-finalizer", {"metadata": {"finalizers": None}}, stage.namespace)
 
 
+def test_what_a_backup_brings_back_without_its_owner_is_told_of_and_adopted_again(
+    cluster: DevCluster, stage: Stage, tmp_path: Path
+) -> None:
+    """Backup tools leave out owners, and restore Ingresses before their Services are there, or after."""
+    host = f"shop.{stage.namespace}.example.com"
+    stage.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
+    made = stage.until_ingress("shop", "the Ingress", lambda _: True)
+    stage.api.delete(SERVICES, "shop", stage.namespace)
+    stage.until("the garbage collector", lambda: stage.ingress("shop") is None)
+    kept = {key: made["metadata"][key] for key in ("name", "namespace", "labels", "annotations")}
+    restored = stage.api.create(INGRESSES, {**made, "metadata": kept})
+    stage.create_service("shop", {"ingress/http": "true", "ingress/host": f"new.{host}"}, PORT)
+    name = f"{stage.namespace}/shop"
+    stage.until_event(
+        "shop",
+        f"Ingress {name} isn't there yet: one that ingress-manager didn't make has that name, or something denies it; "
+        f"`ingress-manager status {name}` says which [not-made]",
+    )
+    told = run(cluster.control_plane, "status", name, f"--settings={cluster.settings_file}")
+    assert f"Ingress {name}" in told.stdout
+    assert "it has no owner" in told.stdout
+    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": {"ingress/host": host}}}, stage.namespace)
+
+    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
+    arguments = ("adopt", "--all", "-n", stage.namespace, f"--settings={cluster.settings_file}", "--apply")
+    adopted = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
+    assert adopted.returncode == 0, adopted.stderr
+    now = stage.ingress("shop")
+    assert now is not None
+    assert is_ours(now)
+    assert now["metadata"]["uid"] == restored["metadata"]["uid"]
+    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": {"ingress/host": f"new.{host}"}}}, stage.namespace)
+    stage.until_ingress("shop", "the changed host", lambda found: found["spec"]["rules"][0]["host"] == f"new.{host}")
+
+
 def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevCluster, tmp_path: Path) -> None:
     """Services are released, one with a ListenerSet; an Ingress is adopted again, and another is replaced."""
     stage = Stage(serving.api, "both", serving.gateway, CLASS)

@@ -42,6 +42,7 @@ from ingress_manager.commands.plans.steps import (
 )
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
+from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests, about, about_refusal
 from ingress_manager.commands.view.ingresses import services_of
 from ingress_manager.commands.view.managed import CONTROLLER, is_made_for, owners, patch_to_own
@@ -65,8 +66,26 @@ class Adoption(Plan):
     spec: Object | None = None
     """The spec that it has afterwards; None when it goes, or can't be adopted."""
 
+    objects: Sequence[Object] = ()
+    """What its Services are given then."""
+
     advice: Sequence[Step] = ()
     changes: Sequence[str] = ()
+    left: Sequence[str] = ()
+    """The annotations that it keeps, and that one made anew would lack."""
+
+    def lines(self, options: Sequence[str] = ()) -> Iterator[str]:
+        """Yield the steps that adopt an Ingress, or, as comments, what can be done before it is tried again."""
+        if self.advice:
+            yield comment(f"{self.title} can't be adopted as it is. First:")
+            yield from (comment(f"  {line}") for line in listed(self.advice, options))
+        if not self.becomes:
+            return
+        yield comment(self.title)
+        yield from listed(self.steps, options)
+        if not any(step.until for step in self.steps):
+            yield comment("The next steps need the Ingress and the Services as the cluster has them:")
+            yield f"ingress-manager adopt {word(self.title)} --apply"
 
     @property
     def replaces(self) -> bool:
@@ -153,6 +172,9 @@ def adoption_of(item: Item, service: Item | None, entrance: str, around: Around)
 
 def obstacles(item: Item, service: Item | None) -> Iterator[str]:
     """Yield why an Ingress can't be adopted, whatever is in its spec."""
+    if item.kind != INGRESSES:
+        version = item.kind.rpartition("/")[0]
+        yield f"is written as {version}, which Kubernetes no longer knows: write it as networking.k8s.io/v1"
     if item.metadata.get("deletionTimestamp"):
         yield "is being deleted"
     if service and service.metadata.get("deletionTimestamp"):
@@ -203,11 +225,15 @@ def stayed(  # noqa: PLR0913, PLR0917 - each has a say in it
     refuse_before_its_source(item, [(service, asked.annotations), *annotated_by(parts)])
     changes = [*ways.changes, *(change.field for change in asked.changes)]
     after = asked.ingress["spec"] if asked.ingress and (parts or changes) else item.object["spec"]
+    becomes = [item.full_name, *(each.full_name for each in parts)]
     adoption = Adoption(
         item,
+        done=f"{item.full_name} is ingress-manager's: {', '.join(becomes)}.",
         steps=list(staying(item, service, parts, asked, after, paused=around.policy.paused_in(item.namespace))),
-        becomes=[item.full_name, *(each.full_name for each in parts)],
+        becomes=becomes,
         spec=after,
+        objects=[each for made in (asked, *(each.asked for each in parts)) for each in made.objects],
+        left=left_behind(item.annotations, asked),
         notes=list(notes(item, {service.full_name: service}, [asked], ways)),
         changes=changes,
     )
@@ -221,10 +247,13 @@ def replaced(item: Item, ways: Split) -> Adoption:
     parts = ways.parts
     refuse_before_its_source(item, annotated_by(parts))
     steps = instead(parts, item) if is_known(item, *(each.service for each in parts)) else beside(parts, item)
+    becomes = [each.full_name for each in parts]
     return Adoption(
         item,
+        done=f"{item.full_name} is ingress-manager's: {', '.join(becomes)}.",
         steps=list(steps),
-        becomes=[each.full_name for each in parts],
+        becomes=becomes,
+        objects=[each for made in parts for each in made.asked.objects],
         notes=list(notes(item, {}, [], ways)),
         changes=ways.changes,
     )
@@ -344,17 +373,3 @@ def notes(item: Item, own: Mapping[str, Item], asked: Sequence[Annotated], ways:
         if not own or service.full_name not in own or any(each.annotations for each in asked):
             about_it += about_service(service)
     return (f"{item.full_name}: {sentence}" for sentence in about_it)
-
-
-def lines(adoption: Adoption, options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the steps that adopt an Ingress, or, as comments, what can be done before it is tried again."""
-    if adoption.advice:
-        yield comment(f"{adoption.item.full_name} can't be adopted as it is. First:")
-        yield from (comment(f"  {line}") for line in listed(adoption.advice, options))
-    if not adoption.becomes:
-        return
-    yield comment(adoption.item.full_name)
-    yield from listed(adoption.steps, options)
-    if not any(step.until for step in adoption.steps):
-        yield comment("The next steps need the Ingress and the Services as the cluster has them:")
-        yield f"ingress-manager adopt {word(adoption.item.full_name)} --apply"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, SERVICES
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.ingresses import Place, class_of, is_canary, places_of
 from ingress_manager.commands.view.managed import is_managed
@@ -44,6 +44,7 @@ class Around:
     """The fields that may change, such as spec.defaultBackend."""
 
     httproutes: list[Item]
+    listenersets: list[Item]
     services: dict[str, Item]
     """By namespace/name."""
 
@@ -60,6 +61,7 @@ class Around:
             policy,
             accepted,
             [*manifests.of_kind(HTTPROUTES)],
+            [*manifests.of_kind(LISTENERSETS)],
             {item.full_name: item for item in manifests.of_kind(SERVICES)},
         )
         for item in manifests.of_kind(INGRESSES):

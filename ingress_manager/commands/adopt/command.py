@@ -1,24 +1,34 @@
 """`ingress-manager adopt`: the shell."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 import click
 
-from ingress_manager.commands.adopt.adoption import Adoption, lines
+from ingress_manager.commands.adopt.adoption import Adoption
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
-from ingress_manager.commands.plans.carrying_out import carry_out, plan_options, tell
-from ingress_manager.commands.plans.plan import without_events
+from ingress_manager.commands.adopt.needed import Need, entries, needed
+from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
 from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading import kinds
-from ingress_manager.commands.reading.kinds import INGRESSES
+from ingress_manager.commands.reading.kinds import INGRESS, INGRESSES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.names import RESOURCES, read_named
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.managed import is_managed
-from ingress_manager.core.policy import HTTPROUTE, Policy
-from ingress_manager.core.text import listed
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import cut, listed
+
+LONGEST_CELL = 120
+"""Characters of a reason in the table."""
+
+NEEDED = (
+    "The settings that these Ingresses need: put each entry in the place of the one of its name. "
+    "`ingress-manager audit --settings FILE` tells what else changes."
+)
 
 
 @click.command(short_help="Make hand-written Ingresses ingress-manager's.")
@@ -42,10 +52,8 @@ def adopt(  # noqa: PLR0913 - each is an option
     names: tuple[str, ...],
     accepted: tuple[str, ...],
     *,
+    how: How,
     everything: bool,
-    apply: bool,
-    without_event: bool,
-    seconds: int,
 ) -> None:
     """Show the steps that make hand-written Ingresses ingress-manager's, or carry them out.
 
@@ -66,36 +74,40 @@ def adopt(  # noqa: PLR0913 - each is an option
       ingress-manager adopt --all --all-namespaces
       kubectl get services,ingresses -A -o yaml > dump.yaml; ingress-manager adopt --all -f dump.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    check(source, names, everything=everything, apply=apply)
+    check(source, names, everything=everything, apply=how.apply)
     if everything:
         manifests = source.read(RESOURCES, "--show-managed-fields")
-        ingresses = [item for item in manifests.of_kind(INGRESSES) if not is_managed(item)]
+        ingresses = [item for item in manifests.items if is_ingress(item) and not is_managed(item)]
     else:
         manifests, ingresses = read_named(source, INGRESSES, names)
     policy = source.policy(guess=False)
-    if not without_event:
-        refuse_pause(policy, {item.namespace for item in ingresses}, apply=apply)
-    manifests.extend(httproutes(source, policy, {item.namespace for item in ingresses}))
+    if not how.without_event:
+        refuse_pause(policy, {item.namespace for item in ingresses}, apply=how.apply)
+    manifests.extend(of_gateway_api(source, policy, {item.namespace for item in ingresses}))
     wrong = show(manifests.unreadable)
-    adoptions = list(adoptions_of(manifests, ingresses, policy, accepted))
+
+    def plan(policy: Policy) -> list[Adoption]:
+        return list(adoptions_of(manifests, ingresses, policy, accepted))
+
+    adoptions = plan(policy)
     if any(adoption.replaces for adoption in adoptions):
         manifests.items += elsewhere(source, manifests)
-        adoptions = list(adoptions_of(manifests, ingresses, policy, accepted))
+        adoptions = plan(policy)
     for field in sorted({*accepted}.difference(*(adoption.changes for adoption in adoptions))):
         note(f"--accept-changes {field} has no effect: this field would stay as it is.")
-    for line in table(adoptions) if everything else ():
+    needs = needed(adoptions, policy, plan) if everything else []
+    for line in table(adoptions, needs) if everything else ():
         click.echo(line)
-    for adoption in adoptions:
-        wrong += tell(adoption)
-        if without_event:
-            adoption.steps = without_events(adoption.steps)
-        if apply and adoption.steps:
-            carry_out(source.kubectl, adoption.item.full_name, adoption.steps, seconds)
-            click.echo(f"{adoption.item.full_name} is ingress-manager's: {', '.join(adoption.becomes)}.")
-        else:
-            for line in lines(adoption, source.kubectl.options):
-                click.echo(line)
+    wrong += perform(source.kubectl, adoptions, how)
+    if any(needs):
+        click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': entries(policy, adoptions, needs)})}", nl=False)
     context.exit(1 if wrong else 0)
+
+
+def is_ingress(item: Item) -> bool:
+    """Return whether it is an Ingress, of whichever version."""
+    group, _, kind = item.kind.rpartition("/")
+    return kind == INGRESS and group.partition("/")[0] in {"networking.k8s.io", "extensions"}
 
 
 def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool) -> None:
@@ -107,15 +119,13 @@ def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool
         raise click.UsageError("--all-namespaces is for --all")
 
 
-def httproutes(source: Source, policy: Policy, namespaces: Iterable[str]) -> Manifests:
-    """Return the HTTPRoutes of the namespaces, where Services may be given some. Raises KubectlFailed."""
+def of_gateway_api(source: Source, policy: Policy, namespaces: Iterable[str]) -> Manifests:
+    """Return the HTTPRoutes and ListenerSets of the namespaces, where Services may get such. Raises KubectlFailed."""
     found = Manifests()
-    defaults = [policy.defaults, *(each.defaults for each in policy.namespaces.values() if each.defaults)]
-    given = [*defaults, *policy.profiles.values()]
-    if not source.files and any(HTTPROUTE in (each.outputs or ()) for each in given):
-        where = [f"--namespace={each}" for each in sorted(namespaces)]
-        for option in ["--all-namespaces"] if source.all_namespaces else where:
-            found.extend(source.kubectl.get_if_known(kinds.RESOURCES[kinds.HTTPROUTE], option) or Manifests())
+    given = [] if source.files else [kinds.RESOURCES[kind] for kind in sorted(policy.versions) if kind != INGRESS]
+    where = ["--all-namespaces"] if source.all_namespaces else [f"--namespace={each}" for each in sorted(namespaces)]
+    for resource, option in product(given, where):
+        found.extend(source.kubectl.get_if_known(resource, option) or Manifests())
     return found
 
 
@@ -124,7 +134,7 @@ def elsewhere(source: Source, manifests: Manifests) -> list[Item]:
     if source.files or source.all_namespaces:
         return []
     try:
-        found = source.kubectl.get(kinds.RESOURCES[kinds.INGRESS], "--all-namespaces")
+        found = source.kubectl.get(kinds.RESOURCES[INGRESS], "--all-namespaces")
     except KubectlFailed as failed:
         note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
         return []
@@ -132,13 +142,18 @@ def elsewhere(source: Source, manifests: Manifests) -> list[Item]:
     return [item for item in found.items if item.full_name not in known]
 
 
-def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
-    """Yield a line for each Ingress that says what becomes of it; all of them are comments."""
-    rows = [(adoption.item.full_name, adoption.summary) for adoption in adoptions]
-    width = max((len(label) for label, _ in rows), default=0)
-    yield from (comment(f"{label:{width}}  {summary}") for label, summary in rows)
-    can = sum(bool(adoption.becomes) for adoption in adoptions)
-    yield comment(f"{can} of {len(rows)} Ingresses can be adopted.")
+def table(adoptions: Sequence[Adoption], needs: Sequence[Sequence[Need]]) -> Iterator[str]:
+    """Yield a line for each Ingress that says what becomes of it, and below it what is in the way; all are comments."""
+    width = max((len(adoption.item.full_name) for adoption in adoptions), default=0)
+    for adoption, lacking in zip(adoptions, needs, strict=True):
+        yield comment(f"{adoption.item.full_name:{width}}  {adoption.summary}")
+        # The whole sentences, with what can be done, follow.
+        why = lacking or (message.sentence.partition("; ")[0] for message in adoption.messages)
+        yield from (comment(f"  {cut(str(each), LONGEST_CELL)}") for each in dict.fromkeys(why))
+        yield from (comment(f"  {key}: isn't copied, so that one made anew would lack it") for key in adoption.left)
+    can, could = sum(bool(adoption.becomes) for adoption in adoptions), sum(map(bool, needs))
+    by_settings = f", and {could} more with the settings at the end" if could else ""
+    yield comment(f"{can} of {len(adoptions)} Ingresses can be adopted{by_settings}.")
 
 
 def refuse_pause(policy: Policy, namespaces: Iterable[str], *, apply: bool) -> None:

@@ -62,11 +62,24 @@ def answered_by(item: Item) -> list[At]:
     ]
 
 
+def in_the_way(service: Item, objects: Sequence[Object], around: Around) -> Iterator[str]:
+    """Yield which HTTPRoute or ListenerSet that isn't a Service's own has the name of one that it would be given."""
+    names = [f"{each['kind']} {service.namespace}/{each['metadata']['name']}" for each in objects]
+    for each in (*around.httproutes, *around.listenersets):
+        if str(each) in names and not is_made_for(each, service):
+            yield (
+                f"{each} is in the way: Service {service.name} would ask for one of that name, and this one isn't its "
+                "own: delete it, or make it anew under another name, first; a profile whose outputs are [ingress] "
+                "needs none"
+            )
+
+
 def why_not_routed(service: Item, objects: Sequence[Object], around: Around) -> Iterator[str]:
     """Yield which requests at a Gateway would be lost, if a Service were given these objects, and all others went.
 
     Of two equal claims, the older one wins: it loses nothing. Source: Gateway API reference, HTTPRouteRule.
     """
+    yield from in_the_way(service, objects, around)
     standing = around.httproutes
     made = [Item(each, Origin("", service.namespace)) for each in objects if each["kind"] == HTTPROUTE]
     own = [each for each in standing if is_made_for(each, service) and answered_by(each)]

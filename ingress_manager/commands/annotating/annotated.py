@@ -116,18 +116,23 @@ their objects, and controllers note what they have made. Sources: the documentat
 ingress-gce."""
 
 
+def is_bookkeeping(key: str) -> bool:
+    """Return whether an annotation or a label changes nothing for whoever sends a request."""
+    return key.startswith(BOOKKEEPING)
+
+
 def left_behind(annotations: Mapping[str, str], annotated: Annotated) -> list[str]:
     """Return those annotations of an Ingress that one made in its place would lack."""
     desired = annotated.ingress["metadata"].get("annotations", {}) if annotated.ingress else {}
     # The old annotation of the class is said by spec.ingressClassName.
-    meant = [key for key in annotations if not key.startswith(BOOKKEEPING) and key != OLD_CLASS]
+    meant = [key for key in annotations if not is_bookkeeping(key) and key != OLD_CLASS]
     return sorted(key for key in meant if key not in desired)
 
 
 def labels_left(labels: Mapping[str, str], annotated: Annotated) -> list[str]:
     """Return those labels of an Ingress that one made in its place would lack, or have with another value."""
     desired = annotated.ingress["metadata"].get("labels", {}) if annotated.ingress else {}
-    return sorted(key for key in labels if not key.startswith(BOOKKEEPING) and desired.get(key) != labels[key])
+    return sorted(key for key in labels if not is_bookkeeping(key) and desired.get(key) != labels[key])
 
 
 def protecting(annotations: Mapping[str, str], here: NamespacePolicy) -> dict[str, str]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import wraps
 from time import monotonic, sleep
+from typing import Any, NamedTuple
 
 import click
 
-from ingress_manager.commands.plans.plan import PATIENCE, Pause, Plan, Seen, Step, going_back, late
+from ingress_manager.commands.plans.plan import PATIENCE, Pause, Plan, Seen, Step, going_back, late, without_events
 from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.words import Command, comment, shown
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
@@ -17,22 +19,47 @@ BETWEEN_LOOKS = 0.5
 """Seconds."""
 
 
+class How(NamedTuple):
+    """What a person has said about the carrying out of plans."""
+
+    apply: bool
+    """Whether they are carried out, or only shown."""
+
+    without_event: bool
+    seconds: int
+
+
 def plan_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options --apply, --without-event and --timeout."""
+    """Give a command the options --apply, --without-event and --timeout, which it takes as `how`."""
+
+    @wraps(command)
+    def decorated(*, apply: bool, without_event: bool, seconds: int, **values: Any) -> None:
+        command(how=How(apply, without_event, seconds), **values)
+
     without = (
         f"Wait {Pause().seconds} seconds instead of for Metacontroller's Event. Use it in a namespace that is paused."
     )
     apply = "Carry the steps out instead of showing them."
-    command = timeout_option("2m", "How long to wait for each step")(command)
-    command = click.option("--without-event", is_flag=True, help=without)(command)
-    return click.option("--apply", is_flag=True, help=apply)(command)
+    decorated = timeout_option("2m", "How long to wait for each step")(decorated)
+    decorated = click.option("--without-event", is_flag=True, help=without)(decorated)
+    return click.option("--apply", is_flag=True, help=apply)(decorated)
 
 
-def tell(plan: Plan) -> int:
-    """Show what is worth knowing of a plan, and why nothing can be done; return how many reasons there are."""
-    wrong = show(plan.messages)
-    for sentence in plan.notes:
-        note(sentence)
+def perform(kubectl: Kubectl, plans: Iterable[Plan], how: How) -> int:
+    """Show plans, or carry them out, and tell what is worth knowing; return how many reasons keep something out."""
+    wrong = 0
+    for plan in plans:
+        wrong += show(plan.messages)
+        for sentence in plan.notes:
+            note(sentence)
+        if how.without_event:
+            plan.steps = without_events(plan.steps)
+        if how.apply and plan.steps:
+            carry_out(kubectl, plan.item.full_name, plan.steps, how.seconds)
+            click.echo(plan.done)
+        else:
+            for line in plan.lines(kubectl.options):
+                click.echo(line)
     return wrong
 
 

@@ -73,6 +73,19 @@ class Plan:
 
     messages: Sequence[Message] = ()
     notes: Sequence[str] = ()
+    done: str = ""
+    """What is told once it was carried out."""
+
+    def lines(self, options: Sequence[str] = ()) -> Iterator[str]:
+        """Yield the plan as a person reads it; nothing where nothing can be done, or has to be."""
+        if self.steps:
+            yield comment(self.title)
+            yield from listed(self.steps, options)
+
+    @property
+    def title(self) -> str:
+        """Return what a person calls the object."""
+        return self.item.full_name
 
 
 def without_events(steps: Iterable[Step]) -> list[Step]:

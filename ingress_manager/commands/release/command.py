@@ -2,10 +2,8 @@
 
 import click
 
-from ingress_manager.commands.plans.carrying_out import carry_out, plan_options, tell
-from ingress_manager.commands.plans.plan import listed, without_events
+from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
 from ingress_manager.commands.printing.console import show
-from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading.kinds import OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import named, read_named
@@ -19,9 +17,7 @@ from ingress_manager.commands.view.events import OF_SERVICES
 @plan_options
 @with_source(*FILES, ONE_NAMESPACE, *CLUSTER)
 @click.pass_context
-def release(  # noqa: PLR0913 - each is an option
-    context: click.Context, source: Source, names: tuple[str, ...], *, apply: bool, without_event: bool, seconds: int
-) -> None:
+def release(context: click.Context, source: Source, names: tuple[str, ...], how: How) -> None:
     """Show the steps that make the Ingresses of Services hand-written ones again, or carry them out.
 
     The Ingresses, HTTPRoutes and ListenerSets stay as they are, and are served all the time. The ingress/… annotations
@@ -37,7 +33,7 @@ def release(  # noqa: PLR0913 - each is an option
       ingress-manager release shop blog --namespace team-a --apply
       ingress-manager release team-a/shop.internal
     """  # noqa: D301 - \b keeps click from joining lines
-    if apply and source.files:
+    if how.apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
     # No Service's name has a dot.
     asked = {name: name.partition(".")[::2] for name in names}
@@ -60,16 +56,5 @@ def release(  # noqa: PLR0913 - each is an option
             complete=not source.files,
         )
     ]
-    for plan in plans:
-        wrong += tell(plan)
-        if without_event:
-            plan.steps = without_events(plan.steps)
-        if apply and plan.steps:
-            carry_out(source.kubectl, plan.item.full_name, plan.steps, seconds)
-            kept = ", ".join(map(str, plan.kept))
-            click.echo(f"{plan.label} is released{f'; {kept} stays as it is' if kept else ''}.")
-        elif plan.steps:
-            click.echo(comment(plan.label))
-            for line in listed(plan.steps, source.kubectl.options):
-                click.echo(line)
+    wrong += perform(source.kubectl, plans, how)
     context.exit(1 if wrong else 0)

@@ -4,7 +4,7 @@ The objects are released first, and only then is the Service's annotation taken 
 would delete them. At the end, they are seen to stand.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ingress_manager.commands.plans.deployers import about_released
@@ -27,9 +27,11 @@ class Release(Plan):
     """What is to be done with one Service."""
 
     label: str = ""
-    """What a person calls the Service, or the entrance."""
 
-    kept: Sequence[Item] = ()
+    @property
+    def title(self) -> str:
+        """Return what a person calls the Service, or the entrance."""
+        return self.label
 
 
 NOT_IN_THE_FILES = (
@@ -101,7 +103,9 @@ def release_of(
         )
     if not steps:
         notes = ["nothing of it is ingress-manager's"]
-    return Release(service, steps, notes=[f"{label}: {sentence}" for sentence in notes], label=label, kept=kept)
+    told = [f"{label}: {sentence}" for sentence in notes]
+    stays = f"; {', '.join(map(str, kept))} stays as it is" if kept else ""
+    return Release(service, steps, notes=told, done=f"{label} is released{stays}.", label=label)
 
 
 def still(item: Item) -> Seen:
