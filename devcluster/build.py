@@ -1,6 +1,4 @@
-"""Builds programs from their published Go modules: the control plane's, which devcluster/controlplane/go.mod pins, and
-others.
-"""
+"""Builds programs from their sources: the control plane's, which devcluster/controlplane/go.mod pins, and others."""
 
 import fcntl
 import hashlib
@@ -24,20 +22,18 @@ from devcluster.errors import BuildFailed, MissingProgram
 REPOSITORY = Path(__file__).resolve().parent.parent
 MODULE = REPOSITORY / "devcluster" / "controlplane"
 BUILD = REPOSITORY / ".build"
-
-NODE = REPOSITORY / "devcluster" / "node"
-ENVOY_GATEWAY = REPOSITORY / "devcluster" / "envoygateway"
+NODE = REPOSITORY / "devcluster" / "node" / "kubernetes"
 
 
 class Source(NamedTuple):
     """What a program is built from."""
 
     package: str
-    """The Go package: a `tool` line of go.mod, or one of our own."""
+    """The Go package: a `tool` line of go.mod, or a folder of the module."""
 
-    module: Path = MODULE
-    """The folder with the go.mod. The programs that aren't the control plane's need other versions of modules that it
-    needs, too; and who wants no node has less to download."""
+    module: Path | str = MODULE
+    """The folder with the go.mod; or NAME@VERSION of a module that is built by its own go.mod and go.sum, as its
+    authors build it. Go downloads that; or git, where the name is a URL."""
 
     tags: str = ""
     """Build tags."""
@@ -45,8 +41,13 @@ class Source(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether the sources are here; nobody else distributes the program."""
-        return self.package.startswith("./")
+        return self.module == MODULE and self.package.startswith("./")
 
+
+CONTAINERD = "github.com/containerd/containerd/v2@v2.4.2"
+ENVOY_GATEWAY = "github.com/envoyproxy/gateway@v1.9.1"
+# Its go.mod calls it by another name than its address, so Go can't download it.
+METACONTROLLER = "https://github.com/metacontroller/metacontroller@v4.17.2"
 
 # What btrfs and the device mapper need is written in C.
 NO_DISKS = "no_btrfs no_devmapper no_zfs"
@@ -57,16 +58,14 @@ SOURCES = {
     "kube-controller-manager": Source("k8s.io/kubernetes/cmd/kube-controller-manager"),
     "loadgen": Source("./cmd/loadgen"),
     "pause": Source("./cmd/pause"),
-    "kubelet": Source("k8s.io/kubernetes/cmd/kubelet", NODE / "kubernetes"),
-    "kube-proxy": Source("k8s.io/kubernetes/cmd/kube-proxy", NODE / "kubernetes"),
-    "kube-scheduler": Source("k8s.io/kubernetes/cmd/kube-scheduler", NODE / "kubernetes"),
+    "metacontroller": Source("./pkg/cmd/metacontroller", METACONTROLLER),
+    **{name: Source(f"k8s.io/kubernetes/cmd/{name}", NODE) for name in ("kubelet", "kube-proxy", "kube-scheduler")},
     **{
-        name: Source(f"github.com/containerd/containerd/v2/cmd/{name}", NODE / "containerd", NO_DISKS)
-        for name in ("containerd", "containerd-shim-runc-v2", "ctr")
+        name: Source(f"./cmd/{name}", CONTAINERD, NO_DISKS) for name in ("containerd", "containerd-shim-runc-v2", "ctr")
     },
-    "coredns": Source("github.com/coredns/coredns", NODE / "coredns"),
-    "helm": Source("helm.sh/helm/v4/cmd/helm", REPOSITORY / "devcluster" / "helm"),
-    "envoy-gateway": Source("github.com/envoyproxy/gateway/cmd/envoy-gateway", ENVOY_GATEWAY),
+    "coredns": Source("github.com/coredns/coredns", "github.com/coredns/coredns@v1.15.0"),
+    "helm": Source("./cmd/helm", "helm.sh/helm/v4@v4.3.1"),
+    "envoy-gateway": Source("./cmd/envoy-gateway", ENVOY_GATEWAY),
 }
 """The programs that can be built."""
 
@@ -83,10 +82,14 @@ def built(name: str) -> Path | None:
 def folder(name: str) -> Path:
     """Return where a program is built to: another place for other sources, so nothing in it is ever out of date."""
     package, module, tags = SOURCES[name]
-    sources = [module / "go.mod", module / "go.sum"]
-    if SOURCES[name].is_own:
-        sources += sorted((module / package).glob("*.go"))
-    content = b"".join(source.read_bytes() for source in sources) + (tags + platform.machine()).encode()
+    if isinstance(module, str):
+        content = module.encode()
+    else:
+        sources = [module / "go.mod", module / "go.sum"]
+        if SOURCES[name].is_own:
+            sources += sorted((module / package).glob("*.go"))
+        content = b"".join(source.read_bytes() for source in sources)
+    content += (tags + platform.machine()).encode()
     return BUILD / f"bin-{hashlib.sha256(content).hexdigest()[:12]}"
 
 
@@ -100,29 +103,19 @@ def get(name: str, progress: Progress) -> Path:
     return folder(name) / name
 
 
-def pinned_version(module: str, folder: Path = MODULE) -> str:
-    """Return the version that go.mod pins a module to, for example v1.36.3; raises ValueError if it doesn't name it."""
-    required = rf"^\s*(?:require )?{re.escape(module)} (v\S+)"
-    if found := re.search(required, (folder / "go.mod").read_text(), re.MULTILINE):
-        return found[1]
-    raise ValueError(f"{folder.name}/go.mod does not name {module}")
-
-
 def build(names: Sequence[str], progress: Progress) -> None:
     """Build the programs that have not been built yet: those of one go.mod together, and they appear together.
 
     The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing or
     too old, and BuildFailed when it fails.
     """
-    assets = not any(SOURCES[name].is_own or SOURCES[name].module != MODULE for name in names)
-    advice = "; or let KUBEBUILDER_ASSETS name a folder with them" if assets else ""
-    go = find_go(f"to build {', '.join(names)}", advice, SOURCES[names[0]].module)
+    go = find_go(f"to build {', '.join(names)}")
     BUILD.mkdir(exist_ok=True)
     (BUILD / ".gitignore").write_text("*\n")
     with lock(BUILD / "lock", progress):
         for left_over in BUILD.glob("tmp-*"):  # left by a build that was killed: we hold the lock, so no other one runs
             shutil.rmtree(left_over, ignore_errors=True)
-        together: dict[tuple[Path, str], list[str]] = {}
+        together: dict[tuple[Path | str, str], list[str]] = {}
         for name in names:
             if not built(name):
                 together.setdefault(SOURCES[name][1:], []).append(name)
@@ -137,30 +130,21 @@ def build(names: Sequence[str], progress: Progress) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def compile_packages(go: str, targets: dict[str, Path], module: Path, progress: Progress, *options: str) -> None:
-    """Build packages, by the go.mod in `module`, in a temporary folder, and move each to its target.
+def compile_packages(go: str, targets: dict[str, Path], module: Path | str, progress: Progress, *options: str) -> None:
+    """Build packages of a module, or by the go.mod in its folder, in a temporary folder, and move each to its target.
 
     In one go, while the last package of a program is linked, the other processors compile the next one's. Who calls it
-    holds the lock. Raises BuildFailed.
+    holds the lock. Raises MissingProgram and BuildFailed.
     """
     names = ", ".join(target.name for target in targets.values())
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
+        sources = module if isinstance(module, Path) else fetched(module, Path(temporary) / "sources")
         # -v: names each package as it is compiled.
-        command = [
-            go,
-            "build",
-            "-v",
-            "-trimpath",
-            "-ldflags",
-            linker_flags(module),
-            *options,
-            "-o",
-            temporary + os.sep,
-            *targets,
-        ]
+        flags = ("-v", "-trimpath", "-ldflags", linker_flags(module))
+        command = [go, "build", *flags, *options, "-o", temporary + os.sep, *targets]
         process = subprocess.Popen(
             command,
-            cwd=module,
+            cwd=sources,
             env=os.environ | {"CGO_ENABLED": "0", "GOWORK": "off"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -182,37 +166,51 @@ def compile_packages(go: str, targets: dict[str, Path], module: Path, progress: 
             (Path(temporary) / built_as).rename(target)
 
 
-def downloaded(what: str, purpose: str, module: Path | None = None) -> dict[str, str]:
-    """Return what Go says of a module that it has downloaded: its folder is `Dir`, its go.mod `GoMod`.
+def fetched(module: str, folder: Path) -> Path:
+    """Return the folder with the sources of a module, NAME@VERSION; what git fetches is put into `folder`.
 
-    `what` is its name, where the go.mod in `module` says the version; without one, NAME@VERSION.
+    Raises MissingProgram and BuildFailed.
+    """
+    name, _, version = module.rpartition("@")
+    if not name.startswith("https://"):
+        return downloaded(module, f"to download {name}")
+    command = ("git", "clone", "--quiet", "--depth=1", f"--branch={version}", name, str(folder))
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise MissingProgram(f"git is needed to get {name}, and it is not on PATH.") from error
+    if answer.returncode:
+        raise BuildFailed(f"git could not get {name} {version}:\n{answer.stderr}")
+    return folder
+
+
+def downloaded(module: str, purpose: str) -> Path:
+    """Return the folder of a module, NAME@VERSION, that Go has downloaded; Go's checksum database vouches for it.
 
     Raises MissingProgram, which says the purpose, when Go is missing or too old, and BuildFailed.
     """
-    answer = subprocess.run(
-        [find_go(purpose, module=module), "mod", "download", "-json", what],
-        cwd=module or "/",
-        env=os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (find_go(purpose), "mod", "download", "-json", module)
+    answer = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
     if answer.returncode:
-        called = f"{what} {pinned_version(what, module)}" if module else what.replace("@", " ")
-        raise BuildFailed(f"go could not download {called}:\n{answer.stdout}{answer.stderr}")
-    said: dict[str, str] = json.loads(answer.stdout)
-    return said
+        raise BuildFailed(f"go could not download {module}:\n{answer.stdout}{answer.stderr}")
+    return Path(json.loads(answer.stdout)["Dir"])
 
 
-def linker_flags(module: Path) -> str:
-    """Return the linker flags that leave out debug information, and set Kubernetes' version, which kubectl asks for."""
-    try:
-        version = pinned_version("k8s.io/kubernetes", module)
-    except ValueError:
-        return "-s -w"
+def linker_flags(module: Path | str) -> str:
+    """Return the linker flags that leave out debug information, and set the version that a program tells."""
+    if isinstance(module, str):
+        # So Metacontroller calls it. Go passes over a name that a program doesn't have.
+        return f"-s -w -X main.version={module.rpartition('@')[2]}"
+    version = kubernetes_version(module)
     major, minor = version.removeprefix("v").split(".")[:2]
     stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
+
+
+def kubernetes_version(module: Path) -> str:
+    """Return the version of Kubernetes that the go.mod in a folder pins, for example v1.36.3."""
+    [version] = re.findall(r"^\s*k8s\.io/kubernetes (v\S+)", (module / "go.mod").read_text(), re.MULTILINE)
+    return str(version)
 
 
 def follow(process: subprocess.Popen[str], name: str, progress: Progress) -> list[str]:
@@ -233,20 +231,18 @@ def follow(process: subprocess.Popen[str], name: str, progress: Progress) -> lis
     return [line.rstrip() for line in lines]
 
 
-def find_go(purpose: str, advice: str = "", module: Path | None = None) -> str:
-    """Return the path of a Go that can work with a go.mod: that of `module`, else the control plane's.
-
-    Raises MissingProgram, which says the purpose and, beside how to get Go, the advice.
-    """
-    module = module or MODULE
-    needed = re.search(r"^go (\S+)", (module / "go.mod").read_text(), re.MULTILINE)
-    wanted = needed[1] if needed else ""
-    advice = f"Get it from https://go.dev/dl/ or a package manager{advice}."
+def find_go(purpose: str) -> str:
+    """Return the path of a Go that can work with the control plane's go.mod; raises MissingProgram."""
+    [wanted] = re.findall(r"^go (\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
+    advice = (
+        "Get it from https://go.dev/dl/ or a package manager. "
+        "Without Go, KUBEBUILDER_ASSETS can name a folder with etcd, kube-apiserver and kube-controller-manager."
+    )
     go = shutil.which("go")
     if not go:
         raise MissingProgram(f"Go {wanted} or later is needed {purpose}, and there is no `go` on PATH.\n{advice}")
     # Asked in the module's folder, Go may answer as the newer toolchain that it fetches for this go.mod.
-    answer = subprocess.run([go, "version"], cwd=module, capture_output=True, text=True, check=False)
+    answer = subprocess.run([go, "version"], cwd=MODULE, capture_output=True, text=True, check=False)
     found = re.search(r"\bgo(\d+(?:\.\d+)+)", answer.stdout)
     if not found or numbers(found[1]) < numbers(wanted):
         says = found[0] if found else answer.stderr.strip() or "nothing"

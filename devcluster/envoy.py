@@ -26,7 +26,7 @@ from devcluster.programs import find_beside_python
 NAMESPACE = "envoy-gateway-system"
 """Where Envoy Gateway looks for its own objects, and makes those of Envoy."""
 
-GO_MODULE = "github.com/envoyproxy/gateway"
+FOLDER = build.REPOSITORY / "devcluster" / "envoygateway"
 
 IN_ROOT = ("unshare", "--map-root-user")
 """What starts a program in another root folder. Ubuntu lets nobody but root do this, unless it is told to."""
@@ -79,12 +79,12 @@ class Envoy:
         The cluster has the CRDs of the Gateway API. Raises DevClusterError.
         """
         self._folder = cluster.folder / "envoy"
-        module = build.downloaded(GO_MODULE, "to install Envoy Gateway", build.ENVOY_GATEWAY)["Dir"]
-        crds = sorted(Path(module, "charts/gateway-helm/charts/crds/crds/generated").glob("*.yaml"))
+        module = build.downloaded(build.ENVOY_GATEWAY, "to install Envoy Gateway")
+        crds = sorted((module / "charts/gateway-helm/charts/crds/crds/generated").glob("*.yaml"))
         install_crds(cluster.api, [yaml.safe_load(path.read_bytes()) for path in crds])
         cluster.kubectl("create", "namespace", NAMESPACE)
         self._start_envoy_gateway(cluster)
-        objects = list(yaml.safe_load_all((build.ENVOY_GATEWAY / "objects.yaml").read_text()))
+        objects = list(yaml.safe_load_all((FOLDER / "objects.yaml").read_text()))
         objects[-1]["spec"]["listeners"][0]["port"] = self.http_port
         cluster.kubectl("apply", "--filename=-", input=yaml.safe_dump_all(objects))
         [deployment] = wait_for(lambda: cluster.api.list(DEPLOYMENTS, NAMESPACE), what="the Deployment of Envoy")
@@ -99,7 +99,7 @@ class Envoy:
             os.link(program, root / program.name)
         except OSError:  # another file system
             shutil.copy(program, root)
-        shutil.copy(build.ENVOY_GATEWAY / "config.yaml", root)
+        shutil.copy(FOLDER / "config.yaml", root)
         plane.write_kubeconfig(root / "kubeconfig", "admin", plane.admin_token)
         text = (root / "kubeconfig").read_text().replace(str(plane.ca_file), "/apiserver.crt")
         (root / "kubeconfig").write_text(text)

@@ -1,4 +1,4 @@
-"""The CRDs of the Gateway API, from its published Go module, as devcluster/gatewayapi/go.mod pins it.
+"""The CRDs of the Gateway API, from its published Go module.
 
 They are kept in .build/, so Go is needed once, and the network with it. GATEWAY_API_CRDS may name another folder with
 them, of another version.
@@ -14,8 +14,9 @@ import yaml
 from devcluster import build
 from devcluster.api import Object
 
-MODULE = build.REPOSITORY / "devcluster" / "gatewayapi"
-GO_MODULE = "sigs.k8s.io/gateway-api"
+MODULE = "sigs.k8s.io/gateway-api"
+VERSION = "v1.6.3"
+"""v1.7 needs Go 1.27."""
 
 
 def crds(progress: build.Progress) -> list[Object]:
@@ -30,14 +31,9 @@ def crds(progress: build.Progress) -> list[Object]:
     return [each for each in objects if each["kind"] == "CustomResourceDefinition"]
 
 
-def version() -> str:
-    """Return the version that go.mod pins, for example v1.6.3."""
-    return build.pinned_version(GO_MODULE, MODULE)
-
-
 def folder() -> Path:
     """Return where the files are kept: another place for another version, or where somebody chose."""
-    return Path(os.environ.get("GATEWAY_API_CRDS") or build.BUILD / f"gateway-api-{version()}")
+    return Path(os.environ.get("GATEWAY_API_CRDS") or build.BUILD / f"gateway-api-{VERSION}")
 
 
 def get(progress: build.Progress) -> None:
@@ -46,10 +42,10 @@ def get(progress: build.Progress) -> None:
     with build.lock(build.BUILD / "lock", progress):
         if folder().exists():
             return
-        progress(f"downloading the CRDs of the Gateway API {version()}")
-        module = build.downloaded(GO_MODULE, "to download the CRDs of the Gateway API", MODULE)["Dir"]
+        progress(f"downloading the CRDs of the Gateway API {VERSION}")
+        module = build.downloaded(f"{MODULE}@{VERSION}", "to download the CRDs of the Gateway API")
         with tempfile.TemporaryDirectory(dir=build.BUILD, prefix="tmp-") as temporary:
             copied = Path(temporary) / "crds"
-            shutil.copytree(Path(module, "config/crd/standard"), copied, copy_function=shutil.copyfile)
+            shutil.copytree(module / "config/crd/standard", copied, copy_function=shutil.copyfile)
             copied.chmod(0o755)  # Go's cache is read-only
             copied.rename(folder())

@@ -11,7 +11,6 @@ import pytest
 import yaml
 from hypothesis import given
 
-from devcluster.standin.objects import updated, with_annotation
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit import audit as audit_module
 from ingress_manager.commands.audit.finders import FINDERS
@@ -40,6 +39,7 @@ from tests.commands.commands import (
 )
 from tests.core import made_up
 from tests.core.test_properties import desired_for
+from tests.metacontroller import updated, with_annotation
 from tools import golden
 from tools.golden import Case
 

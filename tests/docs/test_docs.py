@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from devcluster import gateway_api
+from devcluster import build, gateway_api
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
@@ -31,10 +31,11 @@ def test_every_command_has_a_page_that_shows_what_it_prints() -> None:
 
 
 def test_what_check_takes_for_known_is_what_the_tests_run_with() -> None:
-    assert docs.pinned("devcluster/gatewayapi/go.mod", r"sigs\.k8s\.io/gateway-api v([\d.]+)") in GATEWAY_API.tested
+    assert gateway_api.VERSION.removeprefix("v") in GATEWAY_API.tested
     assert docs.pinned("devcluster/controlplane/go.mod", r"k8s\.io/kubernetes v([\d.]+)") in KUBERNETES.tested
     pinned = docs.pinned("metacontroller/install/deployment.yaml", r"metacontroller:v([\d.]+)")
     assert pinned in METACONTROLLER.tested
+    assert build.METACONTROLLER.endswith(f"@v{pinned}")
     assert docs.pinned("charts/ingress-manager/Chart.yaml", r'kubeVersion: ">=([\d.]+)\.0-0"') == KUBERNETES.least
 
 
@@ -93,4 +94,4 @@ def test_the_page_on_switching_says_what_becomes_of_every_annotation_that_is_kno
 def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:
     for page in ("httproute.md", "../gateway/README.md"):
         found = re.findall(r"gateway-api/releases/download/([^/]+)/", (docs.DOCS / page).read_text(encoding="utf-8"))
-        assert found == [gateway_api.version()], page
+        assert found == [gateway_api.VERSION], page
