@@ -6,11 +6,16 @@ are the examples of `ingress-manager play`, and are written into the package.
 """
 
 import argparse
+import difflib
 import json
+import re
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from ingress_manager.commands.audit.audit import audit, audit_of
 from ingress_manager.commands.audit.preview import preview
@@ -38,6 +43,10 @@ RELEASES = TESTS / "commands/release"
 UNINSTALLS = TESTS / "commands/uninstall"
 AUDITS = TESTS / "commands/audit"
 STATUSES = TESTS / "commands/status"
+BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=\n*  ))*", re.MULTILINE)
+WIDTH = 104
+"""Characters of a line that `make cases` writes, without its indentation."""
+
 FIELDS = ["why", "settings", "new", "forms", "objects", "becomes"]
 """Those of a case of a command, whose objects are as tests/dumps.py says; `new` are the settings to look ahead to, and
 `forms` those in which it is printed beside the table."""
@@ -119,21 +128,83 @@ COMMANDS: dict[Path, Callable[[Case], Any]] = {
 """The folders with tables of cases of commands, and what says what becomes of each case."""
 
 
-def update(folder: Path, becomes: Callable[[Case], Any]) -> None:
-    """Update every table in a folder, and print what changed. Raises ValueError if something in it is no case."""
-    for table in sorted(folder.glob("*.yaml")):
-        sys.stdout.writelines(golden.update(table, becomes))
+def answered(case: Case) -> Any:
+    """Return what the Service of a case becomes by the hook's answer, as a case says it."""
+    return golden.short(case.outcome(), case.service["metadata"])
+
+
+def update(file: Path, becomes: Callable[[Case], Any]) -> Iterator[str]:
+    """Write what each case in a table becomes; yield the lines of the diff, none if nothing changes.
+
+    Raises ValueError, and writes nothing, if something in the table is no case.
+    """
+    before = file.read_text(encoding="utf-8")
+    cases = iter([*golden.read(file)])
+    after = golden.CASE.sub(lambda found: updated(found[0], next(cases), becomes), before)
+    if after != before:
+        file.write_text(after, encoding="utf-8")
+    yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), file.name, file.name)
+
+
+def updated(text: str, case: Case, becomes: Callable[[Case], Any]) -> str:
+    """Return the text of a case, with what it becomes. What else it says stays as it was written."""
+    now = becomes(case)
+    if case.stated.get("becomes") == now:
+        return text
+    return BECOMES.sub("", text) + textwrap.indent(written({"becomes": now}), "  ")
+
+
+class Dumper(yaml.SafeDumper):
+    """Writes what fits into a line in one."""
+
+    depth = 0
+
+    def represent_data(self, data: Any) -> yaml.Node:
+        """Return the node of `data`."""
+        self.depth += 1
+        node = super().represent_data(data)
+        self.depth -= 1
+        if isinstance(node, yaml.CollectionNode):
+            line = yaml.safe_dump(data, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
+            fits = len(line) <= WIDTH - 6 * self.depth and line.count("\n") == 1
+            of_words = isinstance(data, list) and all(isinstance(item, str) and len(item) < 40 for item in data)
+            node.flow_style = self.depth > 0 and (fits or of_words)
+        return node
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """Return that what is the same is written again."""
+        return True
+
+
+def represent_text(dumper: Dumper, text: str) -> yaml.ScalarNode:
+    """Return a text in several lines as a block, in which each has its own."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
+
+
+Dumper.add_representer(str, represent_text)
+
+
+def written(content: Any) -> str:
+    """Return content as YAML. Where it has a letter or sign that nobody expects in English, all are escaped."""
+
+    def dumped(*, allow_unicode: bool) -> str:
+        text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=allow_unicode)
+        return text
+
+    text = dumped(allow_unicode=True)
+    return text if all(char.isascii() or char in "…·–" for char in text) else dumped(allow_unicode=False)
 
 
 def main() -> None:
     """Write all cases, and what is made of them. Raises ValueError if something is no case."""
-    for each, outcome in ({golden.CASES: golden.answered, golden.ATTACKS: golden.answered} | COMMANDS).items():
-        update(each, outcome)
-    sys.stdout.writelines(golden.update(adoptions.TABLE, adoptions.becomes))
+    for folder, becomes in ({golden.CASES: answered, golden.ATTACKS: answered} | COMMANDS).items():
+        for table in sorted(folder.glob("*.yaml")):
+            sys.stdout.writelines(update(table, becomes))
+    sys.stdout.writelines(update(adoptions.TABLE, adoptions.becomes))
     if reason := helm.lacking():
         print(reason)  # noqa: T201
     else:
-        sys.stdout.writelines(golden.update(helm.CASES, helm.changes))
+        sys.stdout.writelines(update(helm.CASES, helm.changes))
     examples.FILE.write_text(examples.text(), encoding="utf-8")
 
 

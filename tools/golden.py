@@ -18,12 +18,10 @@ doesn't start with them.
 """
 
 import copy
-import difflib
 import json
 import re
-import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -45,12 +43,9 @@ Outcome = list[Object] | str
 TESTS = REPOSITORY / "tests"
 CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
 CASE = re.compile(r"^(\S+):\n((?: .*\n|\n(?=\n* ))+)", re.MULTILINE)
-BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=\n*  ))*", re.MULTILINE)
 SETTINGS_REFUSED, NO_SECRET = "settings refused", "no Secret"
 GATEWAY_API = "gateway.networking.k8s.io"
 MANAGED = {"app.kubernetes.io/managed-by": "ingress-manager"}
-WIDTH = 104
-"""Characters of a line that `make cases` writes, without its indentation."""
 
 
 class Loader(yaml.CSafeLoader):
@@ -322,73 +317,3 @@ def short_httproute(made: Object, of: Object) -> Object:
             stated["port"] = target["port"]
         found["rules"].append(stated | {key: rule[key] for key in rule if key not in {"matches", "backendRefs"}})
     return found
-
-
-# --------------------------------------------------------------------------------------------------------- `make cases`
-
-
-def answered(case: Case) -> Any:
-    """Return what the Service of a case becomes by the hook's answer, as a case says it."""
-    return short(case.outcome(), case.service["metadata"])
-
-
-def update(file: Path, becomes: Callable[[Case], Any] = answered) -> Iterator[str]:
-    """Write what each case in a table becomes; yield the lines of the diff, none if nothing changes.
-
-    Raises ValueError, and writes nothing, if something in the table is no case.
-    """
-    before = file.read_text(encoding="utf-8")
-    cases = iter([*read(file)])
-    after = CASE.sub(lambda found: updated(found[0], next(cases), becomes), before)
-    if after != before:
-        file.write_text(after, encoding="utf-8")
-    yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), file.name, file.name)
-
-
-def updated(text: str, case: Case, becomes: Callable[[Case], Any]) -> str:
-    """Return the text of a case, with what it becomes. What else it says stays as it was written."""
-    now = becomes(case)
-    if case.stated.get("becomes") == now:
-        return text
-    return BECOMES.sub("", text) + textwrap.indent(written({"becomes": now}), "  ")
-
-
-class Dumper(yaml.SafeDumper):
-    """Writes what fits into a line in one."""
-
-    depth = 0
-
-    def represent_data(self, data: Any) -> yaml.Node:
-        """Return the node of `data`."""
-        self.depth += 1
-        node = super().represent_data(data)
-        self.depth -= 1
-        if isinstance(node, yaml.CollectionNode):
-            line = yaml.safe_dump(data, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
-            fits = len(line) <= WIDTH - 6 * self.depth and line.count("\n") == 1
-            of_words = isinstance(data, list) and all(isinstance(item, str) and len(item) < 40 for item in data)
-            node.flow_style = self.depth > 0 and (fits or of_words)
-        return node
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Return that what is the same is written again."""
-        return True
-
-
-def represent_text(dumper: Dumper, text: str) -> yaml.ScalarNode:
-    """Return a text in several lines as a block, in which each has its own."""
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
-
-
-Dumper.add_representer(str, represent_text)
-
-
-def written(content: Any) -> str:
-    """Return content as YAML. Where it has a letter or sign that nobody expects in English, all are escaped."""
-
-    def dumped(*, allow_unicode: bool) -> str:
-        text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=allow_unicode)
-        return text
-
-    text = dumped(allow_unicode=True)
-    return text if all(char.isascii() or char in "…·–" for char in text) else dumped(allow_unicode=False)

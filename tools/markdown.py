@@ -1,13 +1,9 @@
 """What the docs are made with, and how they are read."""
 
-import itertools
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+import textwrap
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -28,7 +24,8 @@ class Fence(NamedTuple):
 
 def fences(page: str) -> list[Fence]:
     """Return the blocks of code of a page, in their order."""
-    return [Fence(token.info.strip(), token.content) for token in _tokens(page) if token.type == "fence"]
+    found = re.findall(r"^( *)```([^\n]*)\n(.*?)^\1```$", page, re.MULTILINE | re.DOTALL)
+    return [Fence(info.strip(), textwrap.dedent(text)) for _, info, text in found]
 
 
 class Typed(NamedTuple):
@@ -55,49 +52,3 @@ def played(page: str, info: str, see: Callable[[Typed], str]) -> str:
 def _typed(block: str) -> list[Typed]:
     parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
     return [Typed(command, shown) for command, shown in zip(parts[1::2], parts[2::2], strict=True)]
-
-
-def links(page: str) -> list[str]:
-    """Return where the links and the pictures of a page lead to, as they are written, those of its HTML too."""
-    found = []
-    for token in _tokens(page):
-        if token.type == "link_open":
-            found.append(str(token.attrs["href"]))
-        elif token.type == "image":
-            found.append(str(token.attrs["src"]))
-        elif token.type in {"html_block", "html_inline"}:
-            found += re.findall(r'\b(?:href|src|srcset)="([^"]+)"', token.content)
-    return found
-
-
-def anchors(page: str) -> list[str]:
-    """Return what a link can have behind its # on a page: the names that GitHub gives the headings, and ids in HTML.
-
-    The rules of GitHub: https://docs.github.com/en/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links
-    """
-    seen: Counter[str] = Counter()
-    tokens = list(_PARSER.parse(page))
-    html = "".join(token.content for token in _tokens(page) if token.type in {"html_block", "html_inline"})
-    found = re.findall(r'\b(?:id|name)="([^"]+)"', html)
-    for opening, inline in itertools.pairwise(tokens):
-        if opening.type != "heading_open":
-            continue
-        text = "".join(each.content for each in inline.children or () if each.type in {"text", "code_inline"})
-        slug = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
-        found.append(f"{slug}-{seen[slug]}" if seen[slug] else slug)
-        seen[slug] += 1
-    return found
-
-
-_PARSER = MarkdownIt("commonmark").enable("table")
-
-
-def _tokens(page: str) -> Iterator[Token]:
-    return _with_children(_PARSER.parse(page))
-
-
-def _with_children(tokens: Iterable[Token]) -> Iterator[Token]:
-    # The text of a link, or of a picture, can hold a picture.
-    for token in tokens:
-        yield token
-        yield from _with_children(token.children or ())

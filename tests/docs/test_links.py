@@ -1,15 +1,20 @@
 """The links of every page lead to a file of this repository, and to a heading in it; the index has every page."""
 
+import itertools
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from devcluster.build import REPOSITORY
-from tools import markdown
 
+PARSER = MarkdownIt("commonmark").enable("table")
 pytestmark = pytest.mark.xdist_group("links")  # so that each page is read once
 INDEX = REPOSITORY / "docs/README.md"
 FOLDERS = [path for path in REPOSITORY.iterdir() if path.is_dir() and (path.name[0] != "." or path.name == ".github")]
@@ -26,20 +31,55 @@ def leads_somewhere(link: str, page: Path) -> bool:
     return not fragment or (shown.suffix == ".md" and fragment in anchors(shown))
 
 
+def links_of(page: str) -> list[str]:
+    """Return where the links and the pictures of a page lead to, as they are written, those of its HTML too."""
+    found = []
+    for token in with_children(PARSER.parse(page)):
+        if token.type == "link_open":
+            found.append(str(token.attrs["href"]))
+        elif token.type == "image":
+            found.append(str(token.attrs["src"]))
+        elif token.type in {"html_block", "html_inline"}:
+            found += re.findall(r'\b(?:href|src|srcset)="([^"]+)"', token.content)
+    return found
+
+
 @cache
 def anchors(page: Path) -> list[str]:
-    """Return what a link can have behind its # on a page."""
-    return markdown.anchors(page.read_text(encoding="utf-8"))
+    """Return what a link can have behind its # on a page: the names that GitHub gives the headings, and ids in HTML.
+
+    The rules of GitHub: https://docs.github.com/en/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links
+    """
+    text = page.read_text(encoding="utf-8")
+    seen: Counter[str] = Counter()
+    tokens = list(PARSER.parse(text))
+    html = "".join(token.content for token in with_children(tokens) if token.type in {"html_block", "html_inline"})
+    found = re.findall(r'\b(?:id|name)="([^"]+)"', html)
+    for opening, inline in itertools.pairwise(tokens):
+        if opening.type != "heading_open":
+            continue
+        heading = "".join(each.content for each in inline.children or () if each.type in {"text", "code_inline"})
+        slug = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+        found.append(f"{slug}-{seen[slug]}" if seen[slug] else slug)
+        seen[slug] += 1
+    return found
+
+
+def with_children(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Yield tokens, each with those inside it: the text of a link, or of a picture, can hold a picture."""
+    for token in tokens:
+        yield token
+        yield from with_children(token.children or ())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_every_link_leads_to_a_file_and_to_a_heading_in_it(page: Path) -> None:
-    links = [link for link in markdown.links(page.read_text(encoding="utf-8")) if ":" not in link]
+    links = [link for link in links_of(page.read_text(encoding="utf-8")) if ":" not in link]
     assert [link for link in links if not leads_somewhere(link, page)] == []
 
 
 def test_every_page_is_in_the_index_once() -> None:
-    linked = [INDEX.parent.joinpath(link).resolve() for link in markdown.links(INDEX.read_text(encoding="utf-8"))]
+    linked = [INDEX.parent.joinpath(link).resolve() for link in links_of(INDEX.read_text(encoding="utf-8"))]
     docs = [page for page in PAGES if page.is_relative_to(INDEX.parent) and page != INDEX]
     folders = [page for page in PAGES if page.name == "README.md" and page.parent not in {REPOSITORY, INDEX.parent}]
     folders = [page for page in folders if not page.is_relative_to(REPOSITORY / "tests")]

@@ -20,8 +20,8 @@ import trustme
 from devcluster import overlay
 from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, SERVICES, Object, wait_for
 from devcluster.cluster import DevCluster
-from devcluster.envoy import Envoy, lacking
 from devcluster.gateway import LOOPBACK
+from tests.e2e.envoy import Envoy, lacking
 from tests.e2e.objects import SECRETS, create
 from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.traffic import asking

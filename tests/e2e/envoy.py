@@ -26,7 +26,8 @@ from devcluster.programs import find_beside_python
 NAMESPACE = "envoy-gateway-system"
 """Where Envoy Gateway looks for its own objects, and makes those of Envoy."""
 
-FOLDER = build.REPOSITORY / "devcluster" / "envoygateway"
+CONFIGURATION, *OBJECTS = yaml.safe_load_all(Path(__file__).with_name("envoy.yaml").read_text())
+"""Envoy Gateway's own configuration, and what the administrator makes; the Gateway is the last."""
 
 IN_ROOT = ("unshare", "--map-root-user")
 """What starts a program in another root folder. Ubuntu lets nobody but root do this, unless it is told to."""
@@ -84,9 +85,8 @@ class Envoy:
         install_crds(cluster.api, [yaml.safe_load(path.read_bytes()) for path in crds])
         cluster.kubectl("create", "namespace", NAMESPACE)
         self._start_envoy_gateway(cluster)
-        objects = list(yaml.safe_load_all((FOLDER / "objects.yaml").read_text()))
-        objects[-1]["spec"]["listeners"][0]["port"] = self.http_port
-        cluster.kubectl("apply", "--filename=-", input=yaml.safe_dump_all(objects))
+        OBJECTS[-1]["spec"]["listeners"][0]["port"] = self.http_port
+        cluster.kubectl("apply", "--filename=-", input=yaml.safe_dump_all(OBJECTS))
         [deployment] = wait_for(lambda: cluster.api.list(DEPLOYMENTS, NAMESPACE), what="the Deployment of Envoy")
         self._start_envoy(cluster, deployment["spec"]["template"]["spec"]["containers"][0]["args"])
 
@@ -99,7 +99,7 @@ class Envoy:
             os.link(program, root / program.name)
         except OSError:  # another file system
             shutil.copy(program, root)
-        shutil.copy(FOLDER / "config.yaml", root)
+        (root / "config.yaml").write_text(yaml.safe_dump(CONFIGURATION))
         plane.write_kubeconfig(root / "kubeconfig", "admin", plane.admin_token)
         text = (root / "kubeconfig").read_text().replace(str(plane.ca_file), "/apiserver.crt")
         (root / "kubeconfig").write_text(text)
