@@ -5,8 +5,9 @@ Start reading at `decide`: it holds the whole flow on one page. Data moves one w
     decide          calls the steps below
       annotations   annotations of the Service → what its owner asks for; `entrances`: for each way to reach it
       exposure      that, the ports and the policy → exposure: class, TLS, and what is copied; by `rules`, hosts and
-                    paths; by `routing`, what HTTPRoutes say; by `protection`, what must not be lost. Each decides by
-                    one `basis`
+                    paths; by `routing` and `redirect`, what HTTPRoutes say; by `protection`, what must not be lost.
+                    Each decides by one `basis`
+      claims        whether two entrances would answer for the same host and path
       outputs       exposure → Ingress, HTTPRoutes, ListenerSets
       forbidden     whether what was made earlier may stand, by the same `limits`
 

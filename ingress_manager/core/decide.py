@@ -24,14 +24,15 @@ import msgspec
 
 from ingress_manager.core.annotations import PREFIX, Stated
 from ingress_manager.core.basis import Basis
+from ingress_manager.core.claims import check_claims
 from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_for, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused
 from ingress_manager.core.exposure import EXTERNAL_NAME, Exposure, expose
 from ingress_manager.core.forbidden import forbidden, is_as_answered
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.outputs import OUTPUTS
-from ingress_manager.core.policy import Policy, in_namespace
-from ingress_manager.core.routing import Listeners, Routing
+from ingress_manager.core.policy import ListenerSets, Policy, in_namespace
+from ingress_manager.core.routing import Routing
 from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
@@ -190,24 +191,12 @@ def desired_objects(
 def check_watched(routing: Routing, observed: Observed, problems: Problems) -> None:
     """Add a problem for each kind of objects that is to be made, and that Metacontroller doesn't look after."""
     kinds: list[tuple[str, str, object]] = [("HTTPRoute", "the settings' outputs hold httproute", observed.httproutes)]
-    if isinstance(routing.parent, Listeners):
+    if isinstance(routing.listener, ListenerSets):
         kinds.append(("ListenerSet", "the settings state gateway.listenerSets", observed.listenersets))
     for kind, why, watched in kinds:
         if watched is None:
             sentence = f"{why}, but Metacontroller doesn't look after {kind}s: the administrator has to apply"
             problems.add(f"{sentence} metacontroller/{kind.lower()}/", Reason.NO_HTTPROUTES)
-
-
-def check_claims(exposure: Exposure, known: dict[Any, str]) -> None:
-    """Remember what an entrance claims beside what is `known`. Adds a problem if another one claims the same."""
-    basis = exposure.basis
-    for claim, shown in exposure.claims():
-        if (first := known.setdefault(claim, basis.entrance)) != basis.entrance:
-            other = f"{first}.ingress/http" if first else "ingress/http"
-            same = f'is the same to ingress controllers as that of "{other}"'
-            end = f": {shown} {same}; state another host, path, class or profile"
-            basis.add("ingress/http", end, Reason.DUPLICATE_ROUTE)
-            return
 
 
 def with_class(exposure: Exposure, observed: Observed) -> Exposure:

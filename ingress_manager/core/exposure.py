@@ -1,26 +1,24 @@
 """The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
-from collections.abc import Iterator, Mapping
-from itertools import product
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
-from ingress_manager.core.annotations import ONE_ROUTE, PREFIX, PROFILE
+from ingress_manager.core.annotations import ONE_ROUTE, PROFILE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import COPIED, NOT_COPIED, copy, not_copied
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.limits import class_not_allowed, profile_not_allowed
 from ingress_manager.core.ports import PORT, choose_shared_port
 from ingress_manager.core.protection import MOST_LEFT, check_protection, check_reader
-from ingress_manager.core.routing import CLASS, REDIRECT, SECRET, TLS, Listeners, Routing, choose_routing
-from ingress_manager.core.rules import HOST, PATH, PATH_TYPE, ROUTES, Rule, allowed_hosts, choose_rules, location
+from ingress_manager.core.redirect import TLS, check_no_redirect
+from ingress_manager.core.routing import CLASS, SECRET, Routing, choose_routing
+from ingress_manager.core.rules import HOST, PATH, PATH_TYPE, ROUTES, Rule, allowed_hosts, choose_rules
 from ingress_manager.core.text import did_you_mean, listed, quoted
 from ingress_manager.core.vocabulary import (
     EDIT_IN_PLACE,
     OLD_CLASS,
-    is_for_ingresses_alone,
-    is_for_listenersets,
+    READ_FROM,
     is_read_from_services,
 )
 
@@ -46,24 +44,6 @@ class Exposure(msgspec.Struct, frozen=True):
     routing: Routing | None
     """None: no HTTPRoute is made."""
 
-    def claims(self) -> Iterator[tuple[Any, str]]:
-        """Yield what no other entrance of the Service may claim, and a name for each.
-
-        That is a host and path at a listener, or of Ingresses that nothing could lead to different places.
-        """
-        places: list[Any] = self.routing.places if self.routing else []
-        if self.basis.policy.makes_ingresses:
-            others = {key: value for key, value in self.annotations.items() if not key.startswith(PREFIX)}
-            both = frozenset(others.items()), frozenset(self.basis.policy.labels.items())
-            places.append((self.ingress_class, self.basis.tls, *both))
-        for place, rule in product(places, self.rules):
-            for path in rule.paths:
-                shown = f"{rule.host}{path.path} ({path.path_type})"
-                yield (place, location(rule.host, path.path, path.path_type)), shown
-        if self.routing and isinstance(self.routing.parent, Listeners):
-            # A Gateway takes one listener for a host at a port.
-            yield from (((places[0], rule.host), rule.host) for rule in self.rules)
-
 
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     """Return how the Service is to be reached by one entrance; None: nothing can be said, because of its problems.
@@ -84,19 +64,17 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     check_words_of_ingresses(basis, present, effective)
     copied = copy(present, policy.copy_annotations, policy.added_with_tls, problems)
     added = policy.added_with_tls if basis.tls else policy.annotations
-    annotations, left = annotate(basis, for_controllers, copied, added)
+    annotations, left = annotate("Ingress", basis, for_controllers, copied, added)
     routing, left_of_httproutes = None, list[str]()
     if policy.makes_httproutes:
-        on_listeners = dict[str, str]()
+        of_listeners = dict[str, str]()
         if basis.tls and policy.gateway and policy.gateway.listener_sets:
-            on_listeners, _ = annotate(basis, {}, for_listenersets(copied), for_listenersets(added))
-        for_routes = {key: each for key, each in for_controllers.items() if key not in on_listeners}
-        of_routes = for_httproutes(copied), for_httproutes(policy.annotations)
-        on_routes, left_of_httproutes = annotate(basis, for_routes, *of_routes)
-        routing = choose_routing(basis, copied, added, on_routes, on_listeners)
-    elif stated.tls_redirect is not None:
-        end = f" can't be said in an Ingress, and in namespace {policy.namespace} no HTTPRoute is made; remove it"
-        basis.add(REDIRECT, f"{end}: an annotation of the ingress controller decides", Reason.NOT_IN_INGRESS)
+            of_listeners, _ = annotate("ListenerSet", basis, {}, copied, added)
+        elsewhere = {key: value for key, value in for_controllers.items() if key not in of_listeners}
+        of_routes, left_of_httproutes = annotate("HTTPRoute", basis, elsewhere, copied, policy.annotations)
+        routing = choose_routing(basis, copied, added, of_routes, of_listeners)
+    else:
+        check_no_redirect(basis)
     check_protection(basis, left, left_of_httproutes)
     if policy.makes_ingresses:
         of_service = [*copied, *(key for key in left[:MOST_LEFT] if is_read_from_services(key))]
@@ -185,13 +163,20 @@ def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_c
 
 
 def annotate(
-    basis: Basis, for_controllers: Mapping[str, str], copied: Mapping[str, str], added: Mapping[str, str]
+    kind: str,
+    basis: Basis,
+    for_controllers: Mapping[str, str],
+    copied: Mapping[str, str],
+    added: Mapping[str, str],
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the annotations of what we make, and the keys of a controller's that they lack.
+    """Return the annotations of an object of this kind, and the keys of a controller's that it lacks.
 
-    Those of the Service are told where they aren't `copied`, or the settings have `added` them otherwise.
+    It has those of what is `copied`, or `added` by the settings, that are read from such an object. The Service's own
+    are told where they aren't copied, or the settings have added them otherwise.
     """
-    annotations = {**copied, **added}
+    is_read = READ_FROM[kind]
+    copied = {key: value for key, value in copied.items() if is_read(key)}
+    annotations = {**copied, **{key: value for key, value in added.items() if is_read(key)}}
     if basis.policy.profile is not None:
         annotations[PROFILE] = basis.policy.profile
     if basis.policy.fingerprint:
@@ -202,13 +187,3 @@ def annotate(
     if copied:
         annotations[COPIED] = ", ".join(sorted(copied))
     return annotations, left
-
-
-def for_httproutes(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotations that have a meaning in an HTTPRoute: all but those that are read from an Ingress alone."""
-    return {key: value for key, value in annotations.items() if not is_for_ingresses_alone(key)}
-
-
-def for_listenersets(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotations that have a meaning in a ListenerSet: all but those that controllers read elsewhere."""
-    return {key: value for key, value in annotations.items() if is_for_listenersets(key)}

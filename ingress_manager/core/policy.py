@@ -76,9 +76,14 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     serves it."""
 
     @property
+    def has_one_listener(self) -> bool:
+        """Return whether one listener serves hosts with and without TLS."""
+        return self.http == self.https and self.listener_sets is None
+
+    @property
     def redirects(self) -> bool:
         """Return whether it has a listener for http alone, which can answer with a redirect."""
-        return self.http is not None and (self.listener_sets is not None or self.http != self.https)
+        return self.http is not None and not self.has_one_listener
 
     def __str__(self) -> str:
         """Return what to call it to a person."""

@@ -9,13 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.policy import Gateway
 from ingress_manager.core.rules import path_of
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import (
-    FORCING,
-    OF_HAPROXY,
-    SSL_REDIRECT,
     changes,
     is_for_ingresses_alone,
     is_read_from_services,
@@ -110,22 +106,3 @@ def check_said(basis: Basis, copied: Mapping[str, str], added: Mapping[str, str]
         elif changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root):
             with_tls = not (of_settings or basis.tls) and is_said(key, value, tls=True, at_root=at_root)
             add_lost(basis, key, NOT_SAID, value=value, added=of_settings, with_tls=with_tls)
-
-
-def asking_redirect(said: Mapping[str, str]) -> list[str]:
-    """Return the keys of the annotations that ask for a redirect to https: in vain where there is no TLS."""
-    return [key for key in (SSL_REDIRECT, *FORCING) if said.get(key) == "true"]
-
-
-def check_http(basis: Basis, gateway: Gateway, said: Mapping[str, str], added: Mapping[str, str]) -> None:
-    """Add a problem for each annotation by which an Ingress with TLS is served by http as well: an HTTPRoute isn't.
-
-    But it is where one listener is for both; and ingress/tls-redirect says what HTTPRoutes do. The settings have
-    `added` some of what is `said`.
-    """
-    is_one = gateway.http == gateway.https and gateway.listener_sets is None
-    if not basis.tls or basis.stated.tls_redirect is not None or is_one:
-        return
-    for key in (SSL_REDIRECT, OF_HAPROXY):
-        if said.get(key) == "false" and not asking_redirect(said):
-            add_lost(basis, key, NOT_SAID, value="false", added=key in added)

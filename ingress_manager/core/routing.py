@@ -7,40 +7,28 @@ import msgspec
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.policy import Gateway
-from ingress_manager.core.protection import asking_redirect, check_http, check_said
+from ingress_manager.core.policy import Gateway, ListenerSets
+from ingress_manager.core.protection import check_said
+from ingress_manager.core.redirect import TLS, choose_redirect
 from ingress_manager.core.text import quoted
-from ingress_manager.core.vocabulary import OF_HAPROXY, SSL_REDIRECT
 
-CLASS, TLS, SECRET, REDIRECT = "ingress/class", "ingress/tls", "ingress/tls-secret", "ingress/tls-redirect"
-
-
-class Parent(msgspec.Struct, frozen=True):
-    """The listener of a Gateway that HTTPRoutes attach to, by its section name."""
-
-    name: str
-    namespace: str
-    section: str
-
-
-class Listeners(msgspec.Struct, frozen=True):
-    """What the ListenerSets of the hosts say, beside the Secret."""
-
-    gateway: Gateway
-    port: int
-    annotations: dict[str, str]
+CLASS, SECRET = "ingress/class", "ingress/tls-secret"
 
 
 class Routing(msgspec.Struct, frozen=True):
     """What only HTTPRoutes say."""
 
-    parent: Parent | Listeners
-    """What serves it: a listener of the Gateway, or of the hosts' own ListenerSets."""
+    gateway: Gateway
+    listener: str | ListenerSets
+    """The listener of the Gateway that serves it, by its section name; or each host has a listener of its own."""
 
-    redirect: Parent | None
-    """The listener for http, which redirects to https; None: nothing does."""
+    redirect: str | None
+    """The listener of the Gateway that redirects http to https; None: none does."""
 
     annotations: dict[str, str]
+    annotations_of_listeners: dict[str, str]
+    """Those of the ListenerSets, where hosts have listeners of their own."""
+
     filters: tuple[Object, ...]
     timeouts: Object | None
 
@@ -50,8 +38,8 @@ class Routing(msgspec.Struct, frozen=True):
     @property
     def places(self) -> list[object]:
         """Return where it is served: at which listeners of Gateways; of a ListenerSet, at which port of which one."""
-        served = (self.parent.gateway, self.parent.port) if isinstance(self.parent, Listeners) else self.parent
-        return [served, self.redirect] if self.redirect else [served]
+        gateway, listeners = (self.gateway.namespace, self.gateway.name), [self.listener, self.redirect]
+        return [(*gateway, each) for each in listeners if each is not None]
 
 
 def choose_routing(
@@ -72,22 +60,21 @@ def choose_routing(
     if not policy.makes_ingresses:
         check_words_of_ingresses_alone(basis, gateway)
     check_said(basis, copied, added)
-    section = gateway.https if basis.tls else gateway.http
+    listener: str | ListenerSets | None = gateway.https if basis.tls else gateway.http
     if basis.tls and gateway.listener_sets:
         check_secret(basis, gateway)
-        parent: Parent | Listeners = Listeners(gateway, gateway.listener_sets.port, annotations_of_listeners)
-    elif section is not None:
-        parent = Parent(gateway.name, gateway.namespace, section)
-    else:
+        listener = gateway.listener_sets
+    if listener is None:
         what, setting, instead = ("with", "https", "false") if basis.tls else ("without", "http", "true")
         said = f"{gateway} has no listener for hosts {what} TLS, say the settings (gateway.{setting}); state"
         basis.problems.add(f'{said} {basis.key(TLS)}: "{instead}"', Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
         return None
-    check_http(basis, gateway, {**copied, **added}, added)
     return Routing(
-        parent=parent,
-        redirect=choose_redirect(basis, gateway, {**copied, **added}),
+        gateway=gateway,
+        listener=listener,
+        redirect=choose_redirect(basis, gateway, {**copied, **added}, added),
         annotations=annotations,
+        annotations_of_listeners=annotations_of_listeners,
         filters=policy.filters,
         timeouts=policy.timeouts,
         main_host=(basis.stated.hosts or [policy.default_host(basis.service.metadata.name)])[0],
@@ -111,32 +98,3 @@ def check_words_of_ingresses_alone(basis: Basis, gateway: Gateway) -> None:
         instead = f'state {basis.key(TLS)}: "true" in its place' if gateway.https is not None else "remove it"
         end = f": {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}"
         basis.add(SECRET, f"{end}; {instead}", Reason.NOT_IN_HTTPROUTE)
-
-
-def choose_redirect(basis: Basis, gateway: Gateway, annotations: Mapping[str, str]) -> Parent | None:
-    """Return the listener that redirects http to https; None: none does. Adds a problem where none can.
-
-    The `annotations` of an Ingress ask for it where ingress/tls-redirect is silent, and tls.redirect where both are.
-    """
-    policy, stated = basis.policy, basis.stated.tls_redirect
-    if stated and not basis.tls:
-        end = f': "true" has no effect without TLS; state {basis.key(TLS)}: "true", or remove it'
-        basis.add(REDIRECT, end, Reason.CONTRADICTION)
-    asking = asking_redirect(annotations)
-    silent = SSL_REDIRECT not in annotations and OF_HAPROXY not in annotations
-    wanted = stated if stated is not None else bool(asking) or (policy.redirect and silent)
-    if not (wanted and basis.tls):
-        return None
-    if gateway.http is not None and gateway.redirects:
-        return Parent(gateway.name, gateway.namespace, gateway.http)
-    why = "it has no listener for http alone, say the settings (gateway.http)"
-    remedy = f'state {basis.key(REDIRECT)}: "false"'
-    if stated or policy.redirect:
-        sentence = f"{gateway} can't redirect: {why}; {remedy}"
-        basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(REDIRECT))
-        return None
-    for key in asking:
-        if key not in policy.accepted_losses:
-            sentence = f'{key}: "true" asks for a redirect, and {gateway} can\'t: {why}; {remedy}, or the administrator'
-            basis.problems.add(f"{sentence} accepts the loss (limits.acceptedLosses)", Reason.NOT_IN_HTTPROUTE, key)
-    return None

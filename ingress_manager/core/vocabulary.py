@@ -6,6 +6,7 @@ prefix that says what one does. Sources: the pages on annotations of each contro
 """
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -127,6 +128,14 @@ def is_for_ingresses_alone(key: str) -> bool:
 def is_for_listenersets(key: str) -> bool:
     """Return whether the annotation is one that something reads from a ListenerSet, or nobody knows of whom it is."""
     return key.lower().startswith(OF_LISTENERSETS) or not is_for_controllers(key)
+
+
+READ_FROM: dict[str, Callable[[str], bool]] = {
+    "Ingress": lambda _key: True,
+    "HTTPRoute": lambda key: not is_for_ingresses_alone(key),
+    "ListenerSet": is_for_listenersets,
+}
+"""Which annotations, of those that are copied from the Service or added by the settings, an object of a kind gets."""
 
 
 def changes(key: str) -> bool:
