@@ -42,7 +42,7 @@ from devcluster.policies import wait_for_policies
 from devcluster.processes import Process, Processes, ReservedPort, Starting
 from devcluster.programs import find_metacontroller, find_programs, find_traefik
 from hooks.settings_file import load
-from ingress_manager.core.policy import in_namespace
+from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.settings import FILE_VARIABLE
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")

@@ -9,12 +9,12 @@ Start reading at `decide`: it holds the whole flow on one page. Data moves one w
                     Each decides by one `basis`
       claims        whether two entrances would answer for the same host and path
       outputs       exposure → Ingress, HTTPRoutes, ListenerSets
-      forbidden     whether what was made earlier may stand, by the same `limits`
+      forbidden     whether what was made earlier may stand, by the same limits
 
 They stand on
 
     kubernetes      the types: Services, and what is made for them
-    policy          the types of the settings, and what of them holds in one namespace
+    policy          the types of the settings; `namespace_policy`: what of them holds for one Service, limits among it
     ports, copying  which port serves HTTP; which annotations are copied
     vocabulary      what annotations of controllers do: what protects, what HTTPRoutes say, too, and what only tunes
     errors          what a problem and a refusal are, and every reason of one

@@ -6,7 +6,7 @@ from ingress_manager.core.annotations import Stated
 from ingress_manager.core.entrances import begin_of, ingress_of
 from ingress_manager.core.errors import Problems, Reason
 from ingress_manager.core.kubernetes import Service
-from ingress_manager.core.policy import NamespacePolicy
+from ingress_manager.core.namespace_policy import NamespacePolicy
 
 
 class Basis(msgspec.Struct, frozen=True):

@@ -30,8 +30,9 @@ from ingress_manager.core.errors import Problem, Problems, Reason, Refused
 from ingress_manager.core.exposure import EXTERNAL_NAME, Exposure, expose
 from ingress_manager.core.forbidden import forbidden, is_as_answered
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
+from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.outputs import OUTPUTS
-from ingress_manager.core.policy import ListenerSets, Policy, in_namespace
+from ingress_manager.core.policy import ListenerSets, Policy
 from ingress_manager.core.routing import Routing
 from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers
 

@@ -8,7 +8,6 @@ from ingress_manager.core.annotations import ONE_ROUTE, PROFILE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import COPIED, NOT_COPIED, copy, not_copied
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.limits import class_not_allowed, profile_not_allowed
 from ingress_manager.core.ports import PORT, choose_shared_port
 from ingress_manager.core.protection import MOST_LEFT, check_protection, check_reader
 from ingress_manager.core.redirect import TLS, check_no_redirect
@@ -111,16 +110,16 @@ def has_profile(basis: Basis) -> bool:
         # With limits, it isn't told whether others may have it.
         reason = Reason.UNKNOWN_PROFILE if policy.allowed_profiles is None else Reason.PROFILE_NOT_ALLOWED
         usable = policy.usable_profiles()
-        end = profile_not_allowed(stated.profile, policy) or (
+        end = policy.profile_not_allowed(stated.profile) or (
             f"{quoted(stated.profile)} is not a profile of the settings{did_you_mean(stated.profile, usable)}; "
-            f"allowed in namespace {policy.namespace}: {listed(usable) or 'none'}"
+            f"{policy.allowed(usable)}"
         )
         basis.add(PROFILE, f": {end}", reason)
     elif not basis.has_wrong(PROFILE):
         return True
     # Limits hold with every profile. What else the annotations lead to depends on it.
     allowed_hosts(basis, stated.hosts or (), HOST, ":")
-    if stated.ingress_class is not None and (end := class_not_allowed(stated.ingress_class, policy)):
+    if stated.ingress_class is not None and (end := policy.class_not_allowed(stated.ingress_class)):
         basis.add(CLASS, f": {end}", Reason.CLASS_NOT_ALLOWED)
     if any(route.port is None for route in stated.routes):
         choose_shared_port(basis)
@@ -133,7 +132,7 @@ def choose_class(basis: Basis) -> str | None:
     chosen = policy.ingress_class if stated is None else stated
     twice = chosen is not None and OLD_CLASS in policy.annotations
     effective = chosen or policy.default_class
-    end, reason = class_not_allowed(effective, policy), Reason.CLASS_NOT_ALLOWED
+    end, reason = policy.class_not_allowed(effective), Reason.CLASS_NOT_ALLOWED
     if twice:
         by_settings, reason = quoted(policy.annotations[OLD_CLASS]), Reason.CONTRADICTION
         end = f"{quoted(chosen or '')} can't stand beside the annotation by which the settings name the class, "

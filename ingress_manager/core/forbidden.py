@@ -23,8 +23,8 @@ from ingress_manager.core.kubernetes import (
     Object,
     ParentRef,
 )
-from ingress_manager.core.limits import class_not_allowed, hosts_not_allowed, path_type_not_allowed, profile_not_allowed
-from ingress_manager.core.policy import Gateway, NamespacePolicy, Policy, in_namespace
+from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
+from ingress_manager.core.policy import Gateway, Policy
 from ingress_manager.core.syntax import EVERY_HOST, wrong_path
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -76,16 +76,16 @@ def _written_for_ever(made: Attachment) -> Problem | None:
 def _beyond_limits(made: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
     """Yield what the limits forbid in an object."""
     annotations = made.metadata.annotations or {}
-    if PROFILE in annotations and (end := profile_not_allowed(annotations[PROFILE], policy)):
+    if PROFILE in annotations and (end := policy.profile_not_allowed(annotations[PROFILE])):
         yield Problem(f"its profile {end}", Reason.PROFILE_NOT_ALLOWED)
-    if end := hosts_not_allowed([host or EVERY_HOST for host in made.hosts()], policy):
+    if end := policy.hosts_not_allowed([host or EVERY_HOST for host in made.hosts()]):
         yield Problem(f"its host {end}", Reason.HOST_NOT_ALLOWED)
     # Where no class was stated, it has the cluster's default.
     by_annotation = annotations.get(OLD_CLASS)
-    if isinstance(made, Ingress) and (end := class_not_allowed(made.spec.ingress_class_name or by_annotation, policy)):
+    if isinstance(made, Ingress) and (end := policy.class_not_allowed(made.spec.ingress_class_name or by_annotation)):
         yield Problem(f"its class {end}", Reason.CLASS_NOT_ALLOWED)
     for path, path_type in made.paths():
-        if end := path_type_not_allowed(path_type, policy):
+        if end := policy.path_type_not_allowed(path_type):
             yield Problem(f"its path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
             yield Problem(f"its path {quoted(path)} {end}")

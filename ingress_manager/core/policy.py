@@ -1,16 +1,11 @@
-"""The policy: what the administrator decides, and what of it holds for one Service. `settings` reads it.
+"""The policy: what the administrator decides. `settings` reads it; what of it holds where, `namespace_policy` says.
 
 `Policy` and the types in it are the settings: docs/settings.md and the schema in the chart are made from them, and from
 what stands below their fields.
-
-There is one rule for all of it: what is nearest to the Service holds. That is its profile, then its namespace, then the
-general settings, then what is built in; each field by itself.
 """
 
-from collections.abc import Callable, Container, Mapping
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache, partial
-from hashlib import sha256
+from functools import cached_property
 from typing import Annotated, Any
 
 import msgspec
@@ -19,12 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, DEFAULT_COPIED, Limit
 from ingress_manager.core.kubernetes import API_VERSIONS, Object
-from ingress_manager.core.syntax import LONGEST_LABEL
 from ingress_manager.core.text import listed
-from ingress_manager.core.vocabulary import OLD_CLASS
-
-MOST_REMEMBERED = 1000
-"""Pairs of a namespace and a profile, for which what holds is remembered."""
 
 NO_NAME = ""  # is the name of no profile
 
@@ -214,9 +204,9 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
         return msgspec.structs.replace(self, defaults=defaults, limits=limits, ingress_classes=classes)
 
     @cached_property
-    def resolved(self) -> Callable[[str, str | None], "NamespacePolicy"]:
-        """Return `resolve` of these settings, which remembers what it returned last."""
-        return lru_cache(MOST_REMEMBERED)(partial(resolve, self.whole))
+    def remembered(self) -> dict[tuple[str, str | None], Any]:
+        """Return what `in_namespace` remembers of these settings."""
+        return {}
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -262,144 +252,9 @@ NOTHING_STATED, NO_DEFAULTS, NO_LIMITS, NO_PROFILE = NamespaceSettings(), Defaul
 
 
 def overlay(near: msgspec.Struct, far: Any) -> Any:
-    """Return a struct, with what another one states in its place."""
-    return type(far)(**merged(msgspec.structs.asdict(far), near))
-
-
-def merged(far: Mapping[str, Any], *nearer: msgspec.Struct | UnsetType) -> dict[str, Any]:
-    """Return fields with what these state in their place, field by field: the last one's is the nearest."""
-    found = {**far}
-    for each in nearer:
-        for name, value in () if each is UNSET else msgspec.structs.asdict(each).items():
-            if value is not UNSET:
-                found[name] = overlay(value, found[name]) if isinstance(value, Tls) and name in found else value
-    return found
-
-
-class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
-    """What holds for a Service in one namespace, with the profile that it has."""
-
-    namespace: str
-    hosts: tuple[str, ...] | None
-    """The patterns of the hosts that may be claimed; None, here and below: every one."""
-    classes: tuple[str, ...] | None
-    path_types: tuple[str, ...]
-    copy_annotations: Mapping[str, Limit]
-    allowed_profiles: tuple[str, ...] | None
-    accepted_losses: tuple[str, ...]
-    ingress_classes: Mapping[str, IngressClass]
-    profiles: Mapping[str, Profile]
-    default_profile: str | None
-    """The name of the profile of a Service that asks for none."""
-    profile: str | None
-    """The name of the profile that holds; None: none does."""
-    host: str
-    """The template of the default host, as `tls_secret` is that of the Secret's name."""
-    ingress_class: str | None
-    tls: bool
-    tls_secret: str | None
-    redirect: bool
-    """Whether http is answered with a redirect, where there is TLS."""
-    annotations: Mapping[str, str]
-    """Those that the administrator adds to every Ingress, and to every HTTPRoute those that are read there, too."""
-    added_with_tls: Mapping[str, str]
-    """All that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
-    said_by_filters: Container[str]
-    """The keys of those that the profile itself states beside filters, which say the same of HTTPRoutes."""
-    labels: Mapping[str, str]
-    outputs: tuple[str, ...]
-    """Which objects are made: some of OUTPUT_NAMES."""
-    makes_ingresses: bool
-    makes_httproutes: bool
-    gateway: Gateway | None
-    """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
-    filters: tuple[Object, ...] = ()
-    timeouts: Object | None = None
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Return 16 digits that tell what the profile does to a request, as an earlier one need not; "": nothing."""
-        profile = self.profiles.get(self.profile or NO_NAME, NO_PROFILE)
-        annotations = profile.annotations or {}, (profile.tls and profile.tls.annotations) or {}
-        if not (profile.filters or any(annotations)):
-            return ""
-        return sha256(msgspec.json.encode([profile.filters or (), *annotations], order="sorted")).hexdigest()[:16]
-
-    def default_host(self, service: str) -> str:
-        """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
-        return fill_in(self.host, service, self.namespace)
-
-    def default_secret(self, ingress: str) -> str | None:
-        """Return the Secret of an Ingress whose Service names none; None: the controller's certificate."""
-        return None if self.tls_secret is None else fill_in(self.tls_secret, ingress, self.namespace)
-
-    def allows_host(self, host: str) -> bool:
-        """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
-        if self.hosts is None or host in self.hosts:
-            return True
-        # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends as such a pattern does.
-        return host.removeprefix("*").endswith(tuple([each[1:] for each in self.hosts if each.startswith("*.")]))
-
-    @property
-    def default_class(self) -> str | None:
-        """Return the class where a Service asks for none; it may be that of an annotation."""
-        return self.ingress_class or self.annotations.get(OLD_CLASS)
-
-    def allows_class(self, ingress_class: str | None) -> bool:
-        """Return whether an Ingress may have this class; None stands for the cluster's default."""
-        return self.classes is None or ingress_class in self.classes
-
-    def usable_profiles(self) -> list[str]:
-        """Return the names of the profiles that a Service may have."""
-        allowed = self.profiles if self.allowed_profiles is None else set(self.allowed_profiles)
-        return [name for name in self.profiles if name in allowed]
-
-
-def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> NamespacePolicy:
-    """Return what holds in `namespace` for a Service that asks for `profile`, or for none.
-
-    A profile that doesn't exist, or isn't allowed, has no effect.
-    """
-    # A tenant may name any profile, and whoever reaches the hook's port any namespace: neither is remembered.
-    asked_for = profile if profile is None or profile in policy.profiles else NO_NAME
-    is_real = len(namespace) <= LONGEST_LABEL
-    return policy.resolved(namespace, asked_for) if is_real else resolve(policy.whole, namespace, asked_for)
-
-
-def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespacePolicy:
-    """Return what holds in a namespace for a Service that asks for a profile, or for none, by whole settings."""
-    own = policy.entry_of(namespace)
-    general = merged({}, policy.limits, own.limits, policy.defaults, own.defaults)
-    limits = [general.pop(name) for name in ("hosts", "classes", "profiles")]
-    hosts, classes, allowed = (None if limit == ANY else limit for limit in limits)
-    default = general.pop("profile")
-    name = default if asked_for is None else asked_for
-    chosen = policy.profiles.get(name) if allowed is None or name in allowed else None
-    profile = chosen or NO_PROFILE
-    stated = merged(general, profile)
-    tls, outputs = stated.pop("tls"), stated["outputs"]
-    beside_filters = (profile.annotations or {}) | ((profile.tls and profile.tls.annotations) or {})
-    return NamespacePolicy(
-        namespace=namespace,
-        hosts=None if hosts is None else tuple([fill_in(pattern, "", namespace) for pattern in hosts]),
-        classes=classes,
-        allowed_profiles=allowed,
-        ingress_classes=policy.ingress_classes,
-        profiles=policy.profiles,
-        default_profile=default,
-        profile=name if chosen else None,
-        tls=tls.enabled,
-        tls_secret=tls.secret,
-        redirect=tls.redirect,
-        added_with_tls={**stated["annotations"], **tls.annotations},
-        said_by_filters=beside_filters if profile.filters else (),
-        makes_ingresses=INGRESS in outputs,
-        makes_httproutes=HTTPROUTE in outputs,
-        timeouts=stated.pop("timeouts", None) or None,
-        **stated,
-    )
-
-
-def fill_in(template: str, service: str, namespace: str) -> str:
-    """Return the template with the names of one Service in it."""
-    return template.replace("{service}", service).replace("{namespace}", namespace)
+    """Return `far` with what `near` states in its place, field by field; each field of TLS stands alone, too."""
+    stated = {name: getattr(near, name, UNSET) for name in far.__struct_fields__}
+    nearer = {name: value for name, value in stated.items() if value is not UNSET}
+    if isinstance(nearer.get("tls"), Tls):
+        nearer["tls"] = overlay(nearer["tls"], far.tls)
+    return msgspec.structs.replace(far, **nearer)

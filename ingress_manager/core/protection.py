@@ -78,7 +78,7 @@ def check_reader(basis: Basis, ingress_class: str | None, of_service: Iterable[s
 
     Those `of_service` are copied to the Ingress, or read from the Service itself; the settings have `added` others.
     """
-    known = basis.policy.ingress_classes.get(ingress_class or "")
+    known = basis.policy.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or known is None:
         return
     why = f"the controller of the class {quoted(ingress_class)} doesn't read it"

@@ -9,7 +9,6 @@ from ingress_manager.core.annotations import Route, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import ServicePort
-from ingress_manager.core.limits import hosts_not_allowed, path_type_not_allowed
 from ingress_manager.core.ports import add_unknown, by_target, choose_shared_port, find_ports, tcp_ports
 from ingress_manager.core.syntax import wrong_host, wrong_path
 from ingress_manager.core.text import quoted
@@ -83,7 +82,7 @@ def choose_path(basis: Basis, route: Route) -> tuple[str, str]:
     policy = basis.policy
     path, path_type = path_of(basis.stated, route)
     annotation, begin = (ROUTES, ": pathType ") if route.path_type else (PATH_TYPE, ": ")
-    if end := path_type_not_allowed(path_type, policy):
+    if end := policy.path_type_not_allowed(path_type):
         basis.add(annotation, begin + end, Reason.PATH_TYPE_NOT_ALLOWED)
         return path, path_type
     if path_type == "ImplementationSpecific" and policy.makes_httproutes:
@@ -129,7 +128,7 @@ def choose_shared_hosts(basis: Basis) -> Sequence[str]:
 
 def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
     """Return the hosts if the policy allows them all; else return none, and add a problem of the annotation."""
-    end = hosts_not_allowed(hosts, basis.policy)
+    end = basis.policy.hosts_not_allowed(hosts)
     if end:
         basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
     return () if end else hosts

@@ -15,6 +15,7 @@ from ingress_manager.core import copying
 from ingress_manager.core.annotations import wrong_path_type
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of
 from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.namespace_policy import NamespacePolicy, fill_in, resolve
 from ingress_manager.core.policy import (
     HTTPROUTE,
     INGRESS,
@@ -25,12 +26,9 @@ from ingress_manager.core.policy import (
     TEMPLATE_FIELDS,
     Defaults,
     Limits,
-    NamespacePolicy,
     NamespaceSettings,
     Policy,
     Profile,
-    fill_in,
-    resolve,
 )
 from ingress_manager.core.shape import Check, FieldError, Shape, check_text
 from ingress_manager.core.strict_yaml import FieldPath, Places, YamlError, load_typed

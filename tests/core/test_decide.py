@@ -30,8 +30,9 @@ from ingress_manager.core.kubernetes import (
     RouteSpec,
     Service,
 )
+from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.outputs import OUTPUTS
-from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, ListenerSets, Policy, in_namespace
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, ListenerSets, Policy
 
 NONE = Observed()
 INGRESS = Ingress(AttachmentMeta(), IngressSpec())

@@ -4,7 +4,8 @@ import tracemalloc
 
 import pytest
 
-from ingress_manager.core.policy import Limits, NamespaceSettings, Policy, in_namespace
+from ingress_manager.core.namespace_policy import in_namespace
+from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
 
 PAUSED, RUNNING, SILENT = NamespaceSettings(paused=True), NamespaceSettings(paused=False), NamespaceSettings()
 

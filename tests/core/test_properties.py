@@ -13,7 +13,8 @@ from devcluster.sync_requests import Object, as_created, body, sync_request
 from hooks.sync import Answer, answer
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.policy import Limits, Policy, in_namespace
+from ingress_manager.core.namespace_policy import in_namespace
+from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.syntax import wrong_path
 from ingress_manager.core.vocabulary import protects
 from tests.core import made_up

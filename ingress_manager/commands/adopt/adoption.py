@@ -51,7 +51,8 @@ from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object, Service
-from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.namespace_policy import in_namespace
+from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE
 

@@ -14,7 +14,8 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.annotations import PATH_TYPES, PROFILE
 from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key, wrong_value
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.policy import NO_LIMITS, Limits, NamespacePolicy, NamespaceSettings, Policy, in_namespace
+from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
+from ingress_manager.core.policy import NO_LIMITS, Limits, NamespaceSettings, Policy
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import quoted
 

@@ -13,7 +13,7 @@ from ingress_manager.commands.view.managed import is_made_for
 from ingress_manager.commands.view.typed import as_type
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.kubernetes import HTTPRoute, ListenerSet, Object
-from ingress_manager.core.policy import in_namespace
+from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.rules import location
 
 

@@ -17,7 +17,8 @@ from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
 from ingress_manager.core.entrances import begin_of, ingress_of, read_entrances
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
-from ingress_manager.core.policy import NamespacePolicy, Policy, in_namespace
+from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
+from ingress_manager.core.policy import Policy
 from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, protects
 
 

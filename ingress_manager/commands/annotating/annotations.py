@@ -10,7 +10,7 @@ import yaml
 
 from ingress_manager.core.annotations import HTTP, Route
 from ingress_manager.core.kubernetes import Service
-from ingress_manager.core.policy import NamespacePolicy
+from ingress_manager.core.namespace_policy import NamespacePolicy
 from ingress_manager.core.ports import find_ports, infer_port, tcp_ports
 
 DEFAULT_TYPE = "Prefix"

@@ -41,7 +41,8 @@ from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.entrances import entrance_for, no_effect, without_http
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import LAST_APPLIED, Ingress
-from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.namespace_policy import in_namespace
+from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import is_read_from_services, protects
 

@@ -11,6 +11,7 @@ from ingress_manager.commands.check.versions import GATEWAY_API, by_version
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import at, mappings
 from ingress_manager.core.copying import ANY
+from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import HTTPROUTE, INGRESS, Defaults, Gateway, Policy, Profile
 from ingress_manager.core.vocabulary import OLD_CLASS
 
@@ -191,4 +192,4 @@ def allowed(seen: Seen, part: str, gateway: Gateway, where: str, policy: Policy)
 
 def is_asking(policy: Policy, gateway: Gateway, where: str, namespace: str) -> bool:
     """Return whether Services of a namespace are given to a Gateway; those of a profile may be anywhere."""
-    return where.startswith("profiles.") or policy.resolved(namespace, None).gateway == gateway
+    return where.startswith("profiles.") or in_namespace(policy, namespace).gateway == gateway

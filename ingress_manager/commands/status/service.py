@@ -16,7 +16,8 @@ from ingress_manager.commands.status.states import Row
 from ingress_manager.commands.view.entrances import keys_of
 from ingress_manager.commands.view.events import EVENTS, about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView, View
-from ingress_manager.core.policy import Policy, in_namespace
+from ingress_manager.core.namespace_policy import in_namespace
+from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line, quoted
 
 MOST_EVENTS = 5
