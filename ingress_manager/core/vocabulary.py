@@ -102,7 +102,7 @@ SAID = {
     **{(key, "false"): ALWAYS for key in (*FORCING, SSL_REDIRECT, *[NGINX + name for name in OFF_ANYWAY])},
     (SSL_REDIRECT, "true"): ALWAYS,
     (f"{TRAEFIK}router.tls", "false"): WITHOUT_TLS,
-    (f"{NGINX}backend-protocol", "HTTP"): ALWAYS,
+    **{(f"{NGINX}backend-protocol", http): ALWAYS for http in ("HTTP", "http")},
     (REWRITE, "/"): ALWAYS,
 }
 """The annotations and their values that HTTPRoutes say, or that ask for what HTTPRoutes do anyway: for which of a
@@ -176,7 +176,7 @@ class KnownKey(msgspec.Struct, frozen=True):
 SWITCH = ("true|false", 'must be "true" or "false"')
 TOGGLE = ("on|off", 'must be "on" or "off"')
 SECONDS = ("[0-9]{1,6}", "must be a number of seconds, of one to six digits")
-SIZE = ("[0-9]{1,6}[kKmMgG]?", "must be one to six digits, perhaps with k, m or g behind them")
+SIZE = ("[0-9]{1,15}|[0-9]{1,6}[kKmMgG]", "must be one to 15 digits, or one to six with k, m or g behind them")
 RATE = ("[1-9][0-9]{0,5}", "must be a number of one to six digits, from 1")
 NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lower-case letters, digits, - and .")
 
@@ -206,7 +206,7 @@ KNOWN = {
     f"{NGINX}proxy-next-upstream-tries":
         KnownKey("how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"),
     f"{NGINX}backend-protocol": KnownKey("what the pods speak; HTTPS makes nginx read its configuration slowly",
-        "HTTPS?|GRPCS?", "must be HTTP, HTTPS, GRPC or GRPCS"),
+        "(?ai:HTTPS?|GRPCS?|AUTO_HTTP)", "must be HTTP, HTTPS, GRPC, GRPCS or AUTO_HTTP"),
     f"{NGINX}service-upstream": KnownKey("whether requests go to the Service's address", *SWITCH),
     f"{NGINX}affinity": KnownKey("whether a client keeps coming to the same pod", "cookie", 'must be "cookie"'),
     f"{NGINX}limit-rps": KnownKey("requests a second from one address; takes 5 MB of the controller's memory", *RATE),

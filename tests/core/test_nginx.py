@@ -38,11 +38,11 @@ KNOWN: dict[str, tuple[list[str], str]] = {
     "proxy-read-timeout": (SECONDS, "proxy_read_timeout {0}s; grpc_read_timeout {0}s"),
     "proxy-http-version": (["1.0", "1.1"], "proxy_http_version {}"),
     "proxy-buffer-size": (["1", "4096", "128k", "999999K", "999M"], "proxy_buffer_size {0}; proxy_buffers 4 {0}"),
-    "proxy-body-size": (["0", "1", "1024k", "8m", "8M", "000008m", "999999g"], "client_max_body_size {}"),
+    "proxy-body-size": (["0", "1024k", "8M", "000008m", "999999g", "10485760", "9" * 15], "client_max_body_size {}"),
     "proxy-buffering": (SWITCH, "proxy_buffering {}"),
     "proxy-request-buffering": (SWITCH, "proxy_request_buffering {}"),
     "proxy-next-upstream-tries": (["0", "3", "999"], "proxy_next_upstream_tries {}"),
-    "backend-protocol": (["HTTP", "HTTPS", "GRPC", "GRPCS"], ""),
+    "backend-protocol": (["HTTP", "HTTPS", "GRPC", "GRPCS", "AUTO_HTTP", "http", "Https", "auto_http"], ""),
     "limit-rps": (RATES, ""),
     "limit-rpm": (RATES, ""),
     "limit-connections": (["1", "100", "9999"], ""),
@@ -54,7 +54,7 @@ PREFIX = "nginx.ingress.kubernetes.io/"
 NEARLY_RIGHT = [
     *"-1 +1 00 1.5 1e3 0x10 65535 65536 10000 1000000 2147483648 9223372036854775 9223372036854776".split(),
     *"9223372036854775807 9223372036854775808 1844674407370955163 99999999999999999999 9999999999g".split(),
-    *"b 1b 1t 1h 60s 4g ٣ On ON yes t T True TRUE http fcgi AUTO_HTTP 1; 1} 1# $x ' \" \\ {}".split(),
+    *"b 1b 1t 1h 60s 4g ٣ On ON yes t T True TRUE fcgi FCGI httpſ 1; 1} 1# $x ' \" \\ {}".split(),
     *("", " ", "8 m", " 8m", "8m ", " 60", "60 ", "60\n", "\n60", " on", "on\n", "HTTP ", "9" * 5000),
 ]
 """Values that are right for some annotations, or for none. The hook decides which of them reach nginx."""
@@ -104,7 +104,7 @@ def directives(location: str, name: str, value: str) -> Iterator[str]:
         yield f"limit_req zone={location} burst={burst} nodelay"
     if name == "limit-connections":
         yield f"limit_conn {location} {value}"
-    protocol = value.lower() if name == "backend-protocol" else "http"
+    protocol = value.lower().replace("auto_http", "$scheme") if name == "backend-protocol" else "http"
     yield f"{'grpc' if 'grpc' in protocol else 'proxy'}_pass {protocol}://upstream_balancer"
 
 
