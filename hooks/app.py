@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from threading import BoundedSemaphore
+from typing import NamedTuple
 
 import gevent
 import msgspec
@@ -23,13 +24,12 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge, RequestTimeout
 
 from hooks import admission, logs, sync
-from hooks.buckets import Memory
 from hooks.metrics import AdmissionMetrics, HookMetrics, Metrics
 from hooks.settings_file import SettingsFile, from_environment
+from hooks.telling import Memory
 from ingress_manager import __version__
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.decide import not_made
-from ingress_manager.core.errors import Reason, Refused
+from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.text import one_line
 
@@ -58,6 +58,18 @@ UNLIMITED_HOSTS = (
 log = logs.make_logger
 
 
+class Reply(NamedTuple):
+    """What is answered to a body: JSON when the status is 200, otherwise a line of text."""
+
+    status: int
+    body: bytes
+    word: str
+    """By which it is counted."""
+
+    retry_after: int | None = None
+    """Seconds."""
+
+
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
     """Return the hook with the given settings, or else those of the file that the environment names.
 
@@ -68,20 +80,16 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     metrics = HookMetrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
     memory = Memory()
 
-    def reply(body: bytes) -> Response:
-        started, now = time.perf_counter(), time.time()
-        answer = told(sync.answer(body, policy, datetime.fromtimestamp(now, UTC)), now, memory)
+    def reply(body: bytes) -> Reply:
+        now = time.time()
+        answer = memory.told(sync.answer(body, policy, datetime.fromtimestamp(now, UTC)), now)
         tell(answer)
         if answer.forbidden is not None:
             metrics.count_removal(answer.forbidden.reason)
         if answer.refused is not None:
             metrics.count_refusal(answer.refused)
-        # The last that can fail: what fails is counted as a bug, and no answer twice.
-        metrics.count(str(answer.status), time.perf_counter() - started)
-        response = Response(answer.body, answer.status, content_type=TEXT if answer.refused else "application/json")
-        if answer.refused and answer.refused.retry_after is not None:
-            response.headers["Retry-After"] = str(answer.refused.retry_after)
-        return response
+        retry_after = answer.refused.retry_after if answer.refused else None
+        return Reply(answer.status, answer.body, str(answer.status), retry_after)
 
     settings = msgspec.to_builtins(policy)
     log().info("started", version=__version__, settings=settings, settings_sha256=settings_file.sha256)
@@ -90,36 +98,13 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     return make_app("/sync", reply, metrics)
 
 
-def told(answer: sync.Answer, now: float, memory: Memory) -> sync.Answer:
-    """Return the answer as it is given now: with a refusal, or what is missing, told or held back."""
-    service = answer.service
-    if service is None:
-        return answer
-    if answer.are_there:
-        memory.missing.forget(service.metadata.uid)
-    if answer.forbidden is not None:
-        memory.removed.take(service.metadata.uid, now)
-    if answer.status == 422:
-        status, later = memory.of_refused(service, answer.age, now)
-    elif answer.missing:
-        status, later = memory.of_missing(service, answer.age, now)
-    else:
-        return answer
-    if status == answer.status:
-        return answer
-    name = f"{service.metadata.namespace}/{service.metadata.name}"
-    refused = answer.refused or Refused(422, [not_made(name, answer.missing)])
-    return sync.refusal(Refused(status, refused.problems, refused.more, later), service)
-
-
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
     """Return the webhook, which answers the API server; the rest is as with `create_app`."""
     settings_file = from_environment() if settings_file is None else settings_file
     policy = settings_file.policy
     metrics = AdmissionMetrics(__version__, settings_file.sha256)
 
-    def reply(body: bytes) -> Response:
-        started = time.perf_counter()
+    def reply(body: bytes) -> Reply:
         answer = admission.answer(body, policy)
         if answer.service is not None:  # who changes it is not logged
             (log().warning if answer.word == admission.DENIED else log().info)(
@@ -128,15 +113,14 @@ def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
                 reasons=sorted({problem.reason for problem in answer.problems}),
                 sentences=[problem.told() for problem in answer.problems],
             )
-        metrics.count(answer.word, time.perf_counter() - started)
-        return Response(answer.body, answer.status, content_type="application/json" if answer.status == 200 else TEXT)
+        return Reply(answer.status, answer.body, answer.word)
 
     log().info("started", version=__version__, deny=policy.admission.deny, settings_sha256=settings_file.sha256)
     return make_app("/admit", reply, metrics)
 
 
-def make_app(path: str, reply: Callable[[bytes], Response], metrics: Metrics) -> Flask:
-    """Return the application that gives the body of each POST to `reply`, and counts what is no request, or a bug."""
+def make_app(path: str, reply: Callable[[bytes], Reply], metrics: Metrics) -> Flask:
+    """Return the application that gives the body of each POST to `reply`, and tells of what is no request, or a bug."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
     large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
@@ -151,7 +135,14 @@ def make_app(path: str, reply: Callable[[bytes], Response], metrics: Metrics) ->
                 body = request.get_data(cache=False)
             if length is None and len(body) >= LARGEST_BODY:
                 raise RequestEntityTooLarge  # of chunks, Flask reads no more
-            return reply(body)
+            started = time.perf_counter()
+            status, text, word, retry_after = reply(body)
+        # The last that can fail: what fails is counted as a bug, and no answer twice.
+        metrics.count(word, time.perf_counter() - started)
+        response = Response(text, status, content_type="application/json" if status == 200 else TEXT)
+        if retry_after is not None:
+            response.headers["Retry-After"] = str(retry_after)
+        return response
 
     @app.get("/metrics")
     def show_metrics() -> Response:

@@ -16,15 +16,18 @@ Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
+from zlib import crc32
 
 import msgspec
 
-from hooks.buckets import HOUR, until_hourly
 from ingress_manager.core.decide import RemovedFirst, decide
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import DECORATOR, Key, Object, ObjectMeta, Observed, Service, is_name_for
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import quoted
+
+HOUR = 3600
+"""Seconds. So often a Service is told again what is wrong with it: the API server forgets an Event after an hour."""
 
 
 class ManagedFieldsEntry(msgspec.Struct, frozen=True):
@@ -114,6 +117,11 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
         resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1)
     are_there = bool(decision.objects) and not missing
     return Answer(200, encode(decision.json, resync), None, None, service, missing, are_there, age)
+
+
+def until_hourly(service: Service, now: float) -> float:
+    """Return in how many seconds a Service is told what is wrong, as every hour."""
+    return HOUR - (now - crc32(service.metadata.uid.encode())) % HOUR
 
 
 def not_the_contract(reason: str) -> Refused:

@@ -17,9 +17,9 @@ from werkzeug.test import Client, TestResponse
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import sync
 from hooks.app import LARGEST_BODY, create_app
-from hooks.buckets import LATER_SECONDS
 from hooks.metrics import HookMetrics, Metrics
 from hooks.settings_file import SettingsFile
+from hooks.telling import LATER_SECONDS
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, Desired
 from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
 

@@ -14,12 +14,12 @@ queue, which ten leave in a second, after a hundred at once. A 429 makes no Even
 Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
 """
 
-from zlib import crc32
-
-from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, spread
+from hooks.sync import HOUR, Answer, refusal, until_hourly
+from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, not_made, spread
+from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Service
 
-FRESH_SECONDS, HOUR, HOURLY_SECONDS = 60, 3600, 3
+FRESH_SECONDS, HOURLY_SECONDS = 60, 3
 LATER_SECONDS = range(15, 46)
 """After how long Metacontroller is to ask again for what its namespace has asked for too often."""
 
@@ -64,6 +64,27 @@ class Memory:
         self.removed = Buckets(1, rate=0)
         """By the uid: Services of which something forbidden was removed, and whose owners don't know yet why."""
 
+    def told(self, answer: Answer, now: float) -> Answer:
+        """Return the answer as it is given now: with a refusal, or what is missing, told or held back."""
+        service = answer.service
+        if service is None:
+            return answer
+        if answer.are_there:
+            self.missing.forget(service.metadata.uid)
+        if answer.forbidden is not None:
+            self.removed.take(service.metadata.uid, now)
+        if answer.status == 422:
+            status, later = self.of_refused(service, answer.age, now)
+        elif answer.missing:
+            status, later = self.of_missing(service, answer.age, now)
+        else:
+            return answer
+        if status == answer.status:
+            return answer
+        name = f"{service.metadata.namespace}/{service.metadata.name}"
+        refused = answer.refused or Refused(422, [not_made(name, answer.missing)])
+        return refusal(Refused(status, refused.problems, refused.more, later), service)
+
     def of_refused(self, service: Service, age: float, now: float) -> tuple[int, int | None]:
         """Return the status for a refused Service that was changed `age` seconds ago, and when to ask again."""
         until = until_hourly(service, now)
@@ -89,11 +110,6 @@ class Memory:
             return 429, spread(service, LATER_SECONDS)
         is_due = waited and (is_hourly or RECHECK_SECONDS.start <= age < FRESH_SECONDS)
         return 422 if is_due and self.versions.take(version_of(service), now) else 200, None
-
-
-def until_hourly(service: Service, now: float) -> float:
-    """Return in how many seconds a Service is told what is wrong, as every hour."""
-    return HOUR - (now - crc32(service.metadata.uid.encode())) % HOUR
 
 
 def version_of(service: Service) -> str:

@@ -5,10 +5,10 @@ from zlib import crc32
 import pytest
 
 from devcluster.sync_requests import body, service, sync_request
-from hooks import buckets
-from hooks.buckets import HOUR, LATER_SECONDS, Buckets, Memory
+from hooks import telling
 from hooks.gunicorn_conf import post_request
-from hooks.sync import decode
+from hooks.sync import HOUR, decode
+from hooks.telling import LATER_SECONDS, Buckets, Memory
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.kubernetes import Service
 
@@ -27,7 +27,7 @@ def stored(number: int = 0) -> Service:
 
 
 def test_a_bucket_fills_again_and_the_one_of_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buckets, "MOST_KEYS", 2)
+    monkeypatch.setattr(telling, "MOST_KEYS", 2)
     made = Buckets(size=2, rate=0.5)
     assert [made.take("a", at) for at in (0, 0, 0, 1, 2, 2, 100, 100, 100)] == [1, 1, 0, 0, 1, 0, 1, 1, 0]
     assert not made.take("a", 50), "a clock that goes back fills nothing"
