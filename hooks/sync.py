@@ -154,8 +154,9 @@ def not_its_own(made: Iterable[Object], service: Service, versions: Mapping[str,
     """
     for each in made:
         if not is_its_own(each, service, versions):
-            sentence = f"it would make {quoted(str(each)[:1000])}, which is not this Service's own"
-            return Refused(422, [Problem(f"ingress-manager has a bug: {sentence}", Reason.BUG)])
+            shown = quoted(str(each)[:1000])
+            sentence = f"ingress-manager has a bug: it would make {shown}, which is not this Service's own"
+            return Refused(422, [Problem(sentence, Reason.BUG)])
     return None
 
 

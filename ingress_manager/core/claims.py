@@ -1,6 +1,6 @@
 """The claims of an entrance: hosts and paths that no other entrance of the Service may have, at the same place.
 
-Of one entrance, `rules` finds two routes that are the same. Of all Services, `ingress-manager audit` does.
+Two routes of one entrance that are the same are found by `rules`; those of two Services, by `ingress-manager audit`.
 """
 
 from collections.abc import Iterator

@@ -112,8 +112,10 @@ def wrong_own_key(key: str) -> str:
     if key.startswith(OTHERS_PREFIXES):
         return "belongs to ingress-manager, Metacontroller or kubectl"
     if key == EDIT_IN_PLACE:
-        does = "it has cert-manager write into an Ingress that is mended at once, so that no certificate is renewed"
-        return f"must be left out: {does}"
+        return (
+            "must be left out: it has cert-manager write into an Ingress that is mended at once, "
+            "so that no certificate is renewed"
+        )
     return wrong_annotation_key(key)
 
 

@@ -183,9 +183,11 @@ def desired_objects(
                 objects += OUTPUTS[output](with_class(exposure, observed))
         problems.extend(own.kept, own.more)
     if len(objects) > MOST_OBJECTS and not problems.kept:
-        sentence = f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most;"
-        end = "hosts with the same paths share an HTTPRoute, and each with a certificate of its own has a ListenerSet"
-        problems.add(f"{sentence} {end}", Reason.TOO_MANY_OBJECTS)
+        sentence = (
+            f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most; "
+            "hosts with the same paths share an HTTPRoute, and each with a certificate of its own has a ListenerSet"
+        )
+        problems.add(sentence, Reason.TOO_MANY_OBJECTS)
     return tuple(objects)
 
 
@@ -196,8 +198,11 @@ def check_watched(routing: Routing, observed: Observed, problems: Problems) -> N
         kinds.append(("ListenerSet", "the settings state gateway.listenerSets", observed.listenersets))
     for kind, why, watched in kinds:
         if watched is None:
-            sentence = f"{why}, but Metacontroller doesn't look after {kind}s: the administrator has to apply"
-            problems.add(f"{sentence} metacontroller/{kind.lower()}/", Reason.NO_HTTPROUTES)
+            sentence = (
+                f"{why}, but Metacontroller doesn't look after {kind}s: "
+                f"the administrator has to apply metacontroller/{kind.lower()}/"
+            )
+            problems.add(sentence, Reason.NO_HTTPROUTES)
 
 
 def with_class(exposure: Exposure, observed: Observed) -> Exposure:
@@ -224,9 +229,11 @@ def not_made(service: str, missing: Sequence[Key]) -> Problem:
     while len(", ".join(absent)) > LONGEST_ABSENT and len(absent) > 1:
         absent.pop()
     more = f" and {len(missing) - len(absent)} more" if len(absent) < len(missing) else ""
-    why = "one that ingress-manager didn't make has that name, or something denies it"
-    command = f"`ingress-manager status {service}` says which"
-    return Problem(f"{', '.join(absent)}{more}: {why}; {command}", Reason.NOT_MADE)
+    sentence = (
+        f"{', '.join(absent)}{more}: one that ingress-manager didn't make has that name, or something denies it; "
+        f"`ingress-manager status {service}` says which"
+    )
+    return Problem(sentence, Reason.NOT_MADE)
 
 
 def resync_after(service: Service, age: float, *, are_there: bool) -> int:

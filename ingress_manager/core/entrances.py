@@ -95,6 +95,9 @@ def is_entrance_name(name: str) -> bool:
 
 def wrong_name(name: str) -> Problem:
     """Return the problem of an entrance with a name that none can have."""
-    key, signs = f"{name}.{HTTP.key}", f"at most {LONGEST_ENTRANCE} lower-case letters, digits and -"
-    end = f"it must be {signs}, and not {' or '.join(RESERVED_ENTRANCES)}"
-    return Problem(f"{key}: {quoted(name)} can't be the name of an entrance; {end}", annotation=key)
+    key = f"{name}.{HTTP.key}"
+    sentence = (
+        f"{key}: {quoted(name)} can't be the name of an entrance; it must be at most {LONGEST_ENTRANCE} "
+        f"lower-case letters, digits and -, and not {' or '.join(RESERVED_ENTRANCES)}"
+    )
+    return Problem(sentence, annotation=key)

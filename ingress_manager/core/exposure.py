@@ -134,9 +134,11 @@ def choose_class(basis: Basis) -> str | None:
     effective = chosen or policy.default_class
     end, reason = policy.class_not_allowed(effective), Reason.CLASS_NOT_ALLOWED
     if twice:
-        by_settings, reason = quoted(policy.annotations[OLD_CLASS]), Reason.CONTRADICTION
-        end = f"{quoted(chosen or '')} can't stand beside the annotation by which the settings name the class, "
-        end += f"{by_settings}; remove it, or choose another profile"
+        reason = Reason.CONTRADICTION
+        end = (
+            f"{quoted(chosen or '')} can't stand beside the annotation by which the settings name the class, "
+            f"{quoted(policy.annotations[OLD_CLASS])}; remove it, or choose another profile"
+        )
     if end and stated is None:
         basis.problems.add(f"the class of the profile {policy.profile} {end}", reason, basis.key(PROFILE))
     elif end:
@@ -149,16 +151,23 @@ def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_c
     if basis.policy.makes_ingresses:
         if present.get(OLD_CLASS, ingress_class) != ingress_class:
             named = "the cluster's default class" if ingress_class is None else f"the class {quoted(ingress_class)}"
-            stated, remedy = quoted(present[OLD_CLASS]), f"state {basis.key(CLASS)}, or take it off"
-            sentence = f"{OLD_CLASS}: {stated} has no effect on a Service, which would get {named}: {remedy}"
+            sentence = (
+                f"{OLD_CLASS}: {quoted(present[OLD_CLASS])} has no effect on a Service, which would get {named}: "
+                f"state {basis.key(CLASS)}, or take it off"
+            )
             basis.problems.add(sentence, Reason.CONTRADICTION, OLD_CLASS)
         if ingress_class in CLASSES_OF_GKE and "." in basis.name:
-            end = f": with the class {quoted(ingress_class)}, GKE serves no Ingress with a dot in its name, as that of"
-            remedy = "an entrance with a name; use another class, or another Service for it"
-            basis.add("ingress/http", f"{end} {remedy}", Reason.NOT_IN_INGRESS)
+            end = (
+                f": with the class {quoted(ingress_class)}, GKE serves no Ingress with a dot in its name, "
+                "as that of an entrance with a name; use another class, or another Service for it"
+            )
+            basis.add("ingress/http", end, Reason.NOT_IN_INGRESS)
     if present.get(EDIT_IN_PLACE) == "true":
-        sentence = f'{EDIT_IN_PLACE}: "true" has no effect on a Service, and would keep cert-manager from renewing'
-        basis.problems.add(f"{sentence} the certificate: take it off", Reason.CONTRADICTION, EDIT_IN_PLACE)
+        sentence = (
+            f'{EDIT_IN_PLACE}: "true" has no effect on a Service, '
+            "and would keep cert-manager from renewing the certificate: take it off"
+        )
+        basis.problems.add(sentence, Reason.CONTRADICTION, EDIT_IN_PLACE)
 
 
 def annotate(

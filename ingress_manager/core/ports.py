@@ -78,9 +78,12 @@ def infer_port(service: Service, tcp: Sequence[ServicePort], key: str = PORT) ->
 
 def https_port(port: ServicePort, key: str) -> Problem:
     """Return the problem that the only port looks like HTTPS: controllers speak HTTP unless they are told otherwise."""
-    what = f"this Service's only TCP port, {shown(port)}, seems to speak HTTPS, and ingress controllers send HTTP: add"
-    end = "if it speaks HTTP, or the controller is told to send HTTPS"
-    return Problem(f'{what} a port for HTTP; or state {key}: "{port.port}", {end}', Reason.HTTPS_PORT, key)
+    sentence = (
+        f"this Service's only TCP port, {shown(port)}, seems to speak HTTPS, and ingress controllers send HTTP: "
+        f'add a port for HTTP; or state {key}: "{port.port}", '
+        "if it speaks HTTP, or the controller is told to send HTTPS"
+    )
+    return Problem(sentence, Reason.HTTPS_PORT, key)
 
 
 def speaks_https(port: ServicePort) -> bool:

@@ -59,8 +59,11 @@ def check_protection(basis: Basis, left: Sequence[str], left_of_httproutes: Sequ
     """
     policy = basis.policy
     if (count := max(len(left), len(left_of_httproutes))) > MOST_LEFT:
-        sentence = f"this Service has {count} annotations meant for ingress controllers that would not reach what is"
-        basis.problems.add(f"{sentence} made for it; {MOST_LEFT} is the most", Reason.TOO_LARGE)
+        sentence = (
+            f"this Service has {count} annotations meant for ingress controllers "
+            f"that would not reach what is made for it; {MOST_LEFT} is the most"
+        )
+        basis.problems.add(sentence, Reason.TOO_LARGE)
         return
     for key in sorted({*left, *left_of_httproutes}):
         if not protects(key):

@@ -64,5 +64,8 @@ def add_no_redirect(basis: Basis, gateway: Gateway, asking: Sequence[str]) -> No
 def check_no_redirect(basis: Basis) -> None:
     """Add a problem for the annotation ingress/tls-redirect, where no HTTPRoute is made."""
     if basis.stated.tls_redirect is not None:
-        end = f" can't be said in an Ingress, and in namespace {basis.policy.namespace} no HTTPRoute is made; remove it"
-        basis.add(REDIRECT, f"{end}: an annotation of the ingress controller decides", Reason.NOT_IN_INGRESS)
+        end = (
+            f" can't be said in an Ingress, and in namespace {basis.policy.namespace} no HTTPRoute is made; "
+            "remove it: an annotation of the ingress controller decides"
+        )
+        basis.add(REDIRECT, end, Reason.NOT_IN_INGRESS)

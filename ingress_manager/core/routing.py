@@ -66,8 +66,11 @@ def choose_routing(
         listener = gateway.listener_sets
     if listener is None:
         what, setting, instead = ("with", "https", "false") if basis.tls else ("without", "http", "true")
-        said = f"{gateway} has no listener for hosts {what} TLS, say the settings (gateway.{setting}); state"
-        basis.problems.add(f'{said} {basis.key(TLS)}: "{instead}"', Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
+        sentence = (
+            f"{gateway} has no listener for hosts {what} TLS, say the settings (gateway.{setting}); "
+            f'state {basis.key(TLS)}: "{instead}"'
+        )
+        basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
         return None
     return Routing(
         gateway=gateway,
@@ -84,17 +87,26 @@ def choose_routing(
 def check_secret(basis: Basis, gateway: Gateway) -> None:
     """Add a problem where nothing says which Secret the listeners of a ListenerSet have."""
     if basis.secret is None:
-        end = f" is needed: {gateway} serves each host with a certificate of the Service's own; or the administrator"
-        basis.add(SECRET, f"{end} states a name for all (tls.secret)", Reason.NOT_IN_HTTPROUTE)
+        end = (
+            f" is needed: {gateway} serves each host with a certificate of the Service's own; "
+            "or the administrator states a name for all (tls.secret)"
+        )
+        basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
 
 
 def check_words_of_ingresses_alone(basis: Basis, gateway: Gateway) -> None:
     """Add a problem for each of our annotations that says something of an Ingress, where none is made."""
     ingress_class, secret = basis.stated.ingress_class, basis.stated.tls_secret
     if ingress_class is not None:
-        end = f": {quoted(ingress_class)} has no effect: in namespace {basis.policy.namespace} only HTTPRoutes are made"
-        basis.add(CLASS, f"{end}, which have no class and attach to {gateway}; remove it", Reason.NOT_IN_HTTPROUTE)
+        end = (
+            f": {quoted(ingress_class)} has no effect: in namespace {basis.policy.namespace} only HTTPRoutes are made, "
+            f"which have no class and attach to {gateway}; remove it"
+        )
+        basis.add(CLASS, end, Reason.NOT_IN_HTTPROUTE)
     if secret is not None and gateway.listener_sets is None:
         instead = f'state {basis.key(TLS)}: "true" in its place' if gateway.https is not None else "remove it"
-        end = f": {quoted(secret)} can't be said in an HTTPRoute: the certificate belongs to a listener of {gateway}"
-        basis.add(SECRET, f"{end}; {instead}", Reason.NOT_IN_HTTPROUTE)
+        end = (
+            f": {quoted(secret)} can't be said in an HTTPRoute: "
+            f"the certificate belongs to a listener of {gateway}; {instead}"
+        )
+        basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)

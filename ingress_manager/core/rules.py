@@ -8,7 +8,6 @@ import msgspec
 from ingress_manager.core.annotations import Route, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.kubernetes import ServicePort
 from ingress_manager.core.ports import add_unknown, by_target, choose_shared_port, find_ports, tcp_ports
 from ingress_manager.core.syntax import wrong_host, wrong_path
 from ingress_manager.core.text import quoted
@@ -17,6 +16,9 @@ MOST_PATHS = 1000
 """Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
 
 HOST, PATH, PATH_TYPE, ROUTES = "ingress/host", "ingress/path", "ingress/path-type", "ingress/routes"
+
+Location = tuple[str, str, bool]
+"""What is the same for two routes that are one to ingress controllers: `location` returns it."""
 
 
 class Path(msgspec.Struct, frozen=True):
@@ -41,35 +43,47 @@ def choose_rules(basis: Basis) -> tuple[Rule, ...]:
         return ()
     without_host = [route.host for route in routes].count(None)
     shared_hosts = choose_shared_hosts(basis) if without_host else ()
-    asked_for = {route.port for route in routes}
-    tcp = tcp_ports(basis.service)
-    targets: dict[str, ServicePort] | None = None
+    tcp, asked_for = tcp_ports(basis.service), {route.port for route in routes}
     ports: dict[str | None, int | None] = {}
     ports.update(find_ports(tcp, asked_for))
     if None in asked_for:
         ports[None] = choose_shared_port(basis)
+    targets = {} if asked_for <= ports.keys() else by_target(tcp)
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
         end = f" and {basis.key(ROUTES)} together make {count} paths; {MOST_PATHS} is the most"
         basis.problems.add(basis.key(HOST) + end, Reason.TOO_LARGE, basis.key(ROUTES))
         return ()
     paths: dict[str, list[Path]] = {}
-    seen: dict[tuple[str, str, bool], str] = {}
+    seen: dict[Location, str] = {}
     for route in routes:
         path, path_type = choose_path(basis, route)
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
         if route.port is not None and route.port not in ports:
-            targets = by_target(tcp) if targets is None else targets
             add_unknown(basis, ROUTES, " port", route.port, targets)
-        if (port := ports.get(route.port)) is not None:
-            way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
-            for host in hosts:
+        port = ports.get(route.port)
+        for host in hosts:
+            check_stated_once(basis, host, path, path_type, seen)
+            if port is not None:
+                way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
                 paths.setdefault(host, []).append(way)
-        for host in hosts if len(routes) > 1 else ():
-            shown = f"{host}{path} ({path_type})"
-            if (known := seen.setdefault(location(host, path, path_type), shown)) is not shown:
-                same = f"is the same to ingress controllers as {known}; remove one"
-                basis.add(ROUTES, f": {shown} {'is stated twice' if known == shown else same}", Reason.DUPLICATE_ROUTE)
     return tuple(starmap(Rule, paths.items()))
+
+
+def check_stated_once(basis: Basis, host: str, path: str, path_type: str, seen: dict[Location, str]) -> None:
+    """Remember a way beside those that were `seen`. Adds a problem if one of them is the same to controllers.
+
+    That is of one entrance. Two entrances of a Service are compared by `claims`.
+    """
+    shown = f"{host}{path} ({path_type})"
+    place = location(host, path, path_type)
+    known = seen.get(place)
+    if known is None:
+        seen[place] = shown
+    elif known == shown:
+        basis.add(ROUTES, f": {shown} is stated twice", Reason.DUPLICATE_ROUTE)
+    else:
+        end = f": {shown} is the same to ingress controllers as {known}; remove one"
+        basis.add(ROUTES, end, Reason.DUPLICATE_ROUTE)
 
 
 def path_of(stated: Stated, route: Route) -> tuple[str, str]:
@@ -105,7 +119,7 @@ def as_prefix(path: str) -> str:
     return path.rstrip("/") or "/"
 
 
-def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
+def location(host: str, path: str, path_type: str) -> Location:
     """Return what is the same for two routes that are one to ingress controllers.
 
     ImplementationSpecific counts as Prefix.

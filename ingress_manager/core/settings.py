@@ -161,9 +161,11 @@ def _check_profile(at: FieldPath, profile: Profile, here: NamespacePolicy) -> No
 def _check_class(at: FieldPath, here: NamespacePolicy) -> None:
     """Raise FieldError for an IngressClass beside the annotation that names a class."""
     if here.ingress_class is not None and OLD_CLASS in here.annotations:
-        named = f"the annotation that names the class {quoted(here.annotations[OLD_CLASS])} by default"
-        end = f"can't stand beside {named}; state annotations here, which take the place of those"
-        raise FieldError((*at, "class"), f": {quoted(here.ingress_class)} {end}")
+        end = (
+            f": {quoted(here.ingress_class)} can't stand beside the annotation that names the class "
+            f"{quoted(here.annotations[OLD_CLASS])} by default; state annotations here, which take the place of those"
+        )
+        raise FieldError((*at, "class"), end)
 
 
 def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
