@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import mmap
 import os
 import re
 import shlex
@@ -20,9 +19,9 @@ import yaml
 from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
-from devcluster.programs import find_traefik
 from ingress_manager.commands.audit.kinds import KINDS, Severity
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
+from ingress_manager.commands.leaving import table as leaving
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reading.rights import BY_NAME, RIGHTS, THE_SETTINGS
 from ingress_manager.commands.reasons import REASONS
@@ -38,7 +37,7 @@ from ingress_manager.core.policy import (
     Profile,
 )
 from ingress_manager.core.settings import FILE_VARIABLE
-from ingress_manager.core.vocabulary import KNOWN, NGINX
+from ingress_manager.core.vocabulary import KNOWN
 from tools import chart, golden
 from tools.markdown import played, table
 
@@ -105,40 +104,29 @@ def known(by_default: bool) -> str:
 
 
 def of_ingress_nginx() -> str:
-    """Return a list of all annotations of ingress-nginx, by what they do and by whether the gateway reads them.
-
-    The tags of its fields, which Go keeps in the program, say which ones Traefik reads.
-    """
-    with find_traefik().open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as program:
-        tags = re.findall(rb'annotation:"nginx\.ingress\.kubernetes\.io/([a-z0-9-]+)', program)
-    read = {tag.decode() for tag in tags} - READ_IN_VAIN
-
+    """Return a list of all annotations of ingress-nginx, and of what none of them says alone, by what becomes of it."""
     lines = []
-    known = yaml.safe_load((golden.TESTS / "core/vocabulary.yaml").read_text(encoding="utf-8"))
-    for does, in_httproutes in IN_HTTPROUTES.items():
-        names = {*known[does][NGINX].split()}
-        lines.append(f"- {in_httproutes}")
-        for what, some in (("Read", names & read), ("Ignored", names - read)):
-            text = f"- {what}: {', '.join(f'`{name}`' for name in sorted(some))}."
+    for word, meaning in OF_INGRESS_NGINX.items():
+        lines.append(f"- {meaning}")
+        told: dict[str, list[str]] = {}
+        rows = [(f"`{name}`", row) for name, row in sorted(leaving.TABLE.items())]
+        for name, row in (*rows, *((row.what, row) for row in leaving.FIELDS.values())):
+            if row.gateway is word:
+                told.setdefault(f"{row.but} {row.do}".strip(), []).append(name)
+        for said, names in told.items():
+            text = f"- {', '.join(names)}: {said}" if said else f"- {', '.join(names)}."
             lines.append(
                 textwrap.fill(text, 150, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
             )
     return "\n".join(lines)
 
 
-READ_IN_VAIN = {
-    *("affinity-canary-behavior", "enable-modsecurity", "enable-owasp-core-rules"),
-    *("modsecurity-snippet", "modsecurity-transaction-id"),
-}
-"""What nothing in Traefik asks for; of those of ModSecurity it logs an error. Source: its translator.go, v3.7."""
-
-IN_HTTPROUTES = {
-    "protects": "**They protect.** With HTTPRoutes, the Service is refused, unless the loss is accepted.",
-    "changes": (
-        "**They change the answer.** If one is copied, HTTPRoutes [say it, too](httproute.md#annotations), or the "
-        "Service is refused."
-    ),
-    "tunes": "**They tune.** HTTPRoutes do without them.",
+OF_INGRESS_NGINX = {
+    leaving.AtGateway.OPEN: "**Open**: the gateway answers what ingress-nginx keeps out.",
+    leaving.AtGateway.REFUSED: "**Refused**: the gateway serves no request of the Ingress.",
+    leaving.AtGateway.DIFFERS: "**Different**, but no more open:",
+    leaving.AtGateway.IGNORED: "**Ignored**, and no visitor sees it:",
+    leaving.AtGateway.ALIKE: "**Alike**:",
 }
 
 

@@ -1,0 +1,1 @@
+"""`ingress-manager audit --leaving ingress-nginx`: what becomes of hand-written Ingresses without ingress-nginx."""
