@@ -268,6 +268,5 @@ def test_an_ingress_whose_names_run_together_with_another_namespaces_is_denied(n
     )
     assert "give the Ingress a name that does not begin with blue-" in told
     assert "could not tell a canary" in (refused(other, "shop", {"canary": "true"}) or "")
-    assert "the gateway ends TLS itself" in (refused(nginx, "shop", {"ssl-passthrough": "true"}) or "")
     assert (refused(nginx, "blueshop", {}), refused(other, "shop", {})) == (None, None)
     nginx.api.delete(NAMESPACES, other.namespace)

@@ -347,7 +347,9 @@ def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
         operator.bash(f"export NEW='{operator.new.curl_options}'")
         operator.file("my-gateway/kustomization.yaml")
         operator.sh("kubectl apply -k my-gateway/")
-    operator.bash(f"kubectl delete -f {NGINX / 'rbac.yaml'} -f {NGINX / 'name-collisions.yaml'}")
+    operator.bash(
+        f"kubectl delete -f {NGINX / 'rbac.yaml'} -f {NGINX / 'name-collisions.yaml'} -f {NGINX / 'closed.yaml'}"
+    )
 
 
 EVERY_SHOP = {"shop", "pay"}

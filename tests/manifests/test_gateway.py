@@ -8,7 +8,9 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.manifests import find
+from ingress_manager.commands.leaving.table import FIELDS, TABLE, AtGateway
 from ingress_manager.core.settings import parse
+from ingress_manager.core.vocabulary import NGINX
 from tests.manifests.objects import Build, Object, container, kustomizations, one, ports, shown, template
 
 FOLDER = REPOSITORY / "gateway"
@@ -122,6 +124,28 @@ def test_of_the_class_nginx_one_controller_writes_the_status_whatever_else_is_ad
     assert not {"publishService", "publishStatusAddress"} & beside.keys()
     address = STATIC["providers"]["kubernetesIngress"]["ingressEndpoint"]["publishedService"]
     assert alone == beside | {"publishService": address}
+
+
+def test_of_the_class_nginx_what_would_be_open_is_denied_in_the_words_of_the_table(build: Build) -> None:
+    objects = with_components(build, "ingress-nginx")
+    policy = one(objects, "ValidatingAdmissionPolicy", f"{NAME}-nginx-closed")["spec"]
+    opened = [name for name, row in TABLE.items() if row.gateway is AtGateway.OPEN]
+    *by_key, of_cors, of_certificates = [
+        (" ".join(each["expression"].split()), each["message"]) for each in policy["validations"]
+    ]
+    assert by_key == [
+        (
+            f"!('{NGINX}{name}' in variables.asked)"
+            + (f" || variables.annotations['{NGINX}{name}'].matches('(?i)^({row.alike})$')" if row.alike else ""),
+            f"{NGINX}{name} would be lost at the gateway. {row.but} {row.do}",
+        )
+        for name, row in ((name, TABLE[name]) for name in opened)
+    ]
+    for message, row in (
+        (of_cors[1], FIELDS["every-origin"]),
+        (of_certificates[1], FIELDS["certificate-of-every-host"]),
+    ):
+        assert message.endswith(f"{row.but} {row.do}")
 
 
 # README.md.

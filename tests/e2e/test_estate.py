@@ -1,0 +1,205 @@
+"""An estate of hand-written Ingresses of the class nginx, as the gateway's component serves it; estate.yaml has it.
+
+What ingress-nginx answers is stated there: no package registry has it.
+"""
+
+import base64
+import contextlib
+import json
+import re
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import create_connection, socket
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+import trustme
+
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, path_of, wait_for
+from devcluster.cluster import DevCluster
+from devcluster.gateway import Gateway
+from ingress_manager.commands.leaving.table import FIELDS, AtGateway, annotations_of, judge
+from tests.e2e.estate import ESTATE, NAMESPACE, PORT, Request, ingress
+from tests.e2e.objects import CONFIG_MAPS, SECRETS, create, new
+from tests.e2e.test_gateway import ADDRESS, NGINX, class_nginx
+
+__all__ = ["class_nginx"]
+
+POLICY = NGINX / "closed.yaml"
+PASSWORDS = b"ann:$apr1$somesalt$..ZeRvGlKotUj3Cak5iHh."
+"""That of ann is `secret`."""
+TOLD = "application/json"
+"""The type of what the Services answer."""
+
+
+class Estate(NamedTuple):
+    """The Ingresses of the estate by their titles, and the gateway that serves them."""
+
+    gateway: Gateway
+    ingresses: dict[str, Object]
+    authority: trustme.CA
+
+    def is_denied(self, api: Api, title: str) -> str | None:
+        """Return why another Ingress that is as this one is denied; None: it isn't."""
+        like = self.ingresses[title]
+        made = new(INGRESSES, "again", NAMESPACE, {"annotations": annotations_of(like)}, spec=like["spec"])
+        return denied(api, "POST", path_of(INGRESSES, NAMESPACE), made)
+
+    def ask(self, host: str, request: Request) -> str:
+        """Send a request, as often as it says, and return the last answer in the words of the estate's file."""
+        name = request.host.replace("{host}", host)
+        for _ in range(request.times - 1):
+            self.send(name, request)
+        try:
+            return self.send(name, request)
+        except OSError:
+            return "nothing"
+
+    def send(self, host: str, request: Request) -> str:
+        """Send a request on a connection of its own, and return the answer. Raises OSError."""
+        gateway = self.gateway
+        stream = create_connection((ADDRESS, gateway.https_port if request.tls else gateway.http_port), 10)
+        with self.secured(stream, host, request) if request.tls else stream as ready:
+            connection = HTTPConnection(ADDRESS)
+            connection.sock = ready
+            body = b"x" * request.body or None
+            connection.request(request.method, request.ask, body, {"Host": host, **request.headers})
+            answer = connection.getresponse()
+            text = answer.read()
+        told = [str(answer.status)]
+        arrived = json.loads(text) if answer.headers.get("Content-Type") == TOLD else {}
+        if answer.status == 404 and "content-security-policy" in answer.headers:
+            return "page"
+        if answer.status == 200 and answer.headers.get("X-By"):
+            told.append(answer.headers["X-By"])
+        told += [arrived["path"]] if arrived and answer.status == 200 else []
+        told += [answer.headers["Location"]] if "Location" in answer.headers else []
+        told += [f"{key}: {arrived.get('headers', {}).get(key, 'none')}" for key in request.got]
+        told += [f"{key}: {answer.headers.get(key, 'none')}" for key in request.see]
+        return re.sub(r"(route=)\w+", r"\1…", " ".join(told))
+
+    def secured(self, stream: socket, host: str, request: Request) -> ssl.SSLSocket:
+        """Return a connection by TLS, with a certificate of the authority where the request has one."""
+        context = ssl._create_unverified_context()  # noqa: S323 - Traefik's own certificate is signed by nobody
+        if request.certificate:
+            self.authority.issue_cert("visitor.example.com").configure_cert(context)
+        return context.wrap_socket(stream, server_hostname=request.name or host)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as the query of a request says, and tells what arrived. The Service `auth` lets a header in."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    name = ""
+
+    def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        asked = dict(parse_qsl(urlsplit(self.path).query))
+        time.sleep(float(asked.get("sleep", 0)))
+        status, told = int(asked.get("status", 200)), {}
+        if self.name == "auth":
+            told = {"X-User": "ann", "Set-Cookie": "of-auth"}
+            status = {None: 401, "refuse": 403}.get(self.headers.get("X-Pass"), 200)
+        if "location" in asked:
+            told["Location"] = asked["location"]
+        if "cookie" in asked:
+            told["Set-Cookie"] = f"{asked['cookie']}; Path=/inside"
+        body = json.dumps({"name": self.name, "path": self.path, "headers": dict(self.headers)}).encode()
+        body = b"x" * int(asked["size"]) if "size" in asked else body
+        self.send_response(status)
+        told |= {"X-By": self.name} | ({} if "size" in asked else {"Content-Type": TOLD})
+        for key, value in {**told, "Content-Length": str(len(body))}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_OPTIONS = do_GET  # noqa: N815 - as its base calls them
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as its base calls it
+        pass
+
+
+@pytest.fixture(scope="module")
+def estate(cluster: DevCluster, class_nginx: None) -> Iterator[Estate]:  # noqa: ARG001 - a fixture
+    """Yield the estate, as the gateway serves it: its Ingresses are from before the policy that denies some."""
+    api = cluster.api
+    create(api, NAMESPACES, NAMESPACE)
+    with contextlib.ExitStack() as exits:
+        exits.callback(api.delete, NAMESPACES, NAMESPACE)
+        authority = trustme.CA()
+        of_authority = {"ca.crt": encoded(authority.cert_pem.bytes())}
+        create(api, SECRETS, "passwords", NAMESPACE, data={"auth": encoded(PASSWORDS)})
+        create(api, SECRETS, "authority", NAMESPACE, data=of_authority)
+        create(api, CONFIG_MAPS, "headers", NAMESPACE, data={"X-Group": "staff"})
+        services = {row.to for row in ESTATE.values()} | {"auth", "other"}
+        urls = {name: exits.enter_context(answering(api, name, authority)) for name in sorted(services)}
+        ingresses = {title: api.create(INGRESSES, ingress(title, urls["auth"])) for title in ESTATE}
+        assert cluster.gateway
+        made = Estate(cluster.gateway, ingresses, authority)
+        last = ESTATE["the wildcard, with a longer path"].requests[0]
+        wait_for(lambda: made.ask("", last) == last.answer, 30, what="the last one's answer")
+        cluster.kubectl("apply", "-f", str(POLICY))
+        exits.callback(cluster.kubectl, "delete", "-f", str(POLICY))
+        wait_for(lambda: made.is_denied(api, "ModSecurity"), 30, what="the policy to take effect")
+        yield made
+
+
+@contextlib.contextmanager
+def answering(api: Api, name: str, authority: trustme.CA) -> Iterator[str]:
+    """Have a Service, and what answers for it; yield its URL."""
+    service = create(api, SERVICES, name, NAMESPACE, spec={"ports": [{"port": PORT}]})
+    address = service["spec"]["clusterIP"]
+    server = ThreadingHTTPServer((address, PORT), type(name, (Handler,), {"name": name}))
+    if name == "safe":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert(name).configure_cert(context)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield f"http://{address}:{PORT}"
+    server.shutdown()
+    server.server_close()
+
+
+def encoded(text: bytes) -> str:
+    """Return what a Secret holds for it."""
+    return base64.b64encode(text).decode()
+
+
+@pytest.mark.parametrize("title", ESTATE)
+def test_the_gateway_answers_what_the_estate_says(estate: Estate, title: str) -> None:
+    requests = ESTATE[title].requests
+    host = estate.ingresses[title]["spec"]["rules"][0].get("host", "")
+    wanted = [request.answer.replace("{host}", host) for request in requests]
+    assert [estate.ask(host, request) for request in requests] == wanted
+
+
+@pytest.mark.parametrize("title", [title for title in ESTATE if ESTATE[title].ingress_class == "nginx"])
+def test_what_would_be_open_is_denied_unless_it_stood_before(estate: Estate, cluster: DevCluster, title: str) -> None:
+    stands, plain = estate.ingresses[title], estate.ingresses["plain"]
+    opened = [each for each in judge(stands) if each.gateway is AtGateway.OPEN]
+
+    def changed(ingress: Object, metadata: Object) -> str:
+        path = path_of(INGRESSES, NAMESPACE, ingress["metadata"]["name"])
+        return denied(cluster.api, "PATCH", path, {"metadata": metadata}) or ""
+
+    told = estate.is_denied(cluster.api, title) or ""
+    assert any(f"{each.key} would be" in told and each.but in told for each in opened) == bool(told) == bool(opened)
+    assert changed(stands, {"labels": {"from": "before"}}) == ""
+    # Of a rule without a host, the annotation alone isn't open.
+    opened = [each for each in opened if each.but != FIELDS["certificate-of-every-host"].but]
+    assert bool(changed(plain, {"annotations": annotations_of(stands)})) == bool(opened)
+
+
+def denied(api: Api, method: str, path: str, body: Object) -> str | None:
+    """Return why the gateway's policies would deny a write; None: they would not."""
+    try:
+        api.request(method, path, params={"dryRun": "All"}, body=body)
+    except ApiError as error:
+        return str(error)
+    return None
