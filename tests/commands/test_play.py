@@ -19,23 +19,12 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import service
 from ingress_manager.commands.play import command as shell
-from ingress_manager.commands.play import loopback
-from ingress_manager.commands.play.answer import (
-    MOST_MISTAKES,
-    MOST_SERVICES,
-    DesiredObject,
-    Field,
-    Mistake,
-    Result,
-    State,
-    play,
-)
-from ingress_manager.commands.play.loopback import HEADERS, LARGEST_BODY, Loopback
+from ingress_manager.commands.play.answer import Made, Mistake, Result, State, play
+from ingress_manager.commands.play.loopback import HEADERS, LARGEST_BODY, TEXT, Loopback
 from ingress_manager.commands.printing.objects import as_yaml, printed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.render.rendering import render
-from ingress_manager.core.annotations import KEYS
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
@@ -69,15 +58,15 @@ def test_what_is_shown_is_what_render_prints(case: Case) -> None:
 
 def test_all_there_is_to_say_stands_in_the_result() -> None:
     ingress = next(iter(render(read(GOOD).items, Policy()).objects))
-    made = (DesiredObject("Ingress team-a/shop", as_yaml(ingress)),)
+    made = [Made("Ingress team-a/shop", as_yaml(ingress))]
     assert play(GOOD, "") == Result(State.FINE, "Fine: it becomes 1 Ingress.", objects=made)
     unknown = "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host? [unknown-annotation]"
-    mistakes = (
-        Mistake(Field.SERVICE, 11, "team-a/shop", unknown, REASONS[Reason.UNKNOWN_ANNOTATION].remedy),
-        Mistake(Field.SERVICE, 10, "team-a/shop", 'ingress/host: "Shop" must be lower case [invalid-value]', REMEDY),
-        Mistake(Field.SERVICE, 9, "team-a/shop", 'ingress/path: "shop" must start with / [invalid-value]'),
-    )
-    assert play(BAD, "") == Result(State.REFUSED, "Refused: 3 mistakes.", mistakes, (EVENT,))
+    mistakes = [
+        Mistake("service", 11, "team-a/shop", unknown, REASONS[Reason.UNKNOWN_ANNOTATION].remedy),
+        Mistake("service", 10, "team-a/shop", 'ingress/host: "Shop" must be lower case [invalid-value]', REMEDY),
+        Mistake("service", 9, "team-a/shop", 'ingress/path: "shop" must start with / [invalid-value]'),
+    ]
+    assert play(BAD, "") == Result(State.REFUSED, "Refused: 3 mistakes.", mistakes, [EVENT])
     beside = play(f"{GOOD}---\n{GOOD}---\n{BAD}", "")
     assert beside.headline == "Refused: 3 mistakes. Beside that, it becomes 2 Ingresses."
     assert [mistake.line for mistake in beside.mistakes] == [35, 34, 33]
@@ -87,17 +76,10 @@ def test_what_is_left_out_and_what_is_paused_is_told() -> None:
     others = "apiVersion: apps/v1\nkind: Deployment\n---\nkind: ConfigMap\n---\na: 1\n---\na: 2\n---\n"
     result = play(f"{others}{GOOD}", "paused: true\nnamespaces: {team-b: {paused: false}}\n")
     assert result.state == State.FINE
-    assert result.notes == (
+    assert result.notes == [
         "The settings pause every namespace but team-b: nothing changes there until paused is false.",
         'Only objects of v1/Service are looked at. 4 others skipped: "apps/v1/Deployment", "ConfigMap", "no kind".',
-    )
-    many = play(f"{GOOD}---\n" * (MOST_SERVICES + 1), "")
-    assert (len(many.objects), many.headline) == (MOST_SERVICES, f"Fine: it becomes {MOST_SERVICES} Ingresses.")
-    assert play(f"{GOOD}---\n" * MOST_SERVICES, "").notes == ()
-    assert many.notes == ("Only the first 50 Services are looked at. `ingress-manager render` takes any number.",)
-    wrong = play("a: [\n---\n" * 200, "")
-    assert play("a: [\n---\n" * MOST_MISTAKES, "").notes == ()
-    assert (len(wrong.mistakes), wrong.notes) == (MOST_MISTAKES, ("Only the first 100 of 200 mistakes are shown.",))
+    ]
 
 
 # The server.
@@ -147,19 +129,14 @@ def test_any_text_in_either_field_has_an_answer(server: Loopback, typed: str, se
 
 
 def test_the_page_is_its_files_and_what_it_starts_with(server: Loopback) -> None:
-    types = {"": "text/html", "page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
-    for path, content_type in {**types, "icon.svg": "image/svg+xml", "start.json": "application/json"}.items():
+    types = {"": "text/html", "page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+    for path, content_type in {**types, "start.json": "application/json"}.items():
         answered = requests.get(f"{server.url}{path}?a=b", timeout=60)
         assert (answered.status_code, answered.headers["Content-Type"].partition(";")[0]) == (200, content_type)
         assert HEADERS.items() <= answered.headers.items()
-        assert answered.headers["Server"] == "ingress-manager", "without a version"
-        head = requests.head(f"{server.url}{path}", timeout=60)
-        assert (head.status_code, head.content) == (200, b"")
-        assert head.headers["Content-Length"] == str(len(answered.content))
+        assert answered.headers["Server"].strip() == "ingress-manager", "without a version"
     start = requests.get(f"{server.url}start.json", timeout=60).json()
-    assert start["settings"] == "defaults: {class: internal}\n"
-    assert start["examples"] == json.loads(examples.text())
-    assert [entry["key"] for entry in start["help"]] == [*KEYS, *REASONS]
+    assert start == {"settings": "defaults: {class: internal}\n", "examples": json.loads(examples.text())}
 
 
 def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(server: Loopback) -> None:
@@ -179,7 +156,7 @@ def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(server: Loo
     ],
 )
 def test_only_its_own_names_lead_to_it(server: Loopback, reason: str, host: str, status: int) -> None:
-    host = host.replace("PORT", str(server.port))
+    host = host.replace("PORT", server.url.rpartition(":")[2].strip("/"))
     got = requests.get(server.url, headers={"Host": host}, timeout=60)
     asked = posted(server, '{"service": "", "settings": ""}', Host=host, Origin=f"http://{host}")
     assert (got.status_code, asked.status_code) == (status, status), reason
@@ -192,9 +169,8 @@ def test_only_its_own_names_lead_to_it(server: Loopback, reason: str, host: str,
     [
         pytest.param({"Origin": "http://evil.example"}, b"{}", 403, id="another page"),
         pytest.param({"Origin": "null"}, b"{}", 403, id="a page in a frame without an origin"),
-        pytest.param({"Content-Type": "text/plain"}, b"{}", 415, id="a form"),
-        pytest.param({}, b" " * (LARGEST_BODY + 1), 413, id="too much"),
-        pytest.param({}, b" " * (17 * LARGEST_BODY), 413, id="far too much"),
+        pytest.param({"Content-Length": str(LARGEST_BODY + 1)}, b"", 413, id="too much"),
+        pytest.param({"Content-Length": "-1"}, b"", 413, id="no length"),
         pytest.param({}, b"{", 400, id="no JSON"),
         pytest.param({}, b'{"service": 1, "settings": ""}', 400, id="a number"),
         pytest.param({}, b"[" * 200_000, 400, id="a deep list"),
@@ -203,56 +179,27 @@ def test_only_its_own_names_lead_to_it(server: Loopback, reason: str, host: str,
 def test_what_the_page_does_not_ask_is_refused(
     server: Loopback, headers: dict[str, str], body: bytes, status: int
 ) -> None:
-    try:
-        answered = posted(server, body, **headers)
-    except requests.ConnectionError:
-        assert len(body) > loopback.MOST_DISCARDED, "the answer was not read, as the rest was not"
-        return
-    assert (answered.status_code, answered.headers["Content-Type"]) == (status, loopback.TEXT)
+    answered = posted(server, body, **headers)
+    assert (answered.status_code, answered.headers["Content-Type"]) == (status, TEXT)
     assert HEADERS.items() <= answered.headers.items()
-
-
-def answers(server: Loopback, sent: str) -> str:
-    """Return all that comes back for what is sent."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
-        connection.sendall(sent.replace("HOST", f"127.0.0.1:{server.port}").encode())
-        connection.shutdown(socket.SHUT_WR)
-        received = b""
-        while piece := connection.recv(65536):
-            received += piece
-    return received.decode()
-
-
-POST = "POST /result HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nContent-Type: application/json\r\n"
 
 
 @pytest.mark.parametrize(
     ("reason", "sent", "answered"),
     [
-        ("another path", "GET /etc/passwd HTTP/1.1\r\nHost: HOST\r\n\r\n", "404 Not Found"),
         ("a way up", "GET /../setup.cfg HTTP/1.1\r\nHost: HOST\r\n\r\n", "404 Not Found"),
-        ("a file isn't asked", POST.replace("/result", "/") + "Content-Length: 2\r\n\r\n{}", "404 Not Found"),
         ("two Hosts", "GET / HTTP/1.1\r\nHost: HOST\r\nHost: HOST\r\n\r\n", "403 Forbidden"),
         ("no HTTP", "hello\r\n\r\n", "400 Bad Request"),
-        ("no length", f"{POST}\r\n", "411 Length Required"),
-        ("a body that breaks off", f"{POST}Content-Length: 20\r\n\r\n{{}}", "400 Bad Request"),
-        ("a body that is too large and breaks off", f"{POST}Content-Length: 2000000\r\n\r\n{{}}", "413 "),
+        ("another method", "PUT / HTTP/1.1\r\nHost: HOST\r\n\r\n", "501 "),
     ],
 )
 def test_whatever_is_sent_gets_one_answer(server: Loopback, reason: str, sent: str, answered: str) -> None:
-    received = answers(server, sent)
+    host = server.url.split("/")[2]
+    with socket.create_connection(host.split(":"), timeout=60) as connection:  # type: ignore[arg-type]
+        connection.sendall(sent.replace("HOST", host).encode())
+        received = connection.makefile().read()
     assert received.startswith(f"HTTP/1.0 {answered}"), (reason, received)
-    assert received.count("HTTP/1.0 ") == 1
     assert HEADERS["Content-Security-Policy"] in received
-
-
-def test_a_client_that_goes_is_not_told_of_and_a_bug_is(server: Loopback, capsys: pytest.CaptureFixture[str]) -> None:
-    for error, told in ((ConnectionResetError(), False), (RuntimeError("a bug"), True)):
-        try:
-            raise error
-        except Exception:  # noqa: BLE001
-            server.handle_error(None, ("127.0.0.1", 1))
-        assert ("a bug" in capsys.readouterr().err) == told
 
 
 # The command.

@@ -6,8 +6,9 @@ It is what `render` prints: the same function decides. Any text has a result.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from ingress_manager.commands.printing.messages import Message, counted
 from ingress_manager.commands.printing.objects import as_yaml
@@ -21,11 +22,8 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from ingress_manager.core.text import listed, one_line, quoted
 
-MOST_SERVICES = 50
-"""Services that are looked at. Somebody types one; who pastes a whole cluster is told of `render`."""
-
-MOST_MISTAKES = 100
-"""Mistakes that are shown. A person fixes them one by one, and a browser is slow with many thousands."""
+SERVICE, SETTINGS = "service", "settings"
+"""The two texts."""
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
@@ -40,18 +38,12 @@ class State(StrEnum):
     """The settings can't be used, so nothing can be decided."""
 
 
-class Field(StrEnum):
-    """The two texts."""
-
-    SERVICE = "service"
-    SETTINGS = "settings"
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(msgspec.Struct, frozen=True):
     """One thing that is wrong, and where."""
 
-    field: Field
+    field: str
+    """SERVICE or SETTINGS."""
+
     line: int
     """Counted from 1; 0 when no line of the text can be named."""
 
@@ -63,8 +55,7 @@ class Mistake:
     """What to do about it; empty when the sentence alone says it, or it was said of another mistake."""
 
 
-@dataclass(frozen=True, slots=True)
-class DesiredObject:
+class Made(msgspec.Struct, frozen=True):
     """One of the objects that are made."""
 
     name: str
@@ -73,15 +64,14 @@ class DesiredObject:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What becomes of the two texts."""
 
     state: State
     headline: str
-    mistakes: tuple[Mistake, ...] = ()
-    notes: tuple[str, ...] = ()
-    objects: tuple[DesiredObject, ...] = ()
+    mistakes: list[Mistake] = []
+    notes: list[str] = []
+    objects: list[Made] = []
 
 
 def play(service: str, settings: str) -> Result:
@@ -90,23 +80,17 @@ def play(service: str, settings: str) -> Result:
     try:
         policy = parse(settings)
     except SettingsError as error:
-        mistake = Mistake(Field.SETTINGS, error.line, "", error.sentence)
-        return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", (mistake,))
-    manifests = read(service, Field.SERVICE)
-    services = [item for item in manifests.items if item.kind == SERVICES]
-    rendered = render(services[:MOST_SERVICES], policy.without_pause())
-    messages = [*manifests.unreadable, *rendered.messages]
-    mistakes = tuple(_mistakes(messages[:MOST_MISTAKES]))
-    objects = tuple(_shown(each) for each in rendered.objects)
-    state, headline = _summary(len(services), len(messages), rendered.objects)
-    refused = any(message.reason for message in messages)
-    notes = list(_notes(manifests.items, policy, refused=refused))
-    if len(messages) > MOST_MISTAKES:
-        notes.insert(0, f"Only the first {MOST_MISTAKES} of {len(messages)} mistakes are shown.")
-    return Result(state, headline, mistakes, tuple(notes), objects)
+        mistake = Mistake(SETTINGS, error.line, "", error.sentence)
+        return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", [mistake])
+    manifests = read(service, SERVICE)
+    rendered = render(manifests.items, policy.without_pause())
+    mistakes = list(_mistakes([*manifests.unreadable, *rendered.messages]))
+    state, headline = _summary(any(manifests.of_kind(SERVICES)), len(mistakes), rendered.objects)
+    notes = list(_notes(manifests.items, policy, refused=any(each.reason for each in rendered.messages)))
+    return Result(state, headline, mistakes, notes, [_made(each) for each in rendered.objects])
 
 
-def _summary(services: int, mistakes: int, objects: list[Object]) -> tuple[State, str]:
+def _summary(has_service: bool, mistakes: int, objects: list[Object]) -> tuple[State, str]:
     kinds = Counter(each["kind"] for each in objects)
     found = " and ".join(counted(count, kind) for kind, count in kinds.items())
     if mistakes:
@@ -114,7 +98,7 @@ def _summary(services: int, mistakes: int, objects: list[Object]) -> tuple[State
         return State.REFUSED, f"Refused: {counted(mistakes, 'mistake')}.{rest}"
     if found:
         return State.FINE, f"Fine: it becomes {found}."
-    missing = 'no Service here has the annotation ingress/http: "true"' if services else "there is no Service here"
+    missing = 'no Service here has the annotation ingress/http: "true"' if has_service else "there is no Service here"
     return State.NOTHING, f"Nothing wanted: {missing}."
 
 
@@ -123,12 +107,9 @@ def _notes(items: list[Item], policy: Policy, *, refused: bool) -> Iterator[str]
         yield "On a cluster, what is refused changes nothing, and the reasons are an Event of the Service."
     if policy.pauses:
         yield f"The settings pause {policy.pauses}: nothing changes there until paused is false."
-    others = [item.kind.strip("/") or "no kind" for item in items if item.kind != SERVICES]
-    if others:
+    if others := [item.kind.strip("/") or "no kind" for item in items if item.kind != SERVICES]:
         kinds = listed(list(dict.fromkeys(others)), quoted)
         yield f"Only objects of v1/Service are looked at. {counted(len(others), 'other')} skipped: {kinds}."
-    if len(items) - len(others) > MOST_SERVICES:
-        yield f"Only the first {MOST_SERVICES} Services are looked at. `ingress-manager render` takes any number."
 
 
 def _mistakes(messages: Iterable[Message]) -> Iterator[Mistake]:
@@ -138,11 +119,10 @@ def _mistakes(messages: Iterable[Message]) -> Iterator[Mistake]:
         remedy = REASONS[Reason(message.reason)].remedy if message.reason else ""
         # What is about a text is the end of a sentence, before which other commands name the file.
         sentence = one_line(message.told if message.about else f"The text {message.sentence}")
-        about = one_line(message.about)
-        yield Mistake(Field.SERVICE, message.line, about, sentence, "" if remedy in said else remedy)
+        yield Mistake(SERVICE, message.line, one_line(message.about), sentence, "" if remedy in said else remedy)
         said.add(remedy)
 
 
-def _shown(desired: Object) -> DesiredObject:
+def _made(desired: Object) -> Made:
     metadata = desired["metadata"]
-    return DesiredObject(f"{desired['kind']} {metadata['namespace']}/{metadata['name']}", as_yaml(desired))
+    return Made(f"{desired['kind']} {metadata['namespace']}/{metadata['name']}", as_yaml(desired))

@@ -7,7 +7,6 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -16,8 +15,6 @@ from ingress_manager.commands.play.answer import play as result_of
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.options import settings_option
 from ingress_manager.commands.reading.settings import settings_of_file
-from ingress_manager.commands.reasons import REASONS
-from ingress_manager.core.annotations import TABLE
 
 PORT = 8090
 PAGE = Path(__file__).with_name("page")
@@ -84,25 +81,9 @@ def page(settings: str) -> dict[str, tuple[str, bytes]]:
     """Return the files of the page: the type and the content of each, by its path. `settings` stand in it at first."""
     files = {f"/{file.name}": file.read_bytes() for file in PAGE.iterdir()}
     examples = json.loads(files.pop("/examples.json"))
-    start: dict[str, Any] = {"settings": settings, "examples": examples, "help": known()}
+    start = msgspec.json.encode({"settings": settings, "examples": examples})
     named = {path: (CONTENT_TYPES[Path(path).suffix], content) for path, content in files.items()}
-    return {**named, "/": named["/page.html"], "/start.json": ("application/json", msgspec.json.encode(start))}
-
-
-def known() -> list[dict[str, Any]]:
-    """Return what can be written on a Service, and why one is refused, each with what there is to know of it."""
-    annotations = (
-        ("annotation of a Service", row.key, row.meaning, [("value", row.value), ("without it", row.default)])
-        for row in TABLE
-    )
-    reasons = (
-        ("reason of a refusal", reason.value, row.meaning, [("what to do", row.remedy)])
-        for reason, row in REASONS.items()
-    )
-    return [
-        {"sort": sort, "key": key, "meaning": meaning, "facts": [(name, fact.replace("`", "")) for name, fact in facts]}
-        for sort, key, meaning, facts in (*annotations, *reasons)
-    ]
+    return {**named, "/": named["/page.html"], "/start.json": ("application/json", start)}
 
 
 def result(body: bytes) -> bytes:

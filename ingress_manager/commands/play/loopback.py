@@ -1,14 +1,14 @@
 """Serves a page on loopback, to the person who started it. It is no server for a network.
 
-| request                                     | answer                                             |
-|---------------------------------------------|----------------------------------------------------|
-| GET or HEAD of a file                       | 200                                                |
-| POST of JSON to a function, from the page   | 200: what the function returns                     |
-| POST that the function can't read           | 400                                                |
-| a Host that isn't this server's             | 403: a name of somebody else leads here            |
-| POST from another Origin                    | 403: another page asks                             |
-| any other path                              | 404                                                |
-| POST without length, too large, not JSON    | 411; 413; 415                                      |
+| request                                                 | answer                                     |
+|---------------------------------------------------------|--------------------------------------------|
+| GET of a file                                           | 200                                        |
+| POST of JSON to a function, from the page               | 200: what the function returns             |
+| POST that the function can't read                       | 400                                        |
+| a Host that isn't this server's                         | 403: a name of somebody else leads here    |
+| POST from another Origin                                | 403: another page asks                     |
+| any other path                                          | 404                                        |
+| POST without a length, or of more than LARGEST_BODY     | 413                                        |
 
 The standard library's server is enough for this. Each answer ends its connection, and nothing is logged.
 """
@@ -24,9 +24,6 @@ ADDRESS = "127.0.0.1"
 
 LARGEST_BODY = 1024 * 1024
 """Bytes. A Service has at most some hundred thousand."""
-
-MOST_DISCARDED = 16 * LARGEST_BODY
-"""Bytes of a body that is too large. A browser reads no answer before it has sent all."""
 
 SILENCE = 10.0
 """Seconds after which a client that sends nothing is left."""
@@ -52,11 +49,9 @@ HEADERS = {
     "Content-Security-Policy": "; ".join(POLICY),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-
 
 File = tuple[str, bytes]
 """What is answered to a GET: the Content-Type, and the content."""
@@ -69,24 +64,16 @@ class Loopback(ThreadingTCPServer):
     """A server of files and functions, by their paths. Raises OSError when it can't have the port; 0: any."""
 
     allow_reuse_address = True
-    allow_reuse_port = False
     daemon_threads = True
 
     def __init__(self, port: int, files: Mapping[str, File], functions: Mapping[str, Function]) -> None:
         super().__init__((ADDRESS, port), _Handler)
         self.files = files
         self.functions = functions
-        self.port: int = self.server_address[1]
-
-    @property
-    def url(self) -> str:
-        return f"http://{ADDRESS}:{self.port}/"
-
-    @property
-    def hosts(self) -> set[str]:
-        """Return what a browser names that asks this server by a name of its own: no DNS leads to another."""
-        names = ("localhost", ADDRESS, "[::1]")
-        return {f"{name}:{self.port}" for name in names} | (set(names) if self.port == 80 else set())
+        port = self.server_address[1]
+        self.url = f"http://{ADDRESS}:{port}/"
+        self.hosts = {f"{name}:{port}".removesuffix(":80") for name in ("localhost", ADDRESS)}
+        """What a browser names that asks this server by a name of its own: no DNS leads to another."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a client that has gone."""
@@ -100,58 +87,40 @@ class _Handler(BaseHTTPRequestHandler):
     server: Loopback
     timeout = SILENCE
     default_request_version = "HTTP/1.0"  # else what is no HTTP is answered without headers
+    server_version = "ingress-manager"
+    sys_version = ""
 
     def do_GET(self) -> None:
+        file = self.server.files.get(self.path.partition("?")[0])
         if self._host() is None:
-            return
-        file = self.server.files.get(self._path())
-        if file is None:
+            self.send_error(403, f"this is {self.server.url}")
+        elif file is None:
             self.send_error(404)
         else:
             self._answer(200, *file)
 
-    do_HEAD = do_GET  # noqa: N815 - it is called by this name
-
     def do_POST(self) -> None:
         host = self._host()
-        if host is None:
-            return
+        function = self.server.functions.get(self.path)
         length = self.headers.get("Content-Length", "")
-        content_type = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        function = self.server.functions.get(self._path())
-        if not (length.isascii() and length.isdecimal() and len(length) < 20) or "Transfer-Encoding" in self.headers:
-            self.send_error(411)
+        if host is None:
+            self.send_error(403, f"this is {self.server.url}")
         elif self.headers.get("Origin") != f"http://{host}":
-            self._refuse(int(length), 403, "another page may not ask this")
+            self.send_error(403, "another page may not ask this")
         elif function is None:
-            self._refuse(int(length), 404)
-        elif content_type != JSON:
-            self._refuse(int(length), 415)
-        elif int(length) > LARGEST_BODY:
-            self._refuse(int(length), 413, f"it is larger than {LARGEST_BODY // 1024} KiB")
+            self.send_error(404)
+        elif not (length.isdecimal() and len(length) < 9 and int(length) <= LARGEST_BODY):
+            self.send_error(413, f"it is larger than {LARGEST_BODY // 1024} KiB")
         else:
             try:
                 self._answer(200, JSON, function(self.rfile.read(int(length))))
             except ValueError as error:
                 self.send_error(400, str(error))
 
-    def _path(self) -> str:
-        return self.path.partition("?")[0]
-
     def _host(self) -> str | None:
-        """Return the Host, if it is this server's; else answer, and return None."""
+        """Return the Host, if it is this server's."""
         hosts: list[str] = self.headers.get_all("Host", [])
-        if len(hosts) == 1 and hosts[0] in self.server.hosts:
-            return hosts[0]
-        self.send_error(403, f"this is {self.server.url}")
-        return None
-
-    def _refuse(self, length: int, status: int, message: str | None = None) -> None:
-        """Answer with a status other than 200, when the body has come."""
-        left = min(length, MOST_DISCARDED)
-        while left and (piece := self.rfile.read(min(left, 65536))):
-            left -= len(piece)
-        self.send_error(status, message)
+        return hosts[0] if len(hosts) == 1 and hosts[0] in self.server.hosts else None
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
         """Answer with a status other than 200. The standard library calls it for what is no HTTP, or another method."""
@@ -163,11 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
-
-    def version_string(self) -> str:
-        return "ingress-manager"
+        self.wfile.write(content)
 
     def log_message(self, *arguments: Any) -> None:
         """Log nothing."""

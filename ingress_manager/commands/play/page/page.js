@@ -83,7 +83,7 @@ class Editor {
 const editors = { service: new Editor("service"), settings: new Editor("settings") };
 const names = { service: "the Service", settings: "the settings" };
 const example = byId("example");
-let started = { settings: "", examples: [], help: [] };
+let started = { settings: "", examples: [] };
 let shown = "";
 let waiting = 0;
 let question = new AbortController();
@@ -206,7 +206,7 @@ function set(service, settings) {
   soon(0);
 }
 
-// The examples and the help.
+// The examples.
 
 function choose() {
   const chosen = started.examples[example.value];
@@ -226,21 +226,6 @@ function offerExamples() {
   example.append(...groups.values());
 }
 
-function offerHelp() {
-  const groups = new Map();
-  for (const entry of started.help) groups.set(entry.sort, [...(groups.get(entry.sort) ?? []), entry]);
-  for (const [sort, entries] of groups) {
-    const title = `${sort[0].toUpperCase()}${sort.slice(1)} (${entries.length})`;
-    byId("help").append(element("details", {}, element("summary", {}, title), ...entries.map(entryShown)));
-  }
-}
-
-function entryShown(entry) {
-  const facts = entry.facts.flatMap(([name, fact]) => [element("dt", {}, name), element("dd", {}, fact)]);
-  const summary = element("summary", {}, element("code", {}, entry.key), " ", entry.meaning);
-  return element("details", {}, summary, element("div", { class: "entry" }, element("dl", {}, ...facts)));
-}
-
 example.addEventListener("change", choose);
 byId("link").addEventListener("click", () => copy(location.href, "The link is copied."));
 window.addEventListener("hashchange", takeFromAddress);
@@ -248,7 +233,6 @@ window.addEventListener("hashchange", takeFromAddress);
 try {
   started = await (await fetch("start.json")).json();
   offerExamples();
-  offerHelp();
   if (!takeFromAddress()) set(started.examples[0].service, started.settings);
 } catch {
   show(silent(NO_ANSWER));
