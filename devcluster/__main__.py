@@ -1,14 +1,19 @@
 """The commands of the development cluster: `python -m devcluster --help`."""
 
 import contextlib
+import re
 import shutil
 import sys
 import time
+from pathlib import Path
 
 import click
+from pygments.token import Literal, Name  # type: ignore[import-untyped]
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.padding import Padding
-from rich.syntax import Syntax
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 
 from devcluster import gateway_api
@@ -118,7 +123,10 @@ In a browser, the same by http, and by https once it trusts the authority {gatew
 
 
 @main.command()
-def demo() -> None:
+@click.option(
+    "--picture", type=click.Path(dir_okay=False, path_type=Path), help="Also draw it into an SVG file: docs/demo.svg."
+)
+def demo(picture: Path | None) -> None:
     """Tell the story of a Service and its Ingress on a real control plane, each step checked.
 
     Exit status: 0 when every step had its effect, 1 when a step had none, 2 when a program is missing.
@@ -129,7 +137,11 @@ def demo() -> None:
         click.echo(f"On Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}:\n")
         if reason := lacking():
             click.echo(f"{reason} Two steps are left out.\n")
-        told = tell(cluster, Console(highlight=False, width=None if sys.stdout.isatty() else 110))
+        width = None if sys.stdout.isatty() and not picture else 116
+        out = Console(highlight=False, width=width, record=bool(picture))
+        told = tell(cluster, out)
+        if picture:
+            out.save_svg(str(picture), title="make demo", unique_id="demo", code_format=WITHOUT_FONTS)
     raise SystemExit(0 if told else 1)
 
 
@@ -167,6 +179,9 @@ def build(if_possible: bool, helm: bool, envoy_gateway: bool) -> None:
 NAMESPACE = "demo"
 INDENT = 17
 
+COLOURS = ANSISyntaxTheme({Name.Tag: Style(bold=True), Literal: Style(color="green")})
+"""Of YAML. They are readable on light and on dark."""
+
 
 def tell(cluster: DevCluster, out: Console) -> bool:
     """Play the story in a namespace of its own and tell it to `out`. Return whether every step had its effect."""
@@ -186,7 +201,7 @@ def tell(cluster: DevCluster, out: Console) -> bool:
             if seen.startswith("apiVersion:"):
                 out.print(
                     Padding(
-                        Syntax(seen, "yaml", theme="ansi_dark", background_color="default"),
+                        Syntax(seen, "yaml", theme=COLOURS, background_color="default"),
                         (0, 0, 1, INDENT),
                         expand=False,
                     )
@@ -197,10 +212,14 @@ def tell(cluster: DevCluster, out: Console) -> bool:
     return True
 
 
+WITHOUT_FONTS = re.sub(r"\s*@font-face {{.*?}}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+"""rich's picture of a terminal, which asks no other host for a font."""
+
+
 def told_line(mark: str, colour: str, number: int, step: Step, took: str) -> Text:
     """Return the line that tells one step."""
     return Text.assemble(
-        (mark, colour), f" {number:2}.", (f"{took:>10}  ", "cyan"), (step.done, "bold"), f" → {step.happens}"
+        (mark, colour), f" {number:2}.", (f"{took:>10}  ", "dim"), (step.done, "bold"), f" → {step.happens}"
     )
 
 
