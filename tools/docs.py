@@ -8,9 +8,8 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from ingress_manager.commands.audit.kinds import KINDS, Severity
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.leaving import table as leaving
 from ingress_manager.commands.main import commands
-from ingress_manager.commands.reading.rights import BY_NAME, RIGHTS, THE_SETTINGS
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import STATES
 from ingress_manager.core.annotations import TABLE
@@ -186,33 +184,6 @@ def states() -> str:
     return table(("state", "what it means"), ((f"`{state}`", meaning) for state, meaning in STATES.items()))
 
 
-def rights(command: str) -> str:
-    """Return what becomes of a command without most of its rights on a cluster, and their table.
-
-    Those with which the hook and its settings are found are in that of `render` alone, to which the others lead.
-    """
-    needed = [each._replace(without=each.without or "the command fails") for each in RIGHTS[command]]
-    [(usual, _)] = Counter(each.without for each in needed).most_common(1)
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for each in needed:
-        shown = f"`{each.resource}`: {each.verbs.replace(' ', ', ')}"
-        if command != "render" and each.without == BY_NAME:
-            continue
-        if command != "render" and each.purpose == THE_SETTINGS:
-            shown = "[to find and read them](render.md#rights)"
-        without = "" if each.without == usual else each.without
-        rows.setdefault((each.where, each.reason, without, each.verbs), []).append(shown)
-    cells = ((joined(shown), *key[:3]) for key, shown in rows.items())
-    head = f"Without a right, {usual}, unless the table says otherwise.\n\n"
-    return head + table(("right", "in", "for", "without it"), cells)
-
-
-def joined(shown: list[str]) -> str:
-    """Return rights to several resources, each with the same verbs, as one."""
-    *before, last = shown
-    return ", ".join([*(each.partition(":")[0] for each in before), last])
-
-
 def outages() -> str:
     """Return the table of what happens while a part is down, from what the end-to-end test of it plays."""
     columns = {
@@ -266,7 +237,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "kinds": kinds,
     "states": states,
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
-    **{f"rights_{name}": partial(rights, name) for name in ("audit", "render")},
     "outages": outages,
     "alerts": alerts,
     "chart_values": chart.values_table,

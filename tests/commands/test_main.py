@@ -1,6 +1,5 @@
 """The program: its two names, its version, help, completion and colours, and what the others need not carry for it."""
 
-import gc
 import os
 import pty
 import re
@@ -61,19 +60,6 @@ def test_every_example_of_a_help_is_one_that_its_command_takes(tmp_path: Path, m
         with click.Context(main.commands) as group:
             # Raises click.UsageError for a word or an option that it doesn't know.
             main.commands.commands[name].make_context(name, words, group).close()
-
-
-@pytest.mark.parametrize(
-    ("argument", "name"), [("/bin/kubectl-ingress_manager", "kubectl ingress-manager"), ("x", "ingress-manager")]
-)
-def test_usage_names_the_program_as_it_was_called(
-    argument: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", [argument, "--help"])
-    monkeypatch.setattr(gc, "disable", lambda: None)  # this process goes on
-    with pytest.raises(SystemExit):
-        main.main()
-    assert capsys.readouterr().out.startswith(f"Usage: {name} ")
 
 
 def on_a_terminal(*command: str, **environment: str) -> str:

@@ -132,8 +132,8 @@ def test_what_cannot_be_read_is_told_in_a_sentence_with_its_line(
     [
         ("{}", "metadata.name is missing"),
         ("{name: 7}", "metadata.name: must be text: put it in quotes"),
-        ("{name: shop.a}", 'metadata.name: "shop.a" must be a name of at most 63 lower-case letters, digits and -'),
-        ("{name: shop, namespace: a.b}", 'metadata.namespace: "a.b" must be a namespace\'s name'),
+        ("{name: --all}", 'metadata.name: "--all" must be '),
+        ("{name: shop, namespace: A}", 'metadata.namespace: "A" must be '),
         ("{name: shop, uid: '1,a=b'}", 'metadata.uid: "1,a=b" must be what the API server has given it'),
         ("{name: shop, annotations: {a=b: c}}", 'metadata.annotations: "a=b" must be the key of an annotation'),
         ("{name: shop, uid: A.1_b-c, resourceVersion: '1', annotations: {A.b/C_d: c, e: f}}", ""),

@@ -5,15 +5,16 @@ other Events. Sources: the Kubernetes documentation, "Object Names and IDs", and
 """
 
 import re
-from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.syntax import wrong_name, wrong_namespace
+from ingress_manager.core.syntax import wrong_name
 from ingress_manager.core.text import quoted
 
-_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+NAMED = (SERVICES, INGRESSES, HTTPROUTES, LISTENERSETS)
+"""The kinds whose objects commands of kubectl name."""
+
 _ID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*")
 _KEY = re.compile(r"(?:[a-z0-9][-a-z0-9.]*/)?[a-z0-9](?:[-a-z0-9_.]{0,61}[a-z0-9])?", re.IGNORECASE | re.ASCII)
 
@@ -30,49 +31,29 @@ def misnamed(kind: str, metadata: Object, namespace: str) -> Misnamed | None:
 
     `namespace` holds where the metadata state none. Of a kind that no command names, nothing is wrong.
     """
-    if kind not in CHECKS:
+    if kind not in NAMED:
         return None
     called = f"is no valid {kind.rpartition('/')[2]}: metadata"
     if not metadata.get("name"):
         return Misnamed(f"{called}.name is missing", ("metadata",))
-    for field, check in CHECKS[kind].items():
+    for field in ("name", "namespace", "uid", "resourceVersion"):
         text = metadata.get(field) or (namespace if field == "namespace" else "")
         if not isinstance(text, str):
             return Misnamed(f"{called}.{field}: must be text: put it in quotes", ("metadata", field))
-        if text and (end := check(text)):
-            return Misnamed(f"{called}.{field}: {quoted(text)} {end}", ("metadata", field))
+        if text and (wrong := wrong_name(text) if field in {"name", "namespace"} else _wrong_id(text)):
+            return Misnamed(f"{called}.{field}: {quoted(text)} {wrong}", ("metadata", field))
     annotations = metadata.get("annotations")
     for key in annotations if isinstance(annotations, dict) else ():
         if not _KEY.fullmatch(key):
-            sentence = (
-                f"{called}.annotations: {quoted(key)} must be the key of an annotation, as in cert-manager.io/issuer"
-            )
-            return Misnamed(sentence, ("metadata", "annotations", key))
+            wrong = "must be the key of an annotation, as in cert-manager.io/issuer"
+            return Misnamed(f"{called}.annotations: {quoted(key)} {wrong}", ("metadata", "annotations", key))
     return None
-
-
-def is_name(text: object) -> bool:
-    """Return whether an API server takes a text for a name, and a shell for no option."""
-    return isinstance(text, str) and not wrong_name(text)
-
-
-def _wrong_label(text: str) -> str:
-    return "" if _LABEL.fullmatch(text) else "must be a name of at most 63 lower-case letters, digits and -"
 
 
 def _wrong_id(text: str) -> str:
     return "" if _ID.fullmatch(text) else "must be what the API server has given it"
 
 
-Checks = Mapping[str, Callable[[str], str]]
-
-_SERVICE: Checks = {
-    "name": _wrong_label,
-    "namespace": wrong_namespace,
-    "uid": _wrong_id,
-    "resourceVersion": _wrong_id,
-}
-_OTHER: Checks = {**_SERVICE, "name": wrong_name}
-
-CHECKS: Mapping[str, Checks] = {SERVICES: _SERVICE, INGRESSES: _OTHER, HTTPROUTES: _OTHER, LISTENERSETS: _OTHER}
-"""What checks each field of the metadata, by the kind: of those that commands of kubectl name."""
+def is_name(text: object) -> bool:
+    """Return whether an API server takes a text for a name, and a shell for no option."""
+    return isinstance(text, str) and not wrong_name(text)

@@ -1,10 +1,12 @@
-"""The rights that each command takes on a cluster: the one table from which its help, its page and the tests are made.
+"""The rights that each command takes on a cluster: the one table from which its help and the tests are made.
 
 Sources: what each command asks kubectl for, and Kubernetes' RBAC, which names rights by verb and resource.
 """
 
 from enum import StrEnum
 from typing import NamedTuple
+
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET, RESOURCES
 
 
 class Where(StrEnum):
@@ -27,54 +29,36 @@ class Right(NamedTuple):
     """As kubectl names it: with its group."""
 
     purpose: str
-    without: str = ""
-    """What becomes of the command for somebody who doesn't have it; empty: it fails, with kubectl's sentence, or what
-    its page says of all that it looks at."""
-
     where: Where = Where.READ
     option: str = ""
     """The option that needs it; empty: the command does, in any case."""
 
-    @property
-    def reason(self) -> str:
-        """Return what it is for, as a sentence of Markdown."""
-        return f"`{self.option}`: {self.purpose}" if self.option else self.purpose
 
-
-INGRESSES = "ingresses.networking.k8s.io"
-HTTPROUTES = "httproutes.gateway.networking.k8s.io"
-LISTENERSETS = "listenersets.gateway.networking.k8s.io"
+INGRESSES, HTTPROUTES, LISTENERSETS = (RESOURCES[kind] for kind in (INGRESS, HTTPROUTE, LISTENERSET))
 GATEWAYS = "gateways.gateway.networking.k8s.io"
 CONTROLLERS = "decoratorcontrollers.metacontroller.k8s.io"
 
-BY_NAME = "the command looks for the hook by its name"
-THE_SETTINGS = "the settings"
-
-
-def _settings(without: str) -> tuple[Right, ...]:
-    """Return the rights to the settings of the cluster, which --settings does without."""
-    return (
-        Right("list", CONTROLLERS, "which Service is the hook's", BY_NAME, Where.ALL),
-        Right("list", "services", "which Pods are the hook's", BY_NAME, Where.HOOK),
-        Right("list", "deployments.apps", "which ConfigMap holds the settings", BY_NAME, Where.HOOK),
-        Right("get", "configmaps", THE_SETTINGS, without, Where.HOOK),
-    )
-
+_SETTINGS = (
+    Right("list", CONTROLLERS, "which Service is the hook's", Where.ALL),
+    Right("list", "services", "which Pods are the hook's", Where.HOOK),
+    Right("list", "deployments.apps", "which ConfigMap holds the settings", Where.HOOK),
+    Right("get", "configmaps", "the settings", Where.HOOK),
+)
+"""--settings does without these."""
 
 _LOOK = (
     Right("list", "services", "the Services"),
-    Right("list", INGRESSES, "the Ingresses", "nothing is known of that kind"),
-    Right("list", HTTPROUTES, "the HTTPRoutes", "nothing is known of that kind"),
-    Right("list", LISTENERSETS, "the ListenerSets", "nothing is known of that kind"),
-    *_settings("only what all settings refuse is `refused`"),
+    Right("list", INGRESSES, "the Ingresses"),
+    Right("list", HTTPROUTES, "the HTTPRoutes"),
+    Right("list", LISTENERSETS, "the ListenerSets"),
+    *_SETTINGS,
 )
-_NOT_LOOKED_FOR = "the command doesn't look for that"
 _AROUND = (
-    Right("list", "ingressclasses.networking.k8s.io", "whether the class exists", _NOT_LOOKED_FOR, Where.ALL),
-    Right("list", GATEWAYS, "whether a listener takes an HTTPRoute", _NOT_LOOKED_FOR, Where.GATEWAYS),
-    Right("list", "endpointslices.discovery.k8s.io", "whether a Pod is ready", _NOT_LOOKED_FOR),
-    Right("list", "networkpolicies.networking.k8s.io", "whether the Pods may be reached", _NOT_LOOKED_FOR),
-    Right("list", "secrets", "whether a certificate is for its hosts", _NOT_LOOKED_FOR),
+    Right("list", "ingressclasses.networking.k8s.io", "whether the class exists", Where.ALL),
+    Right("list", GATEWAYS, "whether a listener takes an HTTPRoute", Where.GATEWAYS),
+    Right("list", "endpointslices.discovery.k8s.io", "whether a Pod is ready"),
+    Right("list", "networkpolicies.networking.k8s.io", "whether the Pods may be reached"),
+    Right("list", "secrets", "whether a certificate is for its hosts"),
 )
 _MOVE = (
     Right("list", "services", "the Services to which Ingresses lead"),
@@ -87,15 +71,14 @@ _APPLY = (
     Right("get patch", HTTPROUTES, "the owner", option="--apply"),
 )
 _EVENTS = Right("list", "events", "what Metacontroller says of a Service")
-_NOT_TOLD = "the reason is unknown"
 
 _ADMISSION = "admissionregistration.k8s.io"
 
 RIGHTS: dict[str, tuple[Right, ...]] = {
     "adopt": (
         *_MOVE,
-        Right("list", INGRESSES, "what else answers these hosts", _NOT_LOOKED_FOR, Where.ALL),
-        *_settings(""),
+        Right("list", INGRESSES, "what else answers these hosts", Where.ALL),
+        *_SETTINGS,
         *_APPLY,
         Right("delete", INGRESSES, "an Ingress that is replaced", option="--apply"),
         _EVENTS._replace(option="--apply"),
@@ -103,29 +86,29 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
     "audit": (
         *_LOOK,
         *_AROUND,
-        _EVENTS._replace(without=_NOT_TOLD),
-        Right("get", CONTROLLERS, "why nothing is made at all", _NOT_TOLD, Where.ALL),
+        _EVENTS,
+        Right("get", CONTROLLERS, "why nothing is made at all", Where.ALL),
     ),
     "check": (
-        Right("list", CONTROLLERS, "the DecoratorController", where=Where.ALL),
-        Right("list", f"validatingadmissionpolicies.{_ADMISSION}", "the admission policies", where=Where.ALL),
-        Right("list", f"validatingadmissionpolicybindings.{_ADMISSION}", "the admission policies", where=Where.ALL),
-        Right("list", f"validatingwebhookconfigurations.{_ADMISSION}", "the admission webhook", where=Where.ALL),
-        Right("list", "ingressclasses.networking.k8s.io", "those that the settings name", where=Where.ALL),
-        Right("list", "namespaces", "whom the hook's NetworkPolicy lets in", where=Where.ALL),
-        Right("list", "deployments.apps", "the hook and Metacontroller", where=Where.ALL),
-        Right("list", "statefulsets.apps", "the hook and Metacontroller", where=Where.ALL),
-        Right("get", "customresourcedefinitions.apiextensions.k8s.io", "the CRDs", where=Where.ALL),
-        Right("list", "gateways.gateway.networking.k8s.io", "those that the settings name", where=Where.ALL),
-        Right("list", "events", "whether Metacontroller reaches the hook", where=Where.ALL),
-        Right("create", "subjectaccessreviews.authorization.k8s.io", "what Metacontroller may do", where=Where.ALL),
-        Right("list", "services", "the hook's Service", where=Where.HOOK),
-        Right("list", "pods", "whether they run, with these settings", where=Where.HOOK),
-        Right("list", "networkpolicies.networking.k8s.io", "who may ask the hook", where=Where.HOOK),
-        Right("get", "configmaps", "the settings", where=Where.HOOK),
-        Right("get", "secrets", "the admission webhook's certificate", where=Where.HOOK),
-        Right("create", "services", "to try the admission webhook", where=Where.DEFAULT),
-        Right("get", "services/proxy", "the hook's metrics", where=Where.HOOK),
+        Right("list", CONTROLLERS, "the DecoratorController", Where.ALL),
+        Right("list", f"validatingadmissionpolicies.{_ADMISSION}", "the admission policies", Where.ALL),
+        Right("list", f"validatingadmissionpolicybindings.{_ADMISSION}", "the admission policies", Where.ALL),
+        Right("list", f"validatingwebhookconfigurations.{_ADMISSION}", "the admission webhook", Where.ALL),
+        Right("list", "ingressclasses.networking.k8s.io", "those that the settings name", Where.ALL),
+        Right("list", "namespaces", "whom the hook's NetworkPolicy lets in", Where.ALL),
+        Right("list", "deployments.apps", "the hook and Metacontroller", Where.ALL),
+        Right("list", "statefulsets.apps", "the hook and Metacontroller", Where.ALL),
+        Right("get", "customresourcedefinitions.apiextensions.k8s.io", "the CRDs", Where.ALL),
+        Right("list", "gateways.gateway.networking.k8s.io", "those that the settings name", Where.ALL),
+        Right("list", "events", "whether Metacontroller reaches the hook", Where.ALL),
+        Right("create", "subjectaccessreviews.authorization.k8s.io", "what Metacontroller may do", Where.ALL),
+        Right("list", "services", "the hook's Service", Where.HOOK),
+        Right("list", "pods", "whether they run, with these settings", Where.HOOK),
+        Right("list", "networkpolicies.networking.k8s.io", "who may ask the hook", Where.HOOK),
+        Right("get", "configmaps", "the settings", Where.HOOK),
+        Right("get", "secrets", "the admission webhook's certificate", Where.HOOK),
+        Right("create", "services", "to try the admission webhook", Where.DEFAULT),
+        Right("get", "services/proxy", "the hook's metrics", Where.HOOK),
     ),
     "play": (),
     "release": (
@@ -137,18 +120,18 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
     ),
     "render": (
         Right("list", "services", "the Services"),
-        *_settings("the default settings are taken"),
+        *_SETTINGS,
     ),
     "settings": (),
-    "status": (*_LOOK, *_AROUND, _EVENTS._replace(without=_NOT_TOLD)),
+    "status": (*_LOOK, *_AROUND, _EVENTS),
     "uninstall": (
-        Right("list", "services", "the Services with annotations", where=Where.ALL),
-        Right("list", INGRESSES, "what ingress-manager made", where=Where.ALL),
-        Right("list", HTTPROUTES, "what ingress-manager made", where=Where.ALL),
-        Right("list", LISTENERSETS, "what ingress-manager made", where=Where.ALL),
-        Right("list", CONTROLLERS, "for whom Metacontroller works", where=Where.ALL),
-        Right("list", "compositecontrollers.metacontroller.k8s.io", "for whom Metacontroller works", where=Where.ALL),
-        Right("list", "deployments.apps", "the hook, whatever its name", where=Where.HOOK),
+        Right("list", "services", "the Services with annotations", Where.ALL),
+        Right("list", INGRESSES, "what ingress-manager made", Where.ALL),
+        Right("list", HTTPROUTES, "what ingress-manager made", Where.ALL),
+        Right("list", LISTENERSETS, "what ingress-manager made", Where.ALL),
+        Right("list", CONTROLLERS, "for whom Metacontroller works", Where.ALL),
+        Right("list", "compositecontrollers.metacontroller.k8s.io", "for whom Metacontroller works", Where.ALL),
+        Right("list", "deployments.apps", "the hook, whatever its name", Where.HOOK),
     ),
 }
 """By the command's name. With `-f`, none of them needs any."""
@@ -162,6 +145,9 @@ def told(command: str) -> str:
     for where in Where:
         there = {each: right for each, right in rights.items() if each.where is where}
         lines += [f"  In {where}:"] if there else []
-        lines += [f"    {right:<{width}}  {each.reason.replace('`', '')}" for each, right in there.items()]
+        lines += [
+            f"    {right:<{width}}  {f'{each.option}: ' if each.option else ''}{each.purpose}"
+            for each, right in there.items()
+        ]
     head = ["\b", "Rights that it needs on a cluster:"]
     return "\n".join([*head, *lines] if lines else [])
