@@ -121,7 +121,7 @@ def test_why_a_hook_is_looked_for_by_its_name_is_told(cluster: Cluster) -> None:
     by_name = (
         "The installation is looked for as ingress-manager/ingress-manager, because {}; --installation names another."
     )
-    assert by_name.format("it could not be looked at: Error from server: no") in run("render").err
+    assert by_name.format("Error from server: no") in run("render").err
     cluster.answers = on_a_cluster(HOOK[:2])
     assert by_name.format("no Deployment is behind the Service tools/hook") in run("render").err
 
@@ -155,5 +155,5 @@ def test_the_plan_of_an_uninstallation_leaves_a_namespace_that_may_hold_more(clu
     assert "namespace ingress-manager" not in ended.out
     cluster.answers = on_a_cluster()
     ended = run("uninstall", "--keep", "--installation", "tools/hook")
-    assert ended.err == "The plan goes by the name tools/hook: it could not be looked at: Error from server: no.\n"
+    assert ended.err == "The plan goes by the name tools/hook: Error from server: no.\n"
     assert "configmap" not in ended.out

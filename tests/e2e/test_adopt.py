@@ -213,7 +213,7 @@ def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevClu
     # Whose settings they are, the user may read as well. They are not those of this hook.
     read = run(serving.control_plane, "adopt", "both/moved", kubeconfig=kubeconfig)
     by_name, settings, *_ = read.stderr.splitlines()
-    assert "because DecoratorControllers could not be looked at: " in by_name
+    assert "because you lack the right to list decoratorcontrollers" in by_name
     assert settings.startswith("With the settings of the ConfigMap ingress-manager/ingress-manager-settings-")
     stage.api.delete(SERVICES, "moved", "both")
     for resource in (SERVICES, HTTPROUTES, LISTENERSETS):

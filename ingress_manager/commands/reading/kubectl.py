@@ -131,5 +131,5 @@ def message(said: str) -> str:
 
 def _right_in(found: re.Match[str]) -> str:
     resource = ".".join(filter(None, (found["resource"], found["group"])))
-    where = f"in the namespace {found['namespace']}" if found["namespace"] else "in all namespaces"
+    where = f"in the namespace {found['namespace']}" if found["namespace"] else "in the cluster"
     return f"{found['verb']} {resource} {where}"

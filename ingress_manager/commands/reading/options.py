@@ -136,7 +136,7 @@ class Source:
                 return None, ""
             objects = self.kubectl.get("services,deployments.apps", f"--namespace={service[0]}").items
         except KubectlFailed as failed:
-            return None, f"it could not be looked at: {failed.message}"
+            return None, failed.message
         found = installation_behind(service, objects)
         return found, "" if found else f"no Deployment is behind the Service {'/'.join(service)}"
 
