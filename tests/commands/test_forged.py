@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,18 +127,6 @@ def test_a_name_that_no_api_server_has_ends_the_command(monkeypatch: pytest.Monk
     ended = answered(monkeypatch, {**ANSWERS, "services": forged}, "render")
     assert (ended.status, ended.out) == (2, "")
     assert "kubectl get services has printed what no API server has: team-a/\\x1b[31m" in ended.err
-
-
-def test_what_is_printed_as_yaml_or_json_is_the_same_to_a_program_and_no_terminal_obeys_it(tmp_path: Path) -> None:
-    """The last character takes two halves in JSON."""
-    evil, key = f"{EVIL}\U000e0041", "example.com/a"
-    settings = tmp_path / "settings.yaml"
-    settings.write_text(f"limits: {{copyAnnotations: {{{key}: any}}}}\n")
-    shop = json.dumps(service({"ingress/http": "true", key: evil}))
-    for form, read in (("yaml", yaml.safe_load), ("json", lambda text: json.loads(text)["items"][0])):
-        ended = run("render", "-f", "-", "-o", form, "--settings", settings, stdin=shop)
-        assert is_seen(ended.out)
-        assert read(ended.out)["metadata"]["annotations"][key] == evil
 
 
 def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:

@@ -152,12 +152,6 @@ def test_a_document_that_cannot_be_read_keeps_no_other_from_being_read() -> None
     assert [(each.file, each.line) for each in found.unreadable] == [("f", 3)]
 
 
-def test_as_many_levels_as_commands_can_go_through_are_read() -> None:
-    for opening, closing in (('{"a": ', "}"), ("[", "]")):
-        deep = opening * (DEEPEST - 1) + "[]" * (opening != "[") + closing * (DEEPEST - 1)
-        assert len(read(deep if opening != "[" else f"a: {deep}", "f").items) == 1
-
-
 def ingress(paths: str, more: str = "") -> str:
     head = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: shop}\n"
     return f"{head}spec: {{rules: [{{http: {{paths: [{{{paths}}}]}}}}]{more}}}\n"
@@ -218,14 +212,3 @@ def test_what_is_printed_is_read_as_it_was(value: Any) -> None:
     shown = as_yaml({"value": value})
     assert read(shown, "f").items[0].object == {"value": value} or isinstance(value, float | list | dict)
     assert yaml.safe_load(shown) == {"value": value}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("? a\n? a\n", "a: *b\n", "&a [*a]\n", "a: &a {b: *a}\nkind: Service\napiVersion: v1\n", "%YAML 1.1\n"),
-        *("...\n---\n...\n", "a: 1\n...\nb: 2\n", "\ufeff{}", "[" * 50, "---", "---\n--- a\n"),
-    ],
-)
-def test_the_odd_corners_of_yaml_are_read_or_told(text: str) -> None:
-    told(text)

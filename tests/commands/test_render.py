@@ -13,7 +13,6 @@ from ingress_manager.commands.printing.objects import FORMATS, as_yaml
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.render.rendering import render
-from ingress_manager.core.text import quoted
 from tests.commands.commands import DEFAULTS, Cluster, listing, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
 from tools.golden import Case
@@ -42,11 +41,6 @@ def test_a_folder_is_read_and_the_folders_in_it_when_that_is_asked_for(tmp_path:
     (tmp_path / "inside" / "b.json").write_text(json.dumps(service({"ingress/http": "true"})))
     assert run("render", "-f", tmp_path, "-o", "name").out.count("ingress") == 1
     assert run("render", "-R", "-f", tmp_path, "-o", "name").out.count("ingress") == 2
-
-
-def test_a_check_prints_no_objects() -> None:
-    assert run("render", "--check", "-", stdin=GOOD) == (0, "", DEFAULTS)
-    assert run("render", "--check", "-", stdin=BAD)[:2] == (1, "")
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -99,12 +93,6 @@ def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
     ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{{stated}}}, spec: {{}}}}\n")
     no_host = 'stdin:1: default/a: ingress/host: "" must name a domain [invalid-value]\n'
     assert (ended.status, ended.err.splitlines(keepends=True)[1]) == (1, no_host)
-
-
-def test_problems_that_are_not_kept_are_counted() -> None:
-    many = {f"ingress/x{number}": "" for number in range(25)}
-    ended = run("render", "-", stdin=as_yaml(service({"ingress/http": "true", **many})))
-    assert ended.err.endswith("stdin:1: team-a/shop: and 5 more\n")
 
 
 @pytest.mark.parametrize(
@@ -173,12 +161,6 @@ def test_what_is_wrong_with_the_settings_of_a_cluster_is_told(
 ) -> None:
     cluster.answers = {**CLUSTER, **answers}
     assert told in run("render").err
-
-
-@pytest.mark.parametrize("printed", ["", "hello", '{"kind": "List", "items": [', "a: 1"])
-def test_a_kubectl_that_prints_something_else_is_told(printed: str, cluster: Cluster) -> None:
-    cluster.answers = {"services": printed}
-    assert run("render") == (2, "", f"Error: kubectl get services has printed no JSON: {quoted(printed)}\n")
 
 
 def test_where_nothing_is_found_kubectl_may_print_nothing_only_if_it_was_told_so(cluster: Cluster) -> None:

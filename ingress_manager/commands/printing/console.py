@@ -1,6 +1,9 @@
 """What people see on standard error: messages, notes, and that something takes its time."""
 
 import os
+import shutil
+import sys
+import textwrap
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,17 +39,25 @@ def painter(styles: Mapping[str, str]) -> Paint:
 def show(messages: Sequence[Message]) -> int:
     """Print each message in a line of its own; return how many there are."""
     for message in messages:
-        line = str(message)
         # The sentence is what has to be read; the place before it is for editors.
         told = one_line(message.told)
-        place = line.removesuffix(told)
-        click.echo(f"{click.style(place, bold=True)}{told}", err=True)
+        place = str(message).removesuffix(told)
+        click.echo(f"{click.style(place, bold=True)}{fitted(told, place)[len(place) :]}", err=True)
     return len(messages)
 
 
 def note(sentence: str) -> None:
     """Print what is worth knowing, and wrong with nothing."""
-    click.secho(one_line(sentence), dim=True, err=True)
+    click.secho(fitted(one_line(sentence)), dim=True, err=True)
+
+
+def fitted(line: str, before: str = "") -> str:
+    """Return a line behind what stands before it: on a terminal in several lines, none of which breaks a word."""
+    if not sys.stderr.isatty():
+        return before + line
+    width = shutil.get_terminal_size().columns
+    wrapper = textwrap.TextWrapper(width, before, "    ", break_long_words=False, break_on_hyphens=False)
+    return wrapper.fill(line)
 
 
 @contextmanager
