@@ -1,6 +1,5 @@
 """`ingress-manager play`: what is shown beside what somebody types, and the server that the page is from."""
 
-import gc
 import json
 import re
 import signal
@@ -205,32 +204,16 @@ def test_whatever_is_sent_gets_one_answer(server: Loopback, reason: str, sent: s
 # The command.
 
 
-@pytest.fixture
-def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Let Ctrl-C come at once; yield the addresses that a browser was told to open."""
+def test_a_browser_is_opened_where_there_is_a_desktop(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-
-    def serve(_: Loopback) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Loopback, "serve_forever", serve)
     monkeypatch.setattr(click, "launch", opened.append)
     monkeypatch.setattr(sys, "platform", "linux")
-    gc.disable()
-    yield opened
-    assert gc.isenabled()
-
-
-def test_it_prints_its_address_and_opens_a_browser(stopped: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    shell.open_browser("on a server")
     monkeypatch.setenv("DISPLAY", ":0")
-    ended = run("play", "--port", "0")
-    assert (ended.status, ended.err) == (0, "Ctrl-C ends it.\n")
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\n", ended.out)
-    assert run("play", "--port", "0", "--no-open").status == 0
-    monkeypatch.delenv("DISPLAY")
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    assert run("play", "--port", "0").status == 0
-    assert stopped == [ended.out.strip()], "not where it is told so, nor where there is no desktop"
+    shell.open_browser("on a desktop")
+    assert opened == ["on a desktop"]
 
 
 def test_a_port_that_is_taken_and_settings_that_are_not_there_are_wrong_use(tmp_path: Path) -> None:
