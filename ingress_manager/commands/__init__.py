@@ -11,7 +11,8 @@ user's. What several commands share, each of which knows only those above it:
     annotating   the annotations that ask for what an Ingress says
 
 It is pure, too, but for printing/console.py, reading/files.py, kubectl.py, settings.py and what asks them (options.py,
-names.py), view/cluster.py and plans/carrying_out.py; also play/loopback.py, which serves the page.
+names.py), view/cluster.py and plans/carrying_out.py; also play/loopback.py, which serves the page, and
+compare/answers.py, which asks for them.
 
 No command knows another, but for two: `status` tells what `audit` finds of one Service, and `play` shows on its page
 what `render` makes.

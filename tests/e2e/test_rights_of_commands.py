@@ -33,6 +33,8 @@ ARGUMENTS = {
     "adopt": [f"{TEAM}/theirs"],
     "audit": ["-n", TEAM],
     "check": [],
+    # The API server is asked in the place of both controllers.
+    "compare": ["-n", TEAM, "--old", "{server}", "--new", "{server}"],
     "release": [f"{TEAM}/shop"],
     "render": ["-n", TEAM],
     "status": ["shop", "-n", TEAM],
@@ -157,9 +159,11 @@ def test_a_command_runs_whole_with_the_rights_of_the_table_uses_all_of_them_and_
     name = f"{command}-{next(_numbers)}"
     create(plane.api, SERVICE_ACCOUNTS, name, READERS)
     kubeconfig = kubeconfig_of(plane, READERS, name, tmp_path)
+    _, _, port = plane.url.rpartition(":")
+    arguments = [each.format(server=f"127.0.0.1:{port},{port}") for each in ARGUMENTS[command]]
 
     def run_it() -> Ended:
-        return run(plane, command, *ARGUMENTS[command], kubeconfig=kubeconfig)
+        return run(plane, command, *arguments, kubeconfig=kubeconfig)
 
     nothing = run_it()
     assert (nothing.returncode, bool(unseen(nothing))) == (2, True), nothing

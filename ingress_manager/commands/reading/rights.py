@@ -110,6 +110,7 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("create", "services", "to try the admission webhook", Where.DEFAULT),
         Right("get", "services/proxy", "the hook's metrics", Where.HOOK),
     ),
+    "compare": (Right("list", INGRESSES, "the Ingresses"),),
     "play": (),
     "release": (
         *_MOVE,

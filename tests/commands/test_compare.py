@@ -1,0 +1,242 @@
+"""`ingress-manager compare`: two controllers are asked for every URL, and what differs is told by Ingress."""
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from ingress_manager.commands.compare import answers
+from ingress_manager.commands.compare.requests import plain_part
+from ingress_manager.commands.printing.objects import as_yaml
+from tests.commands.commands import Cluster, listing, run
+
+NGINX = "nginx.ingress.kubernetes.io/"
+SILENT = 0
+"""The status of an answer that doesn't come."""
+
+Said = tuple[int, dict[str, str]]
+
+
+class Controller:
+    """A server for http and one for https: `says` has the answers, by the URL, else each is 404."""
+
+    def __init__(self, exits: contextlib.ExitStack, certificate: trustme.LeafCert) -> None:
+        self.says: dict[str, Said] = {}
+        self.asked: list[tuple[str, str | None]] = []
+        ended = threading.Event()
+        ports = []
+        for scheme in ("http", "https"):
+            server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler(scheme, ended))
+            if scheme == "https":
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                certificate.configure_cert(context)
+                server.socket = context.wrap_socket(server.socket, server_side=True)
+                server.handle_error = lambda *_: None  # type: ignore[method-assign] # a visitor who doesn't trust it
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+            thread.start()
+            for end in (server.server_close, thread.join, server.shutdown, ended.set):
+                exits.callback(end)
+            ports.append(server.server_address[1])
+        self.address = "127.0.0.1:{},{}".format(*ports)
+
+    def _handler(self, scheme: str, ended: threading.Event) -> type[BaseHTTPRequestHandler]:
+        controller = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                url = f"{scheme}://{self.headers['Host']}{self.path}"
+                controller.asked.append((url, self.headers["Origin"]))
+                status, headers = controller.says.get(url, (404, {}))
+                if status == SILENT:
+                    ended.wait()
+                    return
+                self.send_response(status)
+                for name, values in headers.items():
+                    for value in values.split("|"):
+                        self.send_header(name, value)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        return Handler
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def controllers(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Controller]]:
+    """An old and a new controller. Only the old one's certificate is trusted, for the names below example.com."""
+    authority.cert_pem.write_to_path(tmp_path / "trusted.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "trusted.pem"))
+    answers.tls.cache_clear()
+    certificates = (authority.issue_cert("*.example.com"), trustme.CA().issue_cert("*.example.com"))
+    with contextlib.ExitStack() as exits:
+        yield [Controller(exits, each) for each in certificates]
+    answers.tls.cache_clear()
+
+
+def ingress(name: str, host: str, *paths: str, annotations: dict[str, str] | None = None, **spec: Any) -> Any:
+    backend = {"service": {"name": name, "port": {"number": 80}}}
+    of_paths = [{"path": path, "pathType": "ImplementationSpecific", "backend": backend} for path in paths]
+    rule = ({"host": host} if host else {}) | ({"http": {"paths": of_paths}} if paths else {})
+    stated = {f"{NGINX}{key}": value for key, value in (annotations or {}).items()}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": name, "namespace": "team-a", "annotations": stated},
+        "spec": {"ingressClassName": "nginx", "rules": [rule], **spec},
+    }
+
+
+def asked_with(controllers: list[Controller], *objects: Any, options: tuple[str, ...] = ()) -> Any:
+    old, new = controllers
+    text = "---\n".join(map(as_yaml, objects))
+    return run("compare", "--old", old.address, "--new", new.address, "-f", "-", *options, stdin=text)
+
+
+def test_every_difference_of_an_ingress_is_told_once_with_its_urls(controllers: list[Controller]) -> None:
+    old, new = controllers
+    old.says = {
+        "http://a.example.com/": (308, {"Location": "https://a.example.com/?state=1"}),
+        "https://a.example.com/": (200, {"Strict-Transport-Security": "max-age=1"}),
+        "http://a.example.com/b": (200, {"Set-Cookie": "route=1; Path=/|b=2", "Date": "yesterday"}),
+        "https://a.example.com/b": (401, {"WWW-Authenticate": 'Digest nonce="1"'}),
+    }
+    new.says = {
+        "http://a.example.com/": (308, {"Location": "https://a.example.com/?state=2"}),
+        "https://a.example.com/": (200, {}),
+        "http://a.example.com/b": (200, {"Set-Cookie": "b=3", "Date": "today"}),
+        "https://a.example.com/b": (401, {"WWW-Authenticate": 'Digest nonce="2"'}),
+    }
+    ended = asked_with(controllers, ingress("a", "a.example.com", "/", "/b"), ingress("b", "b.example.com", "/"))
+    assert ended.status == 1
+    assert ended.out == (
+        "team-a/a\n"
+        '  Strict-Transport-Security: "max-age=1" → none\n'
+        "    https://a.example.com/\n"
+        '  certificate: "trusted" → "not trusted"\n'
+        "    https://a.example.com/\n"
+        "    https://a.example.com/b\n"
+        '  Set-Cookie: "b, route" → "b"\n'
+        "    http://a.example.com/b\n"
+        "team-a/b\n"
+        '  certificate: "trusted" → "not trusted"\n'
+        "    https://b.example.com/\n"
+        "6 requests, 4 differ\n"
+    )
+
+
+def test_what_is_answered_alike_is_only_counted(controllers: list[Controller]) -> None:
+    ended = asked_with([controllers[0], controllers[0]], ingress("a", "a.example.com", "/"))
+    assert (ended.status, ended.out, ended.err) == (0, "2 requests, 0 differ\n", "")
+
+
+def test_what_is_not_answered_is_told_even_if_neither_answers(
+    controllers: list[Controller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "TIMEOUT", 0.5)
+    for each in controllers:
+        each.says["http://a.example.com/"] = (SILENT, {})
+    ended = asked_with(controllers, ingress("a", "a.example.com", "/"), ingress("b", "a b", "/"))
+    assert ended.status == 1
+    assert "  no answer in 0 seconds → no answer in 0 seconds\n    http://a.example.com/\n" in ended.out
+    assert "  no answer (" in ended.out
+
+
+def test_the_hosts_and_paths_of_an_ingress_are_asked_for(controllers: list[Controller]) -> None:
+    old, _ = controllers
+    asked = {
+        "a.example.com /x/y%20z": ingress("a", "a.example.com", "/x/y z"),
+        "any-name.b.example.com /": ingress("b", "*.b.example.com"),
+        "any-name.example.com /": ingress("c", "", defaultBackend={"service": {"name": "c"}}),
+        "d.example.com /api, www.d.example.com /api": ingress(
+            "d", "d.example.com", "/api(/|$)(.*)", annotations={"server-alias": "www.d.example.com, ~^e[.]"}
+        ),
+        "e.example.com /, www.e.example.com /": ingress(
+            "e", "e.example.com", "/", annotations={"from-to-www-redirect": "true"}
+        ),
+        "f.example.com /, www.f.example.com /": ingress(
+            "f", "www.f.example.com", "/", annotations={"from-to-www-redirect": "true"}
+        ),
+    }
+    for places, its in asked.items():
+        old.asked.clear()
+        asked_with([old, old], its)
+        wanted = {f"{scheme}://{each.replace(' ', '')}" for each in places.split(", ") for scheme in ("http", "https")}
+        assert {url for url, _ in old.asked} == wanted
+
+
+def test_a_website_that_may_read_the_answers_asks_for_them(controllers: list[Controller]) -> None:
+    old, _ = controllers
+    cors = {"enable-cors": "true", "cors-allow-origin": "https://*.shop.example.com, https://b.example.com"}
+    asked_with([old, old], ingress("a", "a.example.com", "/", annotations=cors))
+    assert {origin for _, origin in old.asked} == {"https://any-name.shop.example.com"}
+
+
+@pytest.mark.parametrize(
+    ("path", "plain"),
+    [
+        ("/shop", "/shop"),
+        ("/index.html", "/index.html"),
+        ("/a/.*", "/a/"),
+        ("/api(/|$)(.*)", "/api"),
+        (r"/a\.b/?$", "/a.b"),
+        ("/ab*", "/a"),
+        ("/ab+", "/ab"),
+        ("/v[0-9]+/x", "/v"),
+    ],
+)
+def test_a_regular_expression_is_asked_for_by_what_it_begins_with(path: str, plain: str) -> None:
+    assert plain_part(path) == plain
+
+
+def test_only_ingresses_of_the_class_are_asked_for(controllers: list[Controller]) -> None:
+    old, _ = controllers
+    internal = ingress("a", "a.example.com", "/", ingressClassName="internal")
+    by_annotation = ingress("b", "b.example.com", "/", ingressClassName=None)
+    by_annotation["metadata"]["annotations"]["kubernetes.io/ingress.class"] = "nginx"
+    asked_with([old, old], internal, by_annotation)
+    assert {url for url, _ in old.asked} == {"http://b.example.com/", "https://b.example.com/"}
+    old.asked.clear()
+    asked_with([old, old], internal, by_annotation, options=("--class", "internal"))
+    assert {url for url, _ in old.asked} == {"http://a.example.com/", "https://a.example.com/"}
+    ended = asked_with([old, old], internal)
+    assert (ended.status, ended.err) == (2, "There is no Ingress of the class nginx in what was read.\n")
+
+
+def test_what_cant_be_read_is_told_and_is_no_success(controllers: list[Controller]) -> None:
+    old, _ = controllers
+    ended = asked_with([old, old], ingress("a", "a.example.com", "/"), ingress("b", "", rules="none"))
+    assert (ended.status, ended.out) == (1, "2 requests, 0 differ\n")
+    assert "team-a/b: is no valid Ingress: spec.rules" in ended.err
+
+
+def test_the_cluster_is_asked_for_its_ingresses(controllers: list[Controller], cluster: Cluster) -> None:
+    old, _ = controllers
+    cluster.says({"ingresses.networking.k8s.io": listing(ingress("a", "a.example.com", "/"))})
+    ended = run("compare", "--old", old.address, "--new", old.address, "--all-namespaces")
+    assert (ended.status, ended.out) == (0, "2 requests, 0 differ\n")
+
+
+def test_an_address_that_is_none_or_where_nothing_listens_is_wrong_use(controllers: list[Controller]) -> None:
+    old, _ = controllers
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        text = as_yaml(ingress("a", "a.example.com", "/"))
+        ended = run("compare", "--old", old.address, "--new", f"[127.0.0.1]:{port},{port}", "-f", "-", stdin=text)
+    assert ended.status == 2
+    assert f"--new: nothing can be reached at 127.0.0.1, port {port}: " in ended.err
+    ended = run("compare", "--old", "a b", "--new", old.address, "-f", "-", stdin=text)
+    assert (ended.status, '"a b" is no address' in ended.err) == (2, True)
