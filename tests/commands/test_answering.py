@@ -20,8 +20,8 @@ from tools import golden
 
 [CASE] = (case for case in golden.cases_in(cases.AUDITS) if case.name == "why-nothing-answers")
 OBJECTS = dumps.objects(CASE.stated["objects"])
-CLASSES, SLICES, POLICIES = (AROUND[kind] for kind in ("IngressClass", "EndpointSlice", "NetworkPolicy"))
-ALL = f"{CLASSES},{SLICES},{POLICIES}"
+CLASSES, SLICES = AROUND["IngressClass"], AROUND["EndpointSlice"]
+ALL = f"{CLASSES},{SLICES}"
 FORBIDDEN = "Error from server (Forbidden): no"
 
 
@@ -36,7 +36,7 @@ SECRETS = "".join(
 ANSWERS = {
     "services": listing(*of_kind("Service")),
     INGRESSES: listing(*of_kind("Ingress")),
-    ALL: listing(*of_kind("IngressClass", "EndpointSlice", "NetworkPolicy")),
+    ALL: listing(*of_kind("IngressClass", "EndpointSlice")),
     "secrets": SECRETS,
 }
 
@@ -60,23 +60,11 @@ def test_what_is_around_is_asked_for_at_once_and_no_private_key_is_read(audit: l
 def test_what_may_not_be_read_with_others_is_asked_for_by_itself(audit: list[Any], cluster: Cluster) -> None:
     cluster.says({key: ANSWERS[key] for key in ("services", INGRESSES)} | {CLASSES: ANSWERS[ALL]}, FORBIDDEN)
     found = run(*audit, "-o", "json").json
-    assert found["kinds"] == {"no-class": 1, "headless": 1}
+    assert found["kinds"] == {"no-class": 1}
     [_, unseen] = found["unseen"]
-    assert unseen["what"] == "EndpointSlice, NetworkPolicy, Secret"
-    assert unseen["sentence"] == f"EndpointSlices, NetworkPolicies, Secrets could not be looked at: {FORBIDDEN}"
-    assert {*unseen["findings"]} >= {"no-endpoints", "port-unserved", "network-policy", "no-certificate"}
-
-
-def test_a_certificate_that_is_not_valid_yet_is_told_of(audit: list[Any], cluster: Cluster) -> None:
-    begin = datetime(2099, 1, 1)
-    certificate = signed("ours", begin=begin, end=datetime(2100, 1, 1)).certificate
-    crt = b64encode(certificate.public_bytes(Encoding.PEM)).decode()
-    name = next(each["metadata"]["name"] for each in of_kind("Secret") if "tls.key" in each["data"])
-    cluster.says(ANSWERS | {"secrets": f"team-a {name} {crt} tls.crt,tls.key, kubernetes.io/tls\n"}, UNKNOWN_KIND)
-    found = run(*audit, "--only", "wrong-certificate", "-o", "json").json["findings"]
-    assert f"Secret team-a/{name}: its certificate isn't valid before 2099-01-01T00:00:00Z" in {
-        each["sentence"] for each in found
-    }
+    assert unseen["what"] == "EndpointSlice, Secret"
+    assert unseen["sentence"] == f"EndpointSlices, Secrets could not be looked at: {FORBIDDEN}"
+    assert {*unseen["findings"]} >= {"no-endpoints", "port-unserved", "no-certificate"}
 
 
 def test_without_the_library_no_certificate_is_judged(
@@ -92,20 +80,13 @@ def test_without_the_library_no_certificate_is_judged(
     assert "pip install 'ingress-manager[certificates]'" in found["unseen"][0]["sentence"]
 
 
-def test_a_class_of_which_nothing_has_an_address_is_a_hint_that_is_told_once_and_does_not_count(
-    audit: list[Any], cluster: Cluster
-) -> None:
-    cluster.says(ANSWERS, UNKNOWN_KIND)
-    only = [*audit[:3], "--only", "class-unserved"]
-    ended = run(*only, "-A", "-o", "json")
-    assert [(each["kind"], each["severity"]) for each in ended.json["findings"]] == [("class-unserved", "hint")]
-    assert ended.json["findings"][0]["sentence"] == (
-        "no Ingress of the class nginx has an address, not even Ingress team-a/awaited, which was made at "
-        "2026-01-02T03:04:05Z: perhaps no ingress controller serves the class; some write no address"
-    )
-    assert (ended.status, run(*only, "-A", "--fail-on", "class-unserved").status) == (0, 1)
-    address = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}
-    young = {"metadata": {"creationTimestamp": None}}
-    for scope, patch in (("-A", address), ("-A", young), ("-n=team-a", {})):
-        cluster.says(ANSWERS | {INGRESSES: listing(*(dumps.patched(each, patch) for each in of_kind("Ingress")))})
-        assert run(*only, scope, "-o", "json").json["findings"] == []
+def test_a_certificate_that_is_not_valid_yet_is_told_of(audit: list[Any], cluster: Cluster) -> None:
+    begin = datetime(2099, 1, 1)
+    certificate = signed("ours", begin=begin, end=datetime(2100, 1, 1)).certificate
+    crt = b64encode(certificate.public_bytes(Encoding.PEM)).decode()
+    name = next(each["metadata"]["name"] for each in of_kind("Secret") if "tls.key" in each["data"])
+    cluster.says(ANSWERS | {"secrets": f"team-a {name} {crt} tls.crt,tls.key, kubernetes.io/tls\n"}, UNKNOWN_KIND)
+    found = run(*audit, "--only", "wrong-certificate", "-o", "json").json["findings"]
+    assert f"Secret team-a/{name}: its certificate isn't valid before 2099-01-01T00:00:00Z" in {
+        each["sentence"] for each in found
+    }

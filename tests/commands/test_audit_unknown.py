@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object
 from ingress_manager.commands.audit.audit import audit
-from ingress_manager.commands.audit.finders import Finding
-from ingress_manager.commands.audit.kinds import FindingKind
+from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET, SERVICE
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.view import surroundings
-from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, Unknown, refused_by_all
+from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known, Unknown
+from ingress_manager.commands.view.look import refused_by_all
 from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.decide import decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Service
@@ -29,7 +29,7 @@ from tools.golden import Case
 
 KINDS = (SERVICE, INGRESS, HTTPROUTE, LISTENERSET)
 AROUND = surroundings.RESOURCES
-OF_SEVERAL = {FindingKind.REFUSED, FindingKind.CLAIMED_TWICE, FindingKind.UPSTREAM_COLLISION, FindingKind.DETACHED}
+OF_SEVERAL = {"refused", "claimed-twice", "upstream-collision", "detached"}
 """Kinds whose sentences tell less where less is known."""
 
 AUDITS = golden.cases_in(cases.AUDITS)
@@ -42,7 +42,7 @@ def unreadable(each: Object, way: str) -> Object | str:
         return "a: ["
     if way == "has a wrong key":
         spoiled["metadata"]["annotations"] = {"a\nb": ""}
-    elif way == "has a wrong name" and each["kind"] != "NetworkPolicy":  # of which nothing is made, whatever its name
+    elif way == "has a wrong name":
         spoiled["metadata"]["name"] = "--all"
     elif way == "has a wrong namespace":
         spoiled["metadata"]["namespace"] = 5

@@ -50,7 +50,7 @@ ANSWERS: dict[str, list[Object]] = {
 }
 COMMANDS = (
     *(["render", "-o", form] for form in ("yaml", "json", "name")),
-    *(["audit", "-o", form] for form in ("table", "json", "markdown")),
+    *(["audit", "-o", form] for form in ("table", "json")),
     *(["adopt", "team-a/shop"], ["release", "team-a/shop"], ["release", "team-a/shop", "--apply"]),
     *(["uninstall", "--keep"], ["uninstall", "--remove", "--apply"]),
 )

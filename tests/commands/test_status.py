@@ -17,7 +17,8 @@ from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.status import command
 from ingress_manager.commands.status.states import STATES, Judge, State
 from ingress_manager.commands.view.events import reports_in
-from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, look
+from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known
+from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import GATEWAY, surroundings_in
 from ingress_manager.commands.view.surroundings import SLICE as SLICE_KIND
 from ingress_manager.core.policy import Policy
@@ -41,7 +42,7 @@ def test_what_is_told_is_what_the_case_says(case: Case) -> None:
 KINDS = (SETTINGS, INGRESS_KIND, HTTPROUTE, LISTENERSET)
 
 
-@pytest.mark.parametrize("taken", [*KINDS, SLICE_KIND, GATEWAY, "NetworkPolicy", "Event"])
+@pytest.mark.parametrize("taken", [*KINDS, SLICE_KIND, GATEWAY, "Event"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_who_can_look_at_less_is_told_less_and_never_another_state(case: Case, taken: str) -> None:
     before = states_without(case, "")
@@ -91,7 +92,6 @@ ALL: dict[str, Object] = {
     "httproutes.gateway.networking.k8s.io": listing(),
     "ingressclasses.networking.k8s.io": listing(),
     "endpointslices.discovery.k8s.io": listing(SLICE),
-    "networkpolicies.networking.k8s.io": listing(),
     "events": listing(),
 }
 WITHOUT_INGRESS = {**ALL, "ingresses.networking.k8s.io": listing()}

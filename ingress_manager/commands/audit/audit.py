@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ingress_manager.commands.audit.finders import FINDERS, Finding, SortedView
-from ingress_manager.commands.audit.kinds import KINDS, OBJECTS, FindingKind
+from ingress_manager.commands.audit.kinds import KINDS, OBJECTS
+from ingress_manager.commands.audit.seen import Finding, Seen
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.look import SETTINGS, Known, Unknown, View, look
+from ingress_manager.commands.view.known import SETTINGS, Known, Unknown
+from ingress_manager.commands.view.look import View, look
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 
@@ -34,7 +35,8 @@ class Unseen(msgspec.Struct, frozen=True):
     """SERVICE, one of OBJECTS, "settings", or an object."""
 
     sentence: str
-    findings: list[FindingKind]
+    findings: list[str]
+    """Keys of KINDS."""
 
 
 @dataclass(slots=True)
@@ -73,25 +75,16 @@ def audit_of(view: View, policy: Policy | Unknown, around: Surroundings | None =
     What rests on something unknown isn't found. Of single objects the view says so.
     """
     around = around or Surroundings()
-    seen = SortedView(view, policy, around)
+    seen = Seen(view, policy, around)
     unknown = {SETTINGS, SERVICE} & view.unseen().keys()
-    kinds = [kind for kind, row in KINDS.items() if unknown.isdisjoint(row.needs)]
     found = [
-        each
-        for kind in kinds
-        for each in sorted(FINDERS[kind](seen), key=lambda each: (each.item.full_name, str(each.item)))
+        each._replace(kind=kind)
+        for kind, row in KINDS.items()
+        if unknown.isdisjoint(row.needs)
+        for each in sorted(row.find(seen), key=lambda each: (each.item.full_name, str(each.item)))
     ]
     pauses = policy.pauses if isinstance(policy, Policy) else ""
     return Audit(found, view.invalid, counts(view), pauses, list(unseen(view, around)))
-
-
-def once(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings; that nobody seems to serve a class, which is one thing, for the first of its Ingresses."""
-    told: set[str] = set()
-    for finding in findings:
-        if finding.kind is not FindingKind.CLASS_UNSERVED or finding.sentence not in told:
-            told.add(finding.sentence)
-            yield finding
 
 
 def counts(view: View) -> dict[str, Count]:
@@ -111,7 +104,7 @@ def unseen(view: View, around: Surroundings) -> Iterator[Unseen]:
         yield Unseen(f"{kind} {label}", f"{kind} {label} could not be read", [])
     if not view.known.is_whole:
         sentence = "A part of the files could not be read; what is in no other part may be there"
-        rest_on_absence = [FindingKind.MISSING, FindingKind.DETACHED, FindingKind.UPSTREAM_COLLISION]
+        rest_on_absence = ["missing", "detached", "upstream-collision"]
         yield Unseen("a part of the files", sentence, rest_on_absence)
     for whats, sentence in around.unseen():
         kinds = [kind for kind, row in KINDS.items() if not {*whats}.isdisjoint(row.needs)]

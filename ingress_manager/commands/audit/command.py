@@ -6,28 +6,18 @@ from functools import partial
 import click
 from click.core import ParameterSource
 
-from ingress_manager.commands.audit.audit import Unseen, audit_of, look_at, once
-from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind, Severity
+from ingress_manager.commands.audit.audit import Unseen, audit_of, look_at
+from ingress_manager.commands.audit.kinds import KINDS, Effect, Severity
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import FORMATS, effects, findings
-from ingress_manager.commands.audit.why import (
-    NO_CONTROLLER,
-    NOT_INSTALLED,
-    is_unexplained,
-    lacking,
-    with_reason_for_all,
-    with_reasons,
-)
+from ingress_manager.commands.audit.why import is_unexplained, with_reasons
 from ingress_manager.commands.printing.console import note, painter, show, waiting
-from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import INSTALLATION, Options, Source, settings_option, source_options
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings, scope_of
 from ingress_manager.commands.view.events import EVENT
-from ingress_manager.commands.view.look import Known
-from ingress_manager.commands.view.managed import CONTROLLER
+from ingress_manager.commands.view.known import Known
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import did_you_mean, listed, quoted
 
@@ -52,14 +42,14 @@ CURRENT_SETTINGS: Options = (
 )
 
 
-def kinds_in(_context: click.Context, _option: click.Parameter, value: str | None) -> frozenset[FindingKind] | None:
+def kinds_in(_context: click.Context, _option: click.Parameter, value: str | None) -> frozenset[str] | None:
     """Return the kinds of findings in a text with commas. Raises click.BadParameter for a word that is none."""
     words = [] if value is None else [word.strip() for word in value.split(",")]
     for word in words:
-        if word not in set(FindingKind):
-            near = did_you_mean(word, FindingKind)
-            raise click.BadParameter(f"{quoted(word)} is no kind of findings{near}; there is {listed([*FindingKind])}")
-    return frozenset(map(FindingKind, words)) or None
+        if word not in KINDS:
+            near = did_you_mean(word, KINDS)
+            raise click.BadParameter(f"{quoted(word)} is no kind of findings{near}; there is {listed([*KINDS])}")
+    return frozenset(words) or None
 
 
 @click.command(short_help="Find the problems of a cluster, and how to fix them.")
@@ -76,7 +66,7 @@ def kinds_in(_context: click.Context, _option: click.Parameter, value: str | Non
     "--only",
     metavar="KIND",
     multiple=True,
-    type=click.Choice(list(dict.fromkeys(each.value for each in (*FindingKind, *Effect)))),
+    type=click.Choice(list(dict.fromkeys([*KINDS, *(effect.value for effect in Effect)]))),
     help=f"Only findings of this kind. Can be repeated. With --settings: {', '.join(Effect)}.",
 )
 @click.option("--ignore", metavar="KIND[,...]", callback=kinds_in, help="Leave out findings of these kinds.")
@@ -94,8 +84,8 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
     new: str | None,
     output: str,
     only: tuple[str, ...],
-    ignore: Collection[FindingKind] | None,
-    fail_on: Collection[FindingKind] | None,
+    ignore: Collection[str] | None,
+    fail_on: Collection[str] | None,
     *,
     allow_empty: bool,
 ) -> None:
@@ -103,7 +93,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
 
     `audit` changes nothing. It judges Services, and what was made for them, by the cluster's settings, or by
     --current-settings, and lists what it may not read. To see why a URL doesn't answer, it also reads IngressClasses,
-    EndpointSlices, NetworkPolicies, Gateways and the certificates in Secrets.
+    EndpointSlices, Gateways and the certificates in Secrets.
 
     With --settings FILE, it tells instead what would change with these new settings.
 
@@ -119,7 +109,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    kinds = {each.value for each in (FindingKind if new is None else Effect)}
+    kinds = {*KINDS} if new is None else {effect.value for effect in Effect}
     for kind in only:
         if kind not in kinds:
             raise click.UsageError(f"--only {kind} is for an audit {'with' if new is None else 'without'} --settings")
@@ -133,7 +123,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
     manifests, known = read_objects(source)
     with waiting(f"judging {len(manifests.items)} objects"):
         if proposed is None:
-            wanted = {each for each in FindingKind if not only or each in only} - set(ignore or ())
+            wanted = {*(only or KINDS)} - {*(ignore or ())}
             counting = fail_on or {kind for kind in wanted if KINDS[kind].severity is not Severity.HINT}
             wrong, unseen = print_findings(source, manifests, known, output, wanted, counting)
         else:
@@ -151,22 +141,20 @@ def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
     manifests: Manifests,
     known: Known,
     output: str,
-    wanted: Collection[FindingKind],
-    fail_on: Collection[FindingKind],
+    wanted: Collection[str],
+    fail_on: Collection[str],
 ) -> tuple[int, set[str]]:
     """Print what needs a person, of the `wanted` kinds. Return how much counts, and what could not be looked at."""
     policy = read_policy(source, manifests, known, "--current-settings")
     view = look_at(manifests.items, policy, known)
     audited = audit_of(view, policy, read_surroundings(source, manifests, view))
-    audited.findings = [found for found in once(audited.findings) if found.kind in wanted]
+    audited.findings = [found for found in audited.findings if found.kind in wanted]
     if any(map(is_unexplained, audited.findings)):
         found = read_reports(source, manifests)
         if isinstance(found, str) and not source.files:
             audited.unseen.append(Unseen(EVENT, f"Events could not be looked at: {found}", []))
             found = "Events may not be read"
         audited.findings = with_reasons(audited.findings, found)
-    if any(map(is_unexplained, audited.findings)) and (reason := read_controller(source, known)):
-        audited.findings = with_reason_for_all(audited.findings, reason)
     if audited.paused:
         note(f"The settings pause {audited.paused}: nothing changes there until `paused` is false.")
     audited.options = source.kubectl.options
@@ -176,20 +164,6 @@ def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
         click.echo(text, nl=False)
     count = sum(found.kind in fail_on for found in audited.findings)
     return count + show(audited.invalid), {each.what for each in audited.unseen} & {EVENT, *known.unread}
-
-
-def read_controller(source: Source, known: Known) -> tuple[str, Command] | None:
-    """Return why Metacontroller does nothing at all, as far as the DecoratorController shows it, and what helps."""
-    if source.files:
-        return None
-    try:
-        controller = source.kubectl.get_one(f"decoratorcontrollers.metacontroller.k8s.io/{CONTROLLER}")
-    except KubectlFailed as failed:
-        if failed.is_unknown_kind or failed.is_not_found:
-            return NOT_INSTALLED if failed.is_unknown_kind else NO_CONTROLLER
-        note(f"The DecoratorController could not be looked at: {failed.message}")
-        return None
-    return lacking(controller, known.lacking)
 
 
 def print_plan(  # noqa: PLR0913, PLR0917 - each has a say in it

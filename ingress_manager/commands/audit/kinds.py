@@ -3,9 +3,14 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+from ingress_manager.commands.audit import answers, asked, made
+from ingress_manager.commands.audit.answers import of_each
+from ingress_manager.commands.audit.claims import claimed_twice
+from ingress_manager.commands.audit.collisions import upstream_collision
+from ingress_manager.commands.audit.seen import Finder
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET, SERVICE
-from ingress_manager.commands.view.look import SETTINGS
-from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, POLICY, SECRET, SLICE
+from ingress_manager.commands.view.known import SETTINGS
+from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, SECRET, SLICE
 
 ROUTED = (HTTPROUTE, LISTENERSET)
 OBJECTS = (INGRESS, *ROUTED)
@@ -23,42 +28,11 @@ class Severity(StrEnum):
     """All is as they say, and somebody may not have meant it."""
 
     HINT = "hint"
-    """It may well be as it should; it is worth a look where nothing answers. It doesn't make the exit status 1."""
+    """It may well be as it should. It doesn't make the exit status 1."""
 
 
-class FindingKind(StrEnum):
-    """What a finding is about. KINDS says what each means."""
-
-    REFUSED = "refused"
-    NAME_TAKEN = "name-taken"
-    FORBIDDEN = "forbidden"
-    MISSING = "missing"
-    DRIFTED = "drifted"
-    UNGUARDED = "unguarded"
-    UNWANTED = "unwanted"
-    DETACHED = "detached"
-    HELD = "held"
-    UPSTREAM_COLLISION = "upstream-collision"
-    NO_CLASS = "no-class"
-    NO_GATEWAY = "no-gateway"
-    NO_LISTENER = "no-listener"
-    NOT_ACCEPTED = "not-accepted"
-    NO_ENDPOINTS = "no-endpoints"
-    PORT_UNSERVED = "port-unserved"
-    NO_CERTIFICATE = "no-certificate"
-    WRONG_CERTIFICATE = "wrong-certificate"
-    HEADLESS = "headless"
-    CLAIMED_TWICE = "claimed-twice"
-    NOT_COPIED = "not-copied"
-    PLACEHOLDER_HOST = "placeholder-host"
-    NO_HTTP = "no-http"
-    CLASS_UNSERVED = "class-unserved"
-    CERTIFICATE_AWAITED = "certificate-awaited"
-    NETWORK_POLICY = "network-policy"
-
-
-class Row(NamedTuple):
-    """A kind: how much it matters, what it means, what to do about it, and what has to be known to say so."""
+class Kind(NamedTuple):
+    """A kind: how much it matters, what it means, what to do about it, what has to be known, and what finds it."""
 
     severity: Severity
     meaning: str
@@ -68,175 +42,168 @@ class Row(NamedTuple):
     """The kinds of objects, and the settings, that it rests on. It isn't made where one of them could not be read; of
     OBJECTS it needs those alone that it is about."""
 
+    find: Finder
+
 
 KINDS = {
-    FindingKind.REFUSED: Row(
+    "refused": Kind(
         Severity.ERROR,
         "The hook refuses the Service: nothing new is made, and what stands stays.",
         "Correct the annotation; docs/refusals.md tells more of each reason.",
         (SERVICE,),
+        asked.refused,
     ),
-    FindingKind.NAME_TAKEN: Row(
+    "name-taken": Kind(
         Severity.ERROR,
         "Somebody else's object has the name of an object that the Service asks for.",
         "If that object leads to this Service, adopt it. If it leads elsewhere, use another entrance, such as "
         "web.ingress/http. Delete it only if it leads nowhere.",
         MADE,
+        made.name_taken,
     ),
-    FindingKind.FORBIDDEN: Row(
+    "forbidden": Kind(
         Severity.ERROR,
         "The object holds what the settings forbid.",
         "Delete it: it comes back only as the settings allow.",
         MADE,
+        made.forbidden,
     ),
-    FindingKind.MISSING: Row(
+    "missing": Kind(
         Severity.ERROR,
         "The Service asks for the object, and it isn't there.",
         "Remove the obstacle that the sentence names. Metacontroller tries again within 1,000 seconds. If none is "
         "named, look whether the hook and Metacontroller run.",
         MADE,
+        made.missing,
     ),
-    FindingKind.DRIFTED: Row(
+    "drifted": Kind(
         Severity.ERROR,
         "The object differs from what the Service and the settings ask for. Additions of others don't count.",
         "As with `missing`. Changed settings take up to six minutes.",
         MADE,
+        made.drifted,
     ),
-    FindingKind.UNGUARDED: Row(
+    "unguarded": Kind(
         Severity.ERROR,
         "An annotation that protects stands on the object alone, not on its Service: once the object is made anew, "
         "it is open.",
         "Put the annotation onto the Service, which is then refused wherever its protection would be lost.",
         MADE,
+        made.unguarded,
     ),
-    FindingKind.UNWANTED: Row(
+    "unwanted": Kind(
         Severity.ERROR,
         "The Service no longer asks for the object that ingress-manager made.",
         "Delete it: it doesn't come back. Look whether the hook and Metacontroller run.",
         MADE,
+        made.unwanted,
     ),
-    FindingKind.DETACHED: Row(
+    "detached": Kind(
         Severity.ERROR,
         "The object has ingress-manager's label or annotation, but lacks its owner, Metacontroller's annotation or "
         "its Service.",
         "If a Service asks for it, attach it again. If it only leads to a Service, take the label off: it serves "
         "on. Delete it only if it leads to nothing.",
         (SERVICE, *OBJECTS),
+        made.detached,
     ),
-    FindingKind.HELD: Row(
+    "held": Kind(
         Severity.ERROR,
         "Finalizers hold the object, which is being deleted, or it has one of Metacontroller's. It doesn't change "
         "meanwhile.",
         "Let their program take the finalizers off. Do it by hand only if that program is gone for good, or is "
         "Metacontroller.",
         (SERVICE, *OBJECTS),
+        made.held,
     ),
-    FindingKind.UPSTREAM_COLLISION: Row(
+    "upstream-collision": Kind(
         Severity.ERROR,
         "ingress-nginx or Traefik gives two Services, routes or certificates one name, such as namespace-service-"
         "port. In ingress-nginx one may get the other's settings, in Traefik the other's requests; Traefik drops "
         "one of two routes or certificates.",
         "Change the name or the port of one Service, or the host of one Ingress.",
         (SERVICE, INGRESS),
+        upstream_collision,
     ),
-    FindingKind.NO_CLASS: Row(
+    "no-class": Kind(
         Severity.ERROR,
         "There is no IngressClass of the stated name; or the Ingress states none, and there is no default.",
         "State the class of a controller that runs, by ingress/class or defaults.class.",
         (SERVICE, INGRESS, CLASS),
+        of_each(answers.no_class),
     ),
-    FindingKind.NO_GATEWAY: Row(
+    "no-gateway": Kind(
         Severity.ERROR,
         "The Gateway that the HTTPRoute or ListenerSet states isn't there.",
         "The administrator states another, in defaults.gateway or in the profile.",
         (SERVICE, *ROUTED, GATEWAY),
+        of_each(answers.no_gateway),
     ),
-    FindingKind.NO_LISTENER: Row(
-        Severity.ERROR,
-        "The Gateway has no listener of the stated name, or it takes no HTTPRoutes of this namespace or host.",
-        "The administrator states another listener or changes the Gateway, or ingress/host states a host that fits.",
-        (SERVICE, HTTPROUTE, GATEWAY),
-    ),
-    FindingKind.NOT_ACCEPTED: Row(
+    "not-accepted": Kind(
         Severity.ERROR,
         "The Gateway's controller rejects the HTTPRoute or ListenerSet, or one of its references, or has said nothing "
         "for minutes.",
         "Do as the controller's sentence says.",
         (SERVICE, *ROUTED, GATEWAY),
+        of_each(answers.not_accepted),
     ),
-    FindingKind.NO_ENDPOINTS: Row(
+    "no-endpoints": Kind(
         Severity.ERROR,
         "The Service has no ready endpoint: its host answers 502 or 503.",
         "Correct the Service's selector, or the Pods. A Service without a selector needs an EndpointSlice.",
         (SERVICE, *OBJECTS, SLICE),
+        of_each(answers.no_endpoints),
     ),
-    FindingKind.PORT_UNSERVED: Row(
+    "port-unserved": Kind(
         Severity.ERROR,
         "Endpoints are ready, but none at the port to which the Ingress or HTTPRoute leads.",
         "Correct the targetPort or the container port's name, or state another ingress/port.",
         (SERVICE, *OBJECTS, SLICE),
+        of_each(answers.port_unserved),
     ),
-    FindingKind.NO_CERTIFICATE: Row(
+    "no-certificate": Kind(
         Severity.ERROR,
         "The Secret of the Ingress or ListenerSet isn't there, or lacks tls.crt or tls.key.",
         "Make a Secret of the type kubernetes.io/tls, or name another by ingress/tls-secret.",
         (SERVICE, INGRESS, LISTENERSET, SECRET),
+        of_each(answers.no_certificate),
     ),
-    FindingKind.WRONG_CERTIFICATE: Row(
+    "wrong-certificate": Kind(
         Severity.ERROR,
         "The Secret's certificate isn't valid now, isn't for one of the hosts, or isn't one: browsers warn.",
         "Renew the certificate, or get one for these hosts.",
         (SERVICE, INGRESS, LISTENERSET, SECRET, CERTIFICATES),
+        of_each(answers.wrong_certificate),
     ),
-    FindingKind.HEADLESS: Row(
-        Severity.WARNING,
-        "The Service has no address (headless). GKE, and Traefik with nativeLB, need one; other controllers don't.",
-        "Expose a second Service with the same selector and an address.",
-        (SERVICE, *OBJECTS),
-    ),
-    FindingKind.CLAIMED_TWICE: Row(
+    "claimed-twice": Kind(
         Severity.WARNING,
         "Two Ingresses of one class or controller, or two HTTPRoutes of a listener, claim one host and path; or two "
         "ListenerSets, or one and its Gateway, one host and port. One gets no requests: in ingress-nginx and the "
         "Gateway API the younger, and a ListenerSet beside its Gateway.",
         "Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
         OBJECTS,
+        claimed_twice,
     ),
-    FindingKind.NOT_COPIED: Row(
+    "not-copied": Kind(
         Severity.WARNING,
         "Annotations of the Service look meant for an ingress controller, protect nothing, and are not copied.",
         "Take them off; or the administrator allows them in limits.copyAnnotations.",
         (SETTINGS, SERVICE),
+        asked.not_copied,
     ),
-    FindingKind.PLACEHOLDER_HOST: Row(
+    "placeholder-host": Kind(
         Severity.WARNING,
         "The host is example.com, the built-in defaults.host: nobody reaches the Service.",
         "State ingress/host; or the administrator states defaults.host, such as {service}.apps.example.com.",
         (SETTINGS, SERVICE),
+        asked.placeholder_host,
     ),
-    FindingKind.NO_HTTP: Row(
+    "no-http": Kind(
         Severity.HINT,
         "The Service has annotations of an entrance without its `ingress/http`: nothing is made for them.",
         'State ingress/http: "true", if the Service should be published; else take the others off.',
         (SERVICE,),
-    ),
-    FindingKind.CLASS_UNSERVED: Row(
-        Severity.HINT,
-        "No Ingress of the class has an address. Perhaps no controller serves it; some write no address.",
-        "Look whether the controller of the IngressClass runs.",
-        (SERVICE, INGRESS, CLASS),
-    ),
-    FindingKind.CERTIFICATE_AWAITED: Row(
-        Severity.HINT,
-        "The certificate's Secret isn't there yet; an annotation asks cert-manager for it.",
-        "Wait. If it doesn't come, cert-manager's Certificate of the same name says why.",
-        (SERVICE, INGRESS, LISTENERSET, SECRET),
-    ),
-    FindingKind.NETWORK_POLICY: Row(
-        Severity.HINT,
-        "NetworkPolicies select the Service's Pods, and admit nobody of another namespace or from outside.",
-        "If the host answers 502 or 504, admit the ingress controller's namespace by a NetworkPolicy.",
-        (SERVICE, *OBJECTS, POLICY),
+        asked.no_http,
     ),
 }
 """What each kind means, in the order in which findings are reported."""

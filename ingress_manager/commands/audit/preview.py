@@ -15,8 +15,10 @@ from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged, our_parts
-from ingress_manager.commands.view.look import Known, ObjectView, ServiceView, Unknown, View, is_being_deleted, look
+from ingress_manager.commands.view.known import Known, Unknown
+from ingress_manager.commands.view.look import ServiceView, View, look
 from ingress_manager.commands.view.merge import same
+from ingress_manager.commands.view.objects import ObjectView, is_being_deleted
 from ingress_manager.core.decide import RemovedFirst
 from ingress_manager.core.errors import Reason, Refused
 from ingress_manager.core.kubernetes import Key, Object

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from ingress_manager.commands.plans import steps
+from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.entrances import annotations_of
-from ingress_manager.commands.view.look import ObjectView, ServiceView
+from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.managed import CONTROLLER
+from ingress_manager.commands.view.objects import ObjectView
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.entrances import MOST_ENTRANCES, begin_of, is_entrance_name, read_entrances
@@ -40,7 +42,7 @@ def annotate(item: Item, changes: Iterable[str]) -> Command:
 def state(service: Item, annotations: Mapping[str, str]) -> Command:
     """Return the command that gives a Service annotations, whose values somebody else has written."""
     if not all(text.isprintable() for text in annotations.values()):
-        return steps.kubectl("edit", service)
+        return kubectl("edit", service)
     return steps.annotating(service, annotations).command
 
 
@@ -75,12 +77,12 @@ def correct(item: Item, refused: Refused) -> Command:
         if problem.reason is Reason.NO_HTTPROUTES:
             return "kubectl", "apply", f"--kustomize={problem.sentence.rpartition(' ')[2]}"
         if problem.reason is Reason.PROTECTION_LOST:
-            return steps.kubectl("edit", item)  # a command that takes it off would open what is closed
+            return kubectl("edit", item)  # a command that takes it off would open what is closed
         entrance = problem.annotation.partition(f".{PREFIX}")[0]
         entrance = entrance if entrance in entrances else ""
         too_many = len(entrances) - ("" in entrances) > MOST_ENTRANCES
         if entrance and (too_many or not is_entrance_name(entrance)):
-            return steps.kubectl("edit", item)  # all its annotations need another name, or one of the others has to go
+            return kubectl("edit", item)  # all its annotations need another name, or one of the others has to go
         if problem.annotation:
             begin = begin_of(entrance)
             own = annotations_of(entrance, item.annotations)
@@ -89,8 +91,8 @@ def correct(item: Item, refused: Refused) -> Command:
             # What is stated for one problem isn't taken off for another.
             words |= {key: word for key, word in changes.items() if words.get(key, "-")[-1] == "-"}
         elif problem.reason is not Reason.ANNOTATION_NOT_ALLOWED:  # that one only says what isn't copied
-            return steps.kubectl("edit", item)
-    return steps.kubectl("edit", item) if refused.more else annotate(item, words.values())
+            return kubectl("edit", item)
+    return kubectl("edit", item) if refused.more else annotate(item, words.values())
 
 
 def _correction(annotations: Mapping[str, str], key: str, reason: Reason) -> dict[str, str]:
@@ -115,5 +117,5 @@ def other_host(item: Item, entrance: str) -> Command:
     """Return the command that gives an entrance of a Service another host."""
     begin = begin_of(entrance)
     if f"{begin}ingress/routes" in item.annotations:
-        return steps.kubectl("edit", item)
+        return kubectl("edit", item)
     return annotate(item, [f"{begin}ingress/host=HOST"])

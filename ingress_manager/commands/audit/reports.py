@@ -1,20 +1,20 @@
-"""Reports: what `audit` has found, or what would change, as a table, as JSON or as Markdown."""
+"""Reports: what `audit` has found, or what would change, as a table or as JSON."""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from ingress_manager.commands.audit.audit import Audit
-from ingress_manager.commands.audit.finders import Finding
-from ingress_manager.commands.audit.kinds import KINDS, Effect, FindingKind
+from ingress_manager.commands.audit.kinds import KINDS, Effect
 from ingress_manager.commands.audit.preview import Preview
+from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.audit.taken import Kept, Taken
 from ingress_manager.commands.printing.messages import counted
 from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import Paint, plain, shown
 from ingress_manager.core.text import one_line
 
-FORMATS = ("table", "json", "markdown")
+FORMATS = ("table", "json")
 
 INDENT = "    "
 TAKEN = "No longer answered, or by something else:"
@@ -33,16 +33,6 @@ def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
                 "scope": audit.scope or None,
             }
         )
-    elif form == "markdown":
-        yield f"{_summary(audit)}\n"
-        if audit.unseen:
-            yield "\n"
-        yield from (f"- {_cell(line)}\n" for line in _unseen(audit))
-        if audit.findings:
-            yield from ("\n| kind | object | what | what to do |\n", "|---|---|---|---|\n")
-        for finding in audit.findings:
-            cells = (finding.kind, str(finding.item), finding.sentence)
-            yield f"| {' | '.join(map(_cell, cells))} | {_code(shown(finding.command, audit.options))} |\n"
     else:
         yield from _table(audit, paint)
         yield f"{_summary(audit)}\n"
@@ -82,7 +72,7 @@ def _as_json(finding: Finding, command: str) -> dict[str, Any]:
 
 def _tally(audit: Audit) -> dict[str, int]:
     tally = Counter(finding.kind for finding in audit.findings)
-    return {kind: tally[kind] for kind in FindingKind if tally[kind]}
+    return {kind: tally[kind] for kind in KINDS if tally[kind]}
 
 
 def _summary(audit: Audit) -> str:
@@ -132,8 +122,6 @@ def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
                 "paused": preview.paused or None,
             }
         )
-    elif form == "markdown":
-        yield from _plan_as_markdown(preview)
     else:
         yield from _plan_as_table(preview, paint)
 
@@ -169,30 +157,6 @@ def _plan_as_table(preview: Preview, paint: Paint) -> Iterator[str]:
         yield f"{line if number else paint(line, 'head')}\n"
 
 
-def _plan_as_markdown(preview: Preview) -> Iterator[str]:
-    rows = list(_counts(preview))
-    if not rows:
-        yield "Nothing would change.\n"
-        return
-    yield f"| namespace | {' | '.join(Effect)} |\n|---|{'--:|' * len(Effect)}\n"
-    yield from (f"| {' | '.join(map(_cell, row))} |\n" for row in rows)
-    yield "\n"
-    for affected in preview.affected:
-        why = f": {affected.sentence}" if affected.sentence else ""
-        yield f"- **{affected.effect}** {_cell(affected.about + why)}\n"
-        if affected.diff:
-            body = "".join(f"  {one_line(line)}\n" for line in affected.diff.splitlines())
-            yield f"\n  ```diff\n{body}  ```\n\n"
-    if preview.taken:
-        yield f"\n{TAKEN}\n\n"
-        yield from (f"- {_cell(_about_url(each))}\n" for each in preview.taken)
-        yield f"\n{FIRST}\n\n" if preview.kept else ""
-        for each in preview.kept:
-            yield (
-                f"- {_cell(f'Service {each.service}: {each.sentence}')} {_code(_first(each, preview))}".rstrip() + "\n"
-            )
-
-
 def _counts(preview: Preview) -> Iterator[tuple[str, ...]]:
     """Yield, for each namespace and then for all, how often each change would happen."""
     total: Counter[Effect] = Counter()
@@ -209,16 +173,3 @@ def _about_url(each: Taken) -> str:
 
 def _first(each: Kept, preview: Preview) -> str:
     return shown(each.command, preview.options)
-
-
-def _cell(text: str) -> str:
-    """Return a text as Markdown that stays in its cell."""
-    return one_line(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")
-
-
-def _code(command: str) -> str:
-    """Return a command as code in a cell. GitHub takes a bar out of a cell even from code, unless it is escaped."""
-    if not command:
-        return ""
-    fence = "``" if "`" in command else "`"
-    return f"{fence}{one_line(command).replace('|', chr(92) + '|')}{fence}"

@@ -15,7 +15,9 @@ from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.ingresses import backends_in
-from ingress_manager.commands.view.look import ObjectView, ServiceView, Unknown, View, as_object, is_being_deleted
+from ingress_manager.commands.view.known import Unknown
+from ingress_manager.commands.view.look import ServiceView, View
+from ingress_manager.commands.view.objects import ObjectView, as_object, is_being_deleted
 from ingress_manager.core.decide import RemovedFirst
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Refused

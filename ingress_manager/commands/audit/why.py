@@ -8,16 +8,15 @@ Sources: the Kubernetes API reference, Event v1 core; the messages of k8s.io/api
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from ingress_manager.commands.audit import remedies
-from ingress_manager.commands.audit.finders import Finding
+from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.kinds import PLURAL, SERVICES
+from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.events import Report
-from ingress_manager.commands.view.managed import CONTROLLER, controller_of
+from ingress_manager.commands.view.managed import controller_of
 from ingress_manager.core.decide import ABSENT
 from ingress_manager.core.text import is_seen
 
@@ -43,7 +42,6 @@ _TRY_AGAIN: Command = (
 
 _LABEL = "app.kubernetes.io/name=ingress-manager"
 _HOOK = "the hook doesn't answer as it should"
-_INSTALL: Command = ("kubectl", "apply", "--kustomize=metacontroller/")
 _LATER = ", so that Metacontroller tries again within 1,000 s"
 _NAME = "([a-z0-9][a-z0-9.-]*)"
 
@@ -86,29 +84,6 @@ OBSTACLES = (
 """The first that fits counts; the last one always does."""
 
 
-NOT_INSTALLED = "Metacontroller isn't installed: the cluster knows no DecoratorControllers", _INSTALL
-NO_CONTROLLER = f"the DecoratorController {CONTROLLER} isn't there", _INSTALL
-
-
-def lacking(controller: Item, kinds: Iterable[str]) -> tuple[str, Command] | None:
-    """Return why Metacontroller does nothing in a cluster without these kinds, and what helps; None where it may."""
-    attached = {each.get("resource") for each in controller.object.get("spec", {}).get("attachments", ())}
-    waited_for = [PLURAL[kind] for kind in sorted(kinds) if PLURAL[kind].lower() in attached]
-    if not waited_for:
-        return None
-    sentence = f"the DecoratorController {CONTROLLER} waits for the CRD of {waited_for[0]}, and does nothing before"
-    return sentence, ("kubectl", "get", "--", "customresourcedefinitions")
-
-
-def with_reason_for_all(findings: Iterable[Finding], reason: tuple[str, Command]) -> list[Finding]:
-    """Return the findings; for those that nothing explains yet, with the reason why nothing at all is done."""
-    sentence, command = reason
-    return [
-        replace(each, sentence=f"{each.sentence}; {sentence}", command=command) if is_unexplained(each) else each
-        for each in findings
-    ]
-
-
 def is_unexplained(finding: Finding) -> bool:
     """Return whether something was found that Events may explain."""
     return finding.command == remedies.SYNC_ALL
@@ -129,15 +104,15 @@ def _with_reason(finding: Finding, found: Mapping[str, Report] | str) -> Finding
     }
     if isinstance(found, str):
         command = tuple(word.format(**words) for word in DESCRIBE)
-        return replace(finding, sentence=f"{finding.sentence}; it isn't known why: {found}", command=command)
+        return finding._replace(sentence=f"{finding.sentence}; it isn't known why: {found}", command=command)
     report = found.get(str(service.metadata.get("uid") or ""))
     if report is None:
-        return replace(finding, sentence=f"{finding.sentence}, and no Event of its Service says why")
+        return finding._replace(sentence=f"{finding.sentence}, and no Event of its Service says why")
     obstacle, match = next((each, match) for each in OBSTACLES if (match := re.search(each.says, report.sentence)))
     words["name"] = (match.groups() or ("",))[0]
     said = f"Metacontroller said at {report.time}: {report.sentence.removeprefix('Sync error: ')}"
     sentence = f"{finding.sentence}: {obstacle.what.format(**words)}; {said}"
-    return replace(finding, sentence=sentence, command=tuple(word.format(**words) for word in obstacle.command))
+    return finding._replace(sentence=sentence, command=tuple(word.format(**words) for word in obstacle.command))
 
 
 def service_of(item: Item) -> Item:

@@ -55,9 +55,8 @@ _LOOK = (
 )
 _AROUND = (
     Right("list", "ingressclasses.networking.k8s.io", "whether the class exists", Where.ALL),
-    Right("list", GATEWAYS, "whether a listener takes an HTTPRoute", Where.GATEWAYS),
+    Right("list", GATEWAYS, "whether the Gateway is there", Where.GATEWAYS),
     Right("list", "endpointslices.discovery.k8s.io", "whether a Pod is ready"),
-    Right("list", "networkpolicies.networking.k8s.io", "whether the Pods may be reached"),
     Right("list", "secrets", "whether a certificate is for its hosts"),
 )
 _MOVE = (
@@ -83,12 +82,7 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("delete", INGRESSES, "an Ingress that is replaced", option="--apply"),
         _EVENTS._replace(option="--apply"),
     ),
-    "audit": (
-        *_LOOK,
-        *_AROUND,
-        _EVENTS,
-        Right("get", CONTROLLERS, "why nothing is made at all", Where.ALL),
-    ),
+    "audit": (*_LOOK, *_AROUND, _EVENTS),
     "check": (
         Right("list", CONTROLLERS, "the DecoratorController", Where.ALL),
         Right("list", f"validatingadmissionpolicies.{_ADMISSION}", "the admission policies", Where.ALL),

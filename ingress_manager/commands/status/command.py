@@ -21,7 +21,8 @@ from ingress_manager.commands.status.service import told
 from ingress_manager.commands.status.states import Judge, Row, State, gateways_to_be_used, has_reached, is_over
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings
 from ingress_manager.commands.view.events import EVENT, Report
-from ingress_manager.commands.view.look import Known, ServiceView, Unknown, View, look
+from ingress_manager.commands.view.known import Known, Unknown
+from ingress_manager.commands.view.look import ServiceView, View, look
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
-from ingress_manager.commands.audit.finders import Finding
-from ingress_manager.commands.audit.kinds import KINDS, FindingKind
-from ingress_manager.commands.audit.serving import backends_of
+from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.audit.why import service_of
 from ingress_manager.commands.printing.words import shown
 from ingress_manager.commands.reading.kinds import SERVICE
@@ -16,6 +15,7 @@ from ingress_manager.commands.status.states import Row
 from ingress_manager.commands.view.entrances import keys_of
 from ingress_manager.commands.view.events import EVENTS, about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView, View
+from ingress_manager.commands.view.objects import backends_of
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line, quoted
@@ -98,7 +98,7 @@ def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
 def _to_do(finding: Finding, options: Sequence[str]) -> Iterator[str]:
     about = "" if finding.item.kind == "v1/Service" else f"{finding.item}: "
     yield f"{finding.kind}: {about}{finding.sentence}"
-    remedies = [REASONS[reason].remedy for reason in finding.reasons] if finding.kind is FindingKind.REFUSED else []
+    remedies = [REASONS[reason].remedy for reason in finding.reasons] if finding.kind == "refused" else []
     for remedy in remedies or [KINDS[finding.kind].remedy]:
         yield from (f"  {line}" for line in fill(remedy, 94).splitlines())
     if finding.command:

@@ -10,24 +10,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.audit.serving import backends_of
+from ingress_manager.commands.audit.answers import causes
 from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.answering import causes
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.entrances import entrances_on
 from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.ingresses import class_of
-from ingress_manager.commands.view.look import (
-    TYPES,
-    ObjectView,
-    ServiceView,
-    Unknown,
-    View,
-    finalizers_of,
-    is_being_deleted,
-)
+from ingress_manager.commands.view.known import Unknown
+from ingress_manager.commands.view.look import ServiceView, View
 from ingress_manager.commands.view.managed import FINALIZER
+from ingress_manager.commands.view.objects import TYPES, ObjectView, backends_of, finalizers_of, is_being_deleted
 from ingress_manager.commands.view.standing import addresses_of, gateway_of, listenersets_of, not_taken, urls_of
 from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, Surroundings
 from ingress_manager.core.decide import RemovedFirst
@@ -54,8 +47,7 @@ class State(StrEnum):
 STATES = {
     State.SERVING: (
         "The object is as the Service asks. A controller has taken it, its address is known, and a Pod of the Service "
-        "is ready; behind a ListenerSet or a redirect, none needs to be. Nothing is known to be in the way; a hint may "
-        'stand behind "though".'
+        "is ready; behind a ListenerSet or a redirect, none needs to be. Nothing is known to be in the way."
     ),
     State.ACCEPTED: (
         "The object is as the Service asks. A controller has taken it: the Ingress has an address; each Gateway or "
@@ -72,7 +64,6 @@ STATES = {
 }
 
 JOINED = {
-    State.SERVING: ", though ",
     State.ACCEPTED: ", ",
     State.WAITING: " for ",
     State.REFUSED: ": ",
@@ -85,7 +76,7 @@ class Judged(NamedTuple):
 
     state: State
     sentence: str = ""
-    """What is refused, waited for or unknown; for what is served, what may be in the way all the same."""
+    """What is refused, waited for or unknown; empty for what is served."""
 
     is_unseen: bool = False
     """Whether it may have come further: that depends on what could not be looked at."""
@@ -281,8 +272,7 @@ class Judge:
         late = [one for one in judged if one.state is not State.SERVING]
         if lacking := [one for one in late if one.state is not State.ACCEPTED]:
             return lacking[0]
-        found = list(causes(each, self._view, self._around))
-        why = "; ".join(cause.sentence for cause in found if not cause.hint)
+        why = "; ".join(cause.sentence for cause in causes(each, self._view, self._around))
         if isinstance(each.typed, Ingress):
             if not addresses_of(each.item):
                 name = class_of(each.item, each.typed.spec)
@@ -293,11 +283,7 @@ class Judge:
             return Judged(State.WAITING, f"{what}: {why or reason}")
         if why:
             return Judged(State.ACCEPTED, f"but {why}")
-        if late:
-            return late[0]
-        taken = self._of_taken(service, each)
-        hints = "; ".join(cause.sentence for cause in found)
-        return taken._replace(sentence=hints) if taken.state is State.SERVING else taken
+        return late[0] if late else self._of_taken(service, each)
 
     def _of_taken(self, service: ServiceView, each: ObjectView) -> Judged:
         """Return the state of an object that a controller has taken, and that nothing is known to be in the way of."""

@@ -15,7 +15,6 @@ from ingress_manager.commands.reading.installations import DEFAULT, Installation
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.entrances import entrances_in, keys_of
-from ingress_manager.commands.view.look import ObjectView, as_object
 from ingress_manager.commands.view.managed import (
     CONTROLLER,
     controller_of,
@@ -23,6 +22,7 @@ from ingress_manager.commands.view.managed import (
     is_managed,
     operations_to_disown,
 )
+from ingress_manager.commands.view.objects import ObjectView, as_object
 from ingress_manager.core.kubernetes import Ingress
 
 DECORATORS = "metacontroller.k8s.io/v1alpha1/DecoratorController"

@@ -5,17 +5,29 @@ from datetime import UTC, datetime
 
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.installations import DEPLOYMENTS, Installation
-from ingress_manager.commands.reading.kinds import INGRESS, PLURAL, RESOURCES, SERVICE, SERVICES
+from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, PLURAL, RESOURCES, SERVICE, SERVICES
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.reading.settings import SettingsText, configmap_of, policy_of, text_of
-from ingress_manager.commands.view.answering import places_around, unserved_classes
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.events import OF_SERVICES, Report, reports, reports_in
-from ingress_manager.commands.view.look import SETTINGS, TYPES, UNKNOWN, Known, Unknown, View, kind_of_other_version
-from ingress_manager.commands.view.surroundings import CERTIFICATES, GATEWAY, SECRET, Surroundings, surroundings_in
+from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known, Unknown
+from ingress_manager.commands.view.look import View
+from ingress_manager.commands.view.objects import TYPES, certificates_of, kind_of_other_version
+from ingress_manager.commands.view.surroundings import (
+    CERTIFICATES,
+    CLASS,
+    EVERYWHERE,
+    GATEWAY,
+    SECRET,
+    SLICE,
+    Surroundings,
+    surroundings_in,
+)
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
+from ingress_manager.core.forbidden import parents_of
+from ingress_manager.core.kubernetes import Ingress
 from ingress_manager.core.policy import Policy
 
 VERSIONS = {SERVICE: SERVICES, **{kind: version for version, (kind, _) in TYPES.items()}}
@@ -109,6 +121,20 @@ _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 """Helm's Secrets hold whole charts, and never a certificate."""
 
 
+def places_around(view: View) -> set[tuple[str, str]]:
+    """Return what decides whether anything answers: the kinds, each with a namespace, or with EVERYWHERE if in none."""
+    found: set[tuple[str, str]] = set()
+    for each in view.objects.values():
+        if not (each.is_marked and each.service):
+            continue
+        namespace = each.item.namespace
+        found.add((SLICE, namespace))
+        found |= {(CLASS, EVERYWHERE)} if isinstance(each.typed, Ingress) else set()
+        found |= {(SECRET, namespace) for _ in certificates_of(each)}
+        found |= {(GATEWAY, ref.namespace or namespace) for ref in parents_of(each.typed) if ref.kind != LISTENERSET}
+    return found
+
+
 def read_surroundings(
     source: Source, manifests: Manifests, view: View, more: Collection[tuple[str, str]] = ()
 ) -> Surroundings:
@@ -132,8 +158,6 @@ def read_surroundings(
             _take(around, source.kubectl, [GATEWAY], {(GATEWAY, namespace)}, [f"--namespace={namespace}"])
         if SECRET in kinds:
             _take_secrets(around, source, places)
-        if source.all_namespaces:
-            around.unserved = unserved_classes(view, around)
     if SECRET in kinds and SECRET not in around.unread and not can_be_read():
         around.unread[CERTIFICATES] = NOT_INSTALLED
     return around

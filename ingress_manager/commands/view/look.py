@@ -3,44 +3,23 @@
 What could not be read is UNKNOWN in it: it isn't the same as what isn't there.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.kinds import (
-    HTTPROUTE,
-    HTTPROUTES,
-    INGRESS,
-    INGRESSES,
-    LISTENERSET,
-    LISTENERSETS,
-    SERVICE,
-    SERVICES,
-)
-from ingress_manager.commands.reading.manifests import Item, about
-from ingress_manager.commands.view import managed, typed
+from ingress_manager.commands.reading.kinds import SERVICE, SERVICES
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view import typed
+from ingress_manager.commands.view.known import UNKNOWN, Known, Unknown
+from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, kind_of_other_version, of_other_version
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, judge, refusal_of
 from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Reason, Refused
-from ingress_manager.core.kubernetes import (
-    NOTHING,
-    Attachment,
-    HTTPRoute,
-    Ingress,
-    Key,
-    ListenerSet,
-    Object,
-    Observed,
-    Service,
-    key_of,
-)
+from ingress_manager.core.kubernetes import NOTHING, Key, Object, Observed, Service, key_of
 from ingress_manager.core.policy import Limits, Policy, Profile
-from ingress_manager.core.text import quoted
 
 ALL_ALLOWED = Limits(
     hosts="any",
@@ -59,99 +38,6 @@ OPEN = {
     Reason.TOO_LARGE,
 }
 """Reasons for which the default host, the outputs, or what is copied, added or accepted decide, too."""
-
-TYPES: dict[str, tuple[str, type[Attachment]]] = {
-    INGRESSES: (INGRESS, Ingress),
-    HTTPROUTES: (HTTPROUTE, HTTPRoute),
-    LISTENERSETS: (LISTENERSET, ListenerSet),
-}
-"""The kinds of objects that are made for Services, in the order in which `Observed` has them."""
-
-OTHER_VERSIONS = re.compile(
-    r"(?:extensions|networking\.k8s\.io)/.*/(Ingress)|gateway\.networking\.k8s\.io/.*/(HTTPRoute|ListenerSet)"
-)
-"""The same kinds in versions that aren't looked at."""
-
-SETTINGS = "settings"
-"""What `Known.unread` calls the settings."""
-
-
-class Unknown(Enum):
-    """What stands in the place of something that could not be read.
-
-    So `X | Unknown | None` is an X that is there, UNKNOWN where nobody can say whether there is one, or None where it
-    is known that there is none.
-    """
-
-    UNKNOWN = "unknown"
-
-
-UNKNOWN: Final = Unknown.UNKNOWN
-
-
-@dataclass(slots=True)
-class Known:
-    """How far one could look.
-
-    A kind is unread, and not empty, when its objects could not be read, or when what was read need not hold them. The
-    API server's answer holds all there are. A dump in files may have been made without a kind, so that one of which it
-    holds no object is unread.
-    """
-
-    unread: dict[str, str] = field(default_factory=dict)
-    """What could not be read, SERVICE, one of TYPES or SETTINGS, with the sentence that says why."""
-
-    empty: set[str] = field(default_factory=set)
-    """What of the unread is so only because nothing of it was read. Somebody may have meant that."""
-
-    lacking: set[str] = field(default_factory=set)
-    """The kinds that the cluster doesn't know, so that Metacontroller can't look after any."""
-
-    open: set[str] = field(default_factory=set)
-    """Those of which it isn't known whether the cluster knows them."""
-
-    misread: set[Key] = field(default_factory=set)
-    """The objects that stand in what was read, and can't be read."""
-
-    is_whole: bool = True
-    """Whether all documents could be read. In one that couldn't there may be anything."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectView:
-    """An object of one of TYPES, whoever made it."""
-
-    kind: str
-    item: Item
-    typed: Attachment
-    owner: Object
-    """The owner reference of the object that controls it; empty when none does."""
-
-    is_marked: bool
-    is_labelled: bool
-
-    @property
-    def key(self) -> Key:
-        return self.kind, self.item.full_name
-
-    @property
-    def owner_uid(self) -> str:
-        """Return the uid of the object that controls it; empty when none does."""
-        return str(self.owner.get("uid") or "")
-
-    @property
-    def service(self) -> str:
-        """Return the Service that controls it, as namespace/name; empty when none does."""
-        is_service = (self.owner.get("apiVersion"), self.owner.get("kind")) == ("v1", "Service")
-        return f"{self.item.namespace}/{self.owner.get('name')}" if is_service else ""
-
-    @property
-    def looks_ours(self) -> bool:
-        """Return whether it says that it was made by ingress-manager."""
-        return self.is_marked or self.is_labelled
-
-    def __str__(self) -> str:
-        return str(self.item)
 
 
 @dataclass(frozen=True)
@@ -279,9 +165,7 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
                 view.misread.add((TYPES[kind][0], item.full_name))
         elif found := kind_of_other_version(kind):
             view.misread.add((found, item.full_name))
-            right = next(version for version, (made, _) in TYPES.items() if made == found).rpartition("/")[0]
-            sentence = f"has the version {quoted(str(item.object['apiVersion']))}, which isn't read; {right} is"
-            view.invalid.append(about(item, sentence, "apiVersion"))
+            view.invalid.append(of_other_version(item, found))
     made_for: dict[str, dict[Key, ObjectView]] = {}
     for each in view.objects.values():
         if each.is_marked and each.owner_uid:
@@ -292,12 +176,6 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
         awaited = known.open & kinds_in(decision)
         view.services[label] = ServiceView(item, service, observed, UNKNOWN if awaited else decision, awaited)
     return view
-
-
-def kind_of_other_version(kind: str) -> str:
-    """Return which of the kinds in TYPES an apiVersion and kind are another version of; "" for none."""
-    found = OTHER_VERSIONS.fullmatch(kind)
-    return next(filter(None, found.groups())) if found else ""
 
 
 def decided(
@@ -323,26 +201,6 @@ def as_observed(objects: Mapping[Key, ObjectView], lacking: Collection[str] = ()
         found[kind][label] = each.typed
     ingresses, *others = (None if kind in lacking else each for kind, each in found.items())
     return Observed(ingresses or {}, *others)
-
-
-def as_object(item: Item) -> ObjectView | list[Message]:
-    """Return the typed object. For one that is invalid: the messages that say so if it is ours, none if it is not."""
-    kind, type_ = TYPES[item.kind]
-    is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
-    found: Attachment | list[Message] = typed.as_type(item, item.object, type_)
-    if isinstance(found, list):
-        return found if is_marked or is_labelled else []
-    return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_labelled)
-
-
-def is_being_deleted(item: Item) -> bool:
-    """Return whether an object is being deleted: what is still there then is held by finalizers."""
-    return bool(item.metadata.get("deletionTimestamp"))
-
-
-def finalizers_of(item: Item) -> list[str]:
-    found = item.metadata.get("finalizers")
-    return [str(name) for name in found] if isinstance(found, list) else []
 
 
 def refused_by_all(service: Service) -> Refused | None:

@@ -1,10 +1,10 @@
 """The surroundings: what has to be there beside a Service and what was made for it, so that something answers.
 
-IngressClasses, EndpointSlices, NetworkPolicies, Gateways and the Secrets with certificates, as far as they could be
-read. The pure part; cluster.py reads them.
+IngressClasses, EndpointSlices, Gateways and the Secrets with certificates, as far as they could be read. The pure part;
+cluster.py reads them.
 
-Sources: the Kubernetes API reference (IngressClass v1, EndpointSlice v1, NetworkPolicy v1, Secret v1 core) and the
-Gateway API reference (Gateway v1).
+Sources: the Kubernetes API reference (IngressClass v1, EndpointSlice v1, Secret v1 core) and the Gateway API reference
+(Gateway v1).
 """
 
 import re
@@ -18,7 +18,7 @@ import msgspec
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view import typed
 
-CLASS, SLICE, POLICY, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "NetworkPolicy", "Gateway", "Secret"
+CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 CERTIFICATES = "certificates"
 """What `Surroundings.unread` calls what is in the Secrets, where nothing is there that reads it."""
@@ -27,7 +27,6 @@ PLURAL = {
     CLASS: "IngressClasses",
     GATEWAY: "Gateways",
     SLICE: "EndpointSlices",
-    POLICY: "NetworkPolicies",
     SECRET: "Secrets",
     CERTIFICATES: "The certificates in Secrets",
 }
@@ -36,7 +35,6 @@ RESOURCES = {
     CLASS: "ingressclasses.networking.k8s.io",
     GATEWAY: "gateways.gateway.networking.k8s.io",
     SLICE: "endpointslices.discovery.k8s.io",
-    POLICY: "networkpolicies.networking.k8s.io",
     SECRET: "secrets",
 }
 
@@ -75,61 +73,13 @@ class IngressClass(msgspec.Struct, frozen=True):
     """A class of Ingresses; all that counts is its name, and whether it is the default."""
 
 
-class _Expression(msgspec.Struct, frozen=True):
-    key: str
-    operator: str
-    values: list[str] | None = None
-
-
-class Selector(msgspec.Struct, rename="camel", frozen=True):
-    """What selects objects by their labels."""
-
-    match_labels: dict[str, str] | None = None
-    match_expressions: list[_Expression] | None = None
-
-
-class _Peer(msgspec.Struct, rename="camel", frozen=True):
-    namespace_selector: Selector | None = None
-    ip_block: dict[str, Any] | None = None
-
-
-class _Admitted(msgspec.Struct, frozen=True):
-    from_: list[_Peer] | None = msgspec.field(name="from", default=None)
-
-
-class _PolicySpec(msgspec.Struct, rename="camel", frozen=True):
-    pod_selector: Selector = Selector()
-    policy_types: list[str] | None = None
-    ingress: list[_Admitted] | None = None
-
-
-class NetworkPolicy(msgspec.Struct, frozen=True):
-    """Who may reach some Pods."""
-
-    spec: _PolicySpec = _PolicySpec()
-
-
-class _RouteKind(msgspec.Struct, frozen=True):
-    kind: str
-
-
-class _RouteNamespaces(msgspec.Struct, frozen=True):
-    from_: str = msgspec.field(name="from", default="Same")
-
-
-class _AllowedRoutes(msgspec.Struct, frozen=True):
-    namespaces: _RouteNamespaces = _RouteNamespaces()
-    kinds: list[_RouteKind] | None = None
-
-
-class Listener(msgspec.Struct, rename="camel", frozen=True):
-    """A port of a Gateway, and which routes it takes."""
+class Listener(msgspec.Struct, frozen=True):
+    """A port of a Gateway."""
 
     name: str
     port: int
     protocol: str
     hostname: str = ""
-    allowed_routes: _AllowedRoutes = _AllowedRoutes()
 
 
 class _GatewaySpec(msgspec.Struct, frozen=True):
@@ -152,13 +102,12 @@ class Secret(msgspec.Struct, frozen=True):
 TYPES: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "networking.k8s.io/v1/IngressClass": (CLASS, IngressClass),
     "discovery.k8s.io/v1/EndpointSlice": (SLICE, EndpointSlice),
-    "networking.k8s.io/v1/NetworkPolicy": (POLICY, NetworkPolicy),
     "gateway.networking.k8s.io/v1/Gateway": (GATEWAY, Gateway),
     "v1/Secret": (SECRET, Secret),
 }
 
 OTHER_VERSIONS = re.compile(
-    r"(?:extensions|networking\.k8s\.io)/.*/(IngressClass|NetworkPolicy)|discovery\.k8s\.io/.*/(EndpointSlice)"
+    r"(?:extensions|networking\.k8s\.io)/.*/(IngressClass)|discovery\.k8s\.io/.*/(EndpointSlice)"
     r"|gateway\.networking\.k8s\.io/.*/(Gateway)|.*/(Secret)"
 )
 """The same kinds in versions that aren't looked at."""
@@ -197,12 +146,6 @@ class Surroundings:
     slices: dict[str, list[EndpointSlice]] = field(default_factory=dict)
     """The EndpointSlices of each Service, by its namespace/name."""
 
-    unserved: dict[str, str] = field(default_factory=dict)
-    """The classes that nobody seems to serve, each with its oldest Ingress; empty unless all Ingresses were read."""
-
-    policies: dict[str, dict[str, NetworkPolicy]] = field(default_factory=dict)
-    """The NetworkPolicies of each namespace, by their names."""
-
     def knows(self, kind: str, namespace: str = EVERYWHERE) -> bool:
         """Return whether each object of a kind in a namespace was read: what isn't there then doesn't exist."""
         places = {(kind, namespace), (kind, EVERYWHERE)}
@@ -239,8 +182,6 @@ class Surroundings:
         if isinstance(each, EndpointSlice):
             service = item.labels.get(OF_SERVICE)
             self.slices.setdefault(f"{namespace}/{service}", []).append(each)
-        elif isinstance(each, NetworkPolicy):
-            self.policies.setdefault(namespace, {})[item.name] = each
 
 
 def surroundings_in(manifests: Manifests) -> Surroundings:

@@ -1,0 +1,260 @@
+"""Why nothing answers, though what was made for a Service stands as it should: what is lacking around it.
+
+Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1) and the Gateway API reference
+(HTTPRoute v1, ListenerSet v1, Gateway v1: RouteParentStatus).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from ingress_manager.commands.audit.seen import Finder, Finding, Found
+from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET
+from ingress_manager.commands.reading.manifests import Item, mappings
+from ingress_manager.commands.view.certificates import can_be_read, wrong_with
+from ingress_manager.commands.view.ingresses import backends_in, class_of
+from ingress_manager.commands.view.look import ServiceView, View
+from ingress_manager.commands.view.objects import ObjectView, certificates_of, is_being_deleted
+from ingress_manager.commands.view.standing import BY_CAUSE, addresses_of, called, gateway_of, said_of
+from ingress_manager.commands.view.surroundings import (
+    CLASS,
+    GATEWAY,
+    IS_DEFAULT,
+    SECRET,
+    SLICE,
+    EndpointSlice,
+    Secret,
+    Surroundings,
+    time_of,
+)
+from ingress_manager.core.forbidden import parents_of
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet
+from ingress_manager.core.text import is_seen, listed, quoted
+
+ISSUERS = ("cert-manager.io/issuer", "cert-manager.io/cluster-issuer", "kubernetes.io/tls-acme")
+"""Annotations of an Ingress or a ListenerSet for which cert-manager makes the Secret."""
+
+PATIENCE = timedelta(minutes=5)
+"""How old something is before it is told that a controller has said nothing of it, or has made no certificate."""
+
+SAID = dict(zip(BY_CAUSE, ["can't resolve what it refers to", "doesn't accept it", "doesn't serve it"], strict=True))
+"""The conditions of a route or a ListenerSet that count, and what a controller says for which they are false."""
+
+NO_CERTIFICATE = "InvalidCertificateRef"
+"""The reason of a listener whose Secret isn't there."""
+
+
+class Standing(NamedTuple):
+    """An object that was made for a Service, and isn't being deleted, with what is around it."""
+
+    each: ObjectView
+    service: ServiceView
+    around: Surroundings
+
+
+Cause = Callable[[Standing], Found]
+
+
+def of_each(cause: Cause) -> Finder:
+    """Return what finds a cause for each object that was made for a Service."""
+    return lambda seen: (
+        found
+        for each in seen.view.objects.values()
+        if (one := standing(each, seen.view, seen.around))
+        for found in cause(one)
+    )
+
+
+def causes(each: ObjectView, view: View, around: Surroundings) -> Found:
+    """Yield why nothing answers where an object that was made for a Service says so, as far as that is known."""
+    if one := standing(each, view, around):
+        for cause in CAUSES:
+            yield from cause(one)
+
+
+def standing(each: ObjectView, view: View, around: Surroundings) -> Standing | None:
+    service = view.owner_of(each) if each.is_marked and not is_being_deleted(each.item) else None
+    return Standing(each, service, around) if isinstance(service, ServiceView) else None
+
+
+def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
+    born = time_of(each.item.metadata.get("creationTimestamp"))
+    return born is not None and born + PATIENCE < around.now
+
+
+def _kubectl(verb: str, *options: str, names: Iterable[str]) -> Command:
+    """Return a command; none where a word of it can't be seen by a person."""
+    command = ("kubectl", verb, *options, "--", *names)
+    return command if all(map(is_seen, command)) else ()
+
+
+def no_class(one: Standing) -> Found:
+    """Yield what is wrong with the class of an Ingress. One that has an address is served, whatever its class is."""
+    each, around = one.each, one.around
+    if not isinstance(each.typed, Ingress) or not around.knows(CLASS) or addresses_of(each.item):
+        return
+    name, classes = each.typed.spec.ingress_class_name, around.of_kind(CLASS)
+    command = _kubectl("get", names=["ingressclasses"])
+    if name is not None and name not in classes:
+        there = f"; there is {listed(sorted(classes))}" if classes else "; there is none at all"
+        sentence = f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{there}"
+        yield Finding(each.item, sentence, command)
+    has_default = any(item.annotations.get(IS_DEFAULT) == "true" for item in classes.values())
+    if not (has_default or class_of(each.item, each.typed.spec)):
+        sentence = "it names no class (spec.ingressClassName), and no IngressClass is the cluster's default"
+        yield Finding(each.item, sentence, command)
+
+
+def no_certificate(one: Standing) -> Found:
+    each, namespace = one.each, one.each.item.namespace
+    field = "spec.tls" if each.kind == INGRESS else "spec.listeners"
+    issuer = next((key for key in ISSUERS if key in each.item.annotations), None)
+    for name, secret, _ in _secrets_of(one):
+        where, label = f"--namespace={namespace}", f"Secret {namespace}/{name}"
+        if secret is not None:
+            if lacking := [key for key in ("tls.crt", "tls.key") if key not in (secret.data or {})]:
+                sentence = (
+                    f"{label}, which {field} names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, "
+                    "and should be kubernetes.io/tls"
+                )
+                yield Finding(each.item, sentence, _kubectl("describe", where, names=["secret", name]))
+        elif issuer is None:
+            sentence = f"{field} names {label}, which isn't there"
+            command = _kubectl("get", where, "--field-selector=type=kubernetes.io/tls", names=["secrets"])
+            yield Finding(each.item, sentence, command)
+        elif _is_minutes_old(each, one.around):
+            sentence = f"{label} isn't there yet: cert-manager is to make it, as {issuer} says"
+            yield Finding(
+                each.item, sentence, _kubectl("describe", where, names=["certificates.cert-manager.io", name])
+            )
+
+
+def wrong_certificate(one: Standing) -> Found:
+    namespace, around = one.each.item.namespace, one.around
+    for name, secret, hosts in _secrets_of(one) if can_be_read() else ():
+        data = (secret.data if secret else None) or {}
+        if {"tls.crt", "tls.key"} <= data.keys() and (
+            wrong := wrong_with(data["tls.crt"], hosts, around.now, around.latest)
+        ):
+            command = _kubectl("describe", f"--namespace={namespace}", names=["secret", name])
+            yield Finding(one.each.item, f"Secret {namespace}/{name}: {wrong}", command)
+
+
+def _secrets_of(one: Standing) -> Iterator[tuple[str, Secret | None, Sequence[str]]]:
+    """Yield the Secrets that an object names, as far as they are known, and for which hosts each is."""
+    namespace = one.each.item.namespace
+    for name, hosts in certificates_of(one.each) if one.around.knows(SECRET, namespace) else ():
+        yield name, one.around.typed.get((SECRET, f"{namespace}/{name}")), hosts
+
+
+def no_gateway(one: Standing) -> Found:
+    each, around = one.each, one.around
+    for ref in parents_of(each.typed):
+        label = gateway_of(each.item, ref)
+        is_known = ref.kind != LISTENERSET and around.knows(GATEWAY, label.partition("/")[0])
+        if is_known and (GATEWAY, label) not in around.typed:
+            field = "parentRefs" if isinstance(each.typed, HTTPRoute) else "parentRef"
+            sentence = f"spec.{field} names Gateway {label}, which isn't there"
+            yield Finding(each.item, sentence, _kubectl("get", "--all-namespaces", names=["gateways"]))
+
+
+def not_accepted(one: Standing) -> Found:
+    """Yield what the controllers of Gateways say against an object as it is now."""
+    each, item = one.each, one.each.item
+    command = _kubectl("describe", f"--namespace={item.namespace}", names=[each.kind.lower(), item.name])
+    is_awaited = any(key in item.annotations for key in ISSUERS)
+    for ref in parents_of(each.typed):
+        said, at_parent = said_of(item, ref), called(item, ref)
+        conditions = [(condition, by) for by in said for condition in by.of_now(item) if condition.status == "False"]
+        false = [(condition, by) for word in SAID for condition, by in conditions if condition.type == word]
+        if isinstance(each.typed, ListenerSet):
+            false = false[:1]  # what else is wrong follows from that
+        for condition, by in false:
+            if not (condition.reason == NO_CERTIFICATE and is_awaited):
+                told = f"{condition.message} [{condition.reason}]"
+                sentence = f"{by.controller_name} {SAID[condition.type]} ({at_parent}): {told}"
+                yield Finding(item, sentence, command)
+        # Of a ListenerSet that isn't looked after, it itself says so.
+        is_there = ref.kind != LISTENERSET and (GATEWAY, gateway_of(item, ref)) in one.around.typed
+        if not said and is_there and _is_minutes_old(each, one.around):
+            sentence = (
+                f"no controller has said whether {at_parent} accepts it, though it was made at "
+                f"{item.metadata['creationTimestamp']}: perhaps none looks after the Gateway"
+            )
+            yield Finding(item, sentence, command)
+
+
+def no_endpoints(one: Standing) -> Found:
+    slices, service = _slices_of(one), one.service.item
+    if slices is None or any(map(_is_ready, slices)):
+        return
+    where, selector = f"--namespace={service.namespace}", _selector_of(service)
+    command = _kubectl("describe", where, names=["service", service.name])
+    if count := sum(len(each.endpoints or ()) for each in slices):
+        why = f"no endpoint that is ready, of {count}"
+    elif selector:
+        why = f"no endpoints: its selector {selector} finds no Pod that runs"
+    else:
+        why = "no endpoints: it has no selector, and nobody has given it an EndpointSlice"
+    if selector:
+        command = _kubectl("get", where, f"--selector={selector}", names=["pods"])
+    yield Finding(one.each.item, f"{service} has {why}", command)
+
+
+def port_unserved(one: Standing) -> Found:
+    service = one.service.item
+    ready = [each for each in _slices_of(one) or () if _is_ready(each)]
+    served = {port.name or "" for each in ready for port in each.ports or ()}
+    for port in _ports_of(one.each) if ready else ():
+        stated = next((each for each in one.service.service.ports if port in {each.name, str(each.port)}), None)
+        if stated and (stated.name or "") not in served:
+            sentence = f"port {port} of {service} is on none of its EndpointSlices"
+            if isinstance(stated.target_port, str) and _selector_of(service):
+                sentence += f": no Pod that is ready has a port called {quoted(stated.target_port)} (targetPort)"
+            command = _kubectl("describe", f"--namespace={service.namespace}", names=["service", service.name])
+            yield Finding(one.each.item, sentence, command)
+
+
+def _slices_of(one: Standing) -> Sequence[EndpointSlice] | None:
+    """Return the EndpointSlices of the Service; None where they aren't known, or nothing leads to it.
+
+    Whatever makes EndpointSlices makes one for each selector; where there is none, it hasn't looked, or isn't there.
+    """
+    service = one.service.item
+    slices = one.around.slices.get(service.full_name, [])
+    is_known = one.around.knows(SLICE, service.namespace) and (slices or not _selector_of(service))
+    return slices if is_known and _ports_of(one.each) else None
+
+
+def _is_ready(slice_: EndpointSlice) -> bool:
+    return any(endpoint.is_ready for endpoint in slice_.endpoints or ())
+
+
+def _selector_of(service: Item) -> str:
+    """Return the selector of a Service, as kubectl takes it; empty where it has none."""
+    stated = service.object["spec"].get("selector")
+    return ",".join(f"{key}={value}" for key, value in stated.items()) if isinstance(stated, dict) else ""
+
+
+def _ports_of(each: ObjectView) -> list[str]:
+    """Return the ports of the Service, by name or number, to which an object that was made for it leads."""
+    if isinstance(each.typed, Ingress):
+        found = [str(backend.service.port) for backend in backends_in(each.typed.spec) if backend.service]
+    else:
+        rules = each.item.object["spec"].get("rules") if isinstance(each.typed, HTTPRoute) else ()
+        backends = (backend for rule in mappings(rules) for backend in mappings(rule.get("backendRefs")))
+        found = [str(backend.get("port")) for backend in backends]
+    return list(dict.fromkeys(found))
+
+
+CAUSES: tuple[Cause, ...] = (
+    no_class,
+    no_certificate,
+    wrong_certificate,
+    no_gateway,
+    not_accepted,
+    no_endpoints,
+    port_unserved,
+)
+"""All causes, in the order in which a person should look at them."""

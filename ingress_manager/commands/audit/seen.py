@@ -1,0 +1,109 @@
+"""What is seen for an audit: a view in which nothing is paused, with what several finders need, sorted out once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ingress_manager.commands.audit import remedies
+from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.known import UNKNOWN, Unknown
+from ingress_manager.commands.view.look import ServiceView, View
+from ingress_manager.commands.view.managed import FINALIZER
+from ingress_manager.commands.view.objects import ObjectView, finalizers_of, is_being_deleted
+from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.core.entrances import entrance_for
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.policy import Policy
+
+
+class Finding(NamedTuple):
+    """Something that needs a person."""
+
+    item: Item
+    sentence: str
+    command: Command = ()
+    """What fixes it; empty where no command does."""
+
+    reasons: Sequence[Reason] = ()
+    """Why the Service is refused, or the object is forbidden, in the words of the Events, logs and metrics."""
+
+    kind: str = ""
+    """A key of `kinds.KINDS`, which gives it."""
+
+
+Found = Iterator[Finding]
+
+
+class Seen:
+    """What there is, sorted out for the finders; `policy` says what is paused."""
+
+    def __init__(self, view: View, policy: Policy | Unknown, around: Surroundings) -> None:
+        self.view, self.policy, self.around = view, policy, around
+        self.exposed = [each for each in view.services.values() if each.is_exposed or each.observed]
+        self.accepted = [each for each in self.exposed if not (each.refused or is_held(each.item))]
+        """The Services whose desired objects Metacontroller makes."""
+
+        self._desired_by = {key: service for service in self.accepted for key in service.desired}
+        missing = [
+            (service, key) for service in self.accepted for key in service.desired if key not in service.observed
+        ]
+        self.absent = [(service, key, view.object(key)) for service, key in missing]
+        """What Services ask for and Metacontroller doesn't have, with what has its name."""
+
+        self.made = [
+            (service, each, forbidden.get(key))
+            for service in self.exposed
+            for forbidden in [view.forbidden(service)]
+            for key, each in service.observed.items()
+        ]
+        """What was made for Services, each with why it is forbidden, if it is."""
+
+        self.settled = [
+            (service, each)
+            for service, each, forbidden in self.made
+            if not (forbidden or is_being_deleted(each.item) or is_being_deleted(service.item))
+            and not isinstance(service.decision, Unknown)
+        ]
+        """What was made for Services, and may stand."""
+
+        ours = [(each, view.owner_of(each)) for each in view.objects.values() if each.looks_ours]
+        self.alone = [
+            (each, owner) for each, owner in ours if not (isinstance(owner, Unknown) or (owner and each.is_marked))
+        ]
+        """What says that it is ours, and Metacontroller takes for no Service's; with the Service that controls it."""
+
+    def asking_for(self, each: ObjectView) -> ServiceView | Unknown | None:
+        """Return the Service that asks for an object, or that may ask for it once it is not refused, or not held."""
+        if found := self._desired_by.get(each.key):
+            return found
+        # No Service's name has a dot: what is behind it tells one of its HTTPRoutes from the others.
+        namesake = self.view.service(each.item.full_name.partition(".")[0])
+        if isinstance(namesake, Unknown) or not namesake:
+            return namesake
+        if entrance_for(namesake.service, each.key) not in namesake.entrances:
+            return None
+        if isinstance(namesake.decision, Unknown):
+            return UNKNOWN
+        return namesake if namesake.refused or is_held(namesake.item) else None
+
+    def undone(self, item: Item, sentence: str) -> Finding:
+        """Return the finding that Metacontroller has not done something, with the command that makes it do so."""
+        if isinstance(self.policy, Policy) and self.policy.paused_in(item.namespace):
+            return Finding(item, f"{sentence}, because of the pause")
+        return Finding(item, sentence, remedies.SYNC_ALL)
+
+    def of_another_host(self, each: ObjectView) -> Command:
+        """Return the command that gives another host to an object, or to the Service that controls it."""
+        owner = self.view.owner_of(each)
+        if not isinstance(owner, ServiceView):
+            return kubectl("edit", each.item)
+        return remedies.other_host(owner.item, entrance_for(owner.service, each.key))
+
+
+Finder = Callable[[Seen], Found]
+
+
+def is_held(item: Item) -> bool:
+    """Return whether Metacontroller does nothing for a Service: it is being deleted, or has a finalizer of its own."""
+    return is_being_deleted(item) or FINALIZER in finalizers_of(item)

@@ -1,0 +1,51 @@
+"""What is known of a cluster, or of files: what could not be read isn't the same as what isn't there."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from ingress_manager.core.kubernetes import Key
+
+SETTINGS = "settings"
+"""What `Known.unread` calls the settings."""
+
+
+class Unknown(Enum):
+    """What stands in the place of something that could not be read.
+
+    So `X | Unknown | None` is an X that is there, UNKNOWN where nobody can say whether there is one, or None where it
+    is known that there is none.
+    """
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+
+
+@dataclass(slots=True)
+class Known:
+    """How far one could look.
+
+    A kind is unread, and not empty, when its objects could not be read, or when what was read need not hold them. The
+    API server's answer holds all there are. A dump in files may have been made without a kind, so that one of which it
+    holds no object is unread.
+    """
+
+    unread: dict[str, str] = field(default_factory=dict)
+    """What could not be read, SERVICE, one of TYPES or SETTINGS, with the sentence that says why."""
+
+    empty: set[str] = field(default_factory=set)
+    """What of the unread is so only because nothing of it was read. Somebody may have meant that."""
+
+    lacking: set[str] = field(default_factory=set)
+    """The kinds that the cluster doesn't know, so that Metacontroller can't look after any."""
+
+    open: set[str] = field(default_factory=set)
+    """Those of which it isn't known whether the cluster knows them."""
+
+    misread: set[Key] = field(default_factory=set)
+    """The objects that stand in what was read, and can't be read."""
+
+    is_whole: bool = True
+    """Whether all documents could be read. In one that couldn't there may be anything."""
