@@ -94,7 +94,7 @@ def new_settings(case: Case) -> str:
     return new if isinstance(new, str) else as_yaml(new)
 
 
-def status_of(case: Case) -> dict[str, Any]:
+def status_of(case: Case, width: int = 0) -> dict[str, Any]:
     """Return what `status` prints in a case, in the form `service` of each by itself.
 
     Of JSON, what is null or empty is left out.
@@ -106,11 +106,12 @@ def status_of(case: Case) -> dict[str, Any]:
     judge = Judge(view, case.policy, around, reports)
     found = list(judge.rows(view.services.values()))
     forms = ["table", *case.stated.get("forms", ())]
-    texts = {form: "".join(printed(found, {}, around.now, form)) for form in forms if form != "service"}
+    texts = {form: "".join(printed(found, {}, around.now, form, width=width)) for form in forms if form != "service"}
     if "service" in forms:
         wrong = with_reasons(audit_of(view, case.policy, around).findings, reports)
         texts["service"] = "\n".join(
-            told(each, judge.rows([each]), view, wrong, manifests.items, []) for each in view.services.values()
+            told(each, judge.rows([each]), view, wrong, manifests.items, [], width=width)
+            for each in view.services.values()
         )
     if "json" in texts:
         whole = json.loads(texts["json"])

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit import audit as audit_module
 from ingress_manager.commands.audit.kinds import KINDS, Effect
 from ingress_manager.commands.audit.preview import preview
+from ingress_manager.commands.audit.reports import findings
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view import merge
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
+from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from tests import dumps
@@ -57,6 +60,17 @@ def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found()
     texts = [case.stated["becomes"]["audit"] for case in AUDITS]
     found = {line.split()[0] for text in texts for line in text.splitlines() if line}
     assert found >= {*KINDS, "Nothing"}
+
+
+@pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
+def test_a_narrow_terminal_breaks_lines_and_no_word(case: Case) -> None:
+    manifests = dumps.manifests(case)
+    found = audit_module.audit(manifests.items, case.policy, around=surroundings_in(manifests))
+    whole = "".join(findings(found, "table"))
+    for width in (80, 110, 160):
+        lines = "".join(findings(found, "table", width=width)).splitlines()
+        assert all(len(line) <= width or len(shlex.split(line.rstrip("\\"))) == 1 for line in lines)
+        assert [word for line in lines for word in line.removesuffix(" \\").split()] == whole.split()
 
 
 MAY_BE_DELETED = {

@@ -11,7 +11,7 @@ from ingress_manager.commands.audit.kinds import KINDS, Effect, Severity
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.reports import FORMATS, effects, findings
 from ingress_manager.commands.audit.why import is_unexplained, with_reasons
-from ingress_manager.commands.printing.console import note, painter, show, waiting
+from ingress_manager.commands.printing.console import note, painter, show, waiting, width
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import INSTALLATION, Options, Source, settings_option, source_options
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
@@ -160,7 +160,7 @@ def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
     audited.options = source.kubectl.options
     if not (source.files or source.all_namespaces):
         audited.scope = f"Outside of {scope_of(source)} nothing was looked at."
-    for text in findings(audited, output, paint):
+    for text in findings(audited, output, paint, width()):
         click.echo(text, nl=False)
     count = sum(found.kind in fail_on for found in audited.findings)
     return count + show(audited.invalid), {each.what for each in audited.unseen} & {EVENT, *known.unread}
@@ -177,7 +177,7 @@ def print_plan(  # noqa: PLR0913, PLR0917 - each has a say in it
     removed = sum(each.effect is Effect.REMOVED for each in would.affected)
     if only:
         would.affected = [each for each in would.affected if each.effect in only]
-    for text in effects(would, output, paint):
+    for text in effects(would, output, paint, width()):
         click.echo(text, nl=False)
     for sentence in would.unseen.values():
         click.secho(sentence, fg="red", err=True)

@@ -1,27 +1,28 @@
 """Reports: what `audit` has found, or what would change, as a table or as JSON."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ingress_manager.commands.audit.audit import Audit
 from ingress_manager.commands.audit.kinds import KINDS, Effect
 from ingress_manager.commands.audit.preview import Preview
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.audit.taken import Kept, Taken
+from ingress_manager.commands.audit.taken import Taken
+from ingress_manager.commands.printing.columns import INDENT, beside, command_lines, wrapped
 from ingress_manager.commands.printing.messages import counted
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import Paint, plain, shown
+from ingress_manager.commands.printing.words import Command, Paint, plain, shown
 from ingress_manager.core.text import one_line
 
 FORMATS = ("table", "json")
 
-INDENT = "    "
 TAKEN = "No longer answered, or by something else:"
 FIRST = "To take nothing away, do this before the settings are changed:"
 
 
-def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
+def findings(audit: Audit, form: str, paint: Paint = plain, width: int = 0) -> Iterator[str]:
+    """Yield what was found, in pieces; lines of the table are broken at words to be no longer than a `width` over 0."""
     if form == "json":
         yield as_json(
             {
@@ -34,22 +35,30 @@ def findings(audit: Audit, form: str, paint: Paint = plain) -> Iterator[str]:
             }
         )
     else:
-        yield from _table(audit, paint)
-        yield f"{_summary(audit)}\n"
-        yield from (f"{paint(one_line(line), 'unseen')}\n" for line in _unseen(audit))
+        yield from _table(audit, paint, width)
+        yield from (f"{line}\n" for line in wrapped(_summary(audit), width))
+        for sentence in _unseen(audit):
+            yield from (f"{paint(line, 'unseen')}\n" for line in wrapped(one_line(sentence), width, hanging=INDENT))
 
 
-def _table(audit: Audit, paint: Paint) -> Iterator[str]:
-    """Yield a line for each finding, and below it the command that fixes it."""
-    width = max((len(finding.kind) for finding in audit.findings), default=0)
-    long = max((len(one_line(str(finding.item))) for finding in audit.findings), default=0)
+def _table(audit: Audit, paint: Paint, width: int) -> Iterator[str]:
+    """Yield each finding, and below it the command that fixes it."""
+    long = max((len(finding.kind) for finding in audit.findings), default=0)
+    longest = max((len(one_line(str(finding.item))) for finding in audit.findings), default=0)
     for finding in audit.findings:
-        kind = paint(finding.kind.ljust(width), KINDS[finding.kind].severity)
-        yield f"{kind}  {one_line(str(finding.item)).ljust(min(long, 60))}  {one_line(finding.sentence)}\n"
-        if command := shown(finding.command, audit.options):
-            yield f"{INDENT}{paint(one_line(command), 'command')}\n"
+        head = f"{finding.kind.ljust(long)}  {one_line(str(finding.item)).ljust(min(longest, 60))}"
+        (begin, text), *more = beside(head, one_line(finding.sentence), width)
+        yield f"{paint(begin[:long], KINDS[finding.kind].severity)}{begin[long:]}{text}\n"
+        yield from (f"{begin}{text}\n" for begin, text in more)
+        yield from _command(finding.command, audit.options, paint, width)
     if audit.findings:
         yield "\n"
+
+
+def _command(command: Command, options: Sequence[str], paint: Paint, width: int, indent: str = INDENT) -> Iterator[str]:
+    for line in command_lines(command, options, width, indent):
+        text = line.removeprefix(indent)
+        yield f"{indent}{paint(one_line(text), 'command')}\n"
 
 
 def _as_json(finding: Finding, command: str) -> dict[str, Any]:
@@ -95,7 +104,8 @@ def _unseen(audit: Audit) -> Iterator[str]:
         yield f"{each.sentence}.{therefore}"
 
 
-def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
+def effects(preview: Preview, form: str, paint: Paint = plain, width: int = 0) -> Iterator[str]:
+    """Yield what would change, in pieces, as `findings` does."""
     if form == "json":
         yield as_json(
             {
@@ -116,21 +126,27 @@ def effects(preview: Preview, form: str, paint: Paint = plain) -> Iterator[str]:
                     {"url": each.url, "service": each.service, "sentence": each.sentence} for each in preview.taken
                 ],
                 "first": [
-                    {"service": each.service, "sentence": each.sentence, "command": _first(each, preview) or None}
+                    {
+                        "service": each.service,
+                        "sentence": each.sentence,
+                        "command": shown(each.command, preview.options) or None,
+                    }
                     for each in preview.kept
                 ],
                 "paused": preview.paused or None,
             }
         )
     else:
-        yield from _plan_as_table(preview, paint)
+        yield from _plan_as_table(preview, paint, width)
 
 
-def _plan_as_table(preview: Preview, paint: Paint) -> Iterator[str]:
-    width = max((len(affected.effect) for affected in preview.affected), default=0)
+def _plan_as_table(preview: Preview, paint: Paint, width: int) -> Iterator[str]:
+    long = max((len(affected.effect) for affected in preview.affected), default=0)
     for affected in preview.affected:
-        change = paint(affected.effect.ljust(width), affected.effect)
-        yield f"{change}  {one_line(affected.about)}  {one_line(affected.sentence)}".rstrip() + "\n"
+        head = f"{affected.effect.ljust(long)}  {one_line(affected.about)}"
+        (begin, text), *more = beside(head, one_line(affected.sentence), width)
+        yield f"{paint(begin[:long], affected.effect)}{begin[long:]}{text}".rstrip() + "\n"
+        yield from (f"{begin}{text}\n" for begin, text in more)
         for line in affected.diff.splitlines():
             roles = {"+": Effect.CREATED, "-": Effect.REMOVED}
             role = "head" if line.startswith(("---", "+++")) else roles.get(line[:1], "")
@@ -138,12 +154,13 @@ def _plan_as_table(preview: Preview, paint: Paint) -> Iterator[str]:
     yield "\n" if preview.affected else ""
     if preview.taken:
         yield f"{paint(TAKEN, 'head')}\n"
-        yield from (f"{INDENT}{one_line(_about_url(each))}\n" for each in preview.taken)
+        for taken in preview.taken:
+            yield from (f"{line}\n" for line in wrapped(one_line(_about_url(taken)), width, INDENT, INDENT))
         yield f"\n{paint(FIRST, 'head')}\n" if preview.kept else ""
         for each in preview.kept:
-            yield f"{INDENT}Service {one_line(each.service)}: {one_line(each.sentence)}\n"
-            if command := _first(each, preview):
-                yield f"{INDENT}{INDENT}{paint(one_line(command), 'command')}\n"
+            sentence = one_line(f"Service {each.service}: {each.sentence}")
+            yield from (f"{line}\n" for line in wrapped(sentence, width, INDENT, INDENT))
+            yield from _command(each.command, preview.options, paint, width, INDENT * 2)
         yield "\n"
     counts = list(_counts(preview))
     if not counts:
@@ -169,7 +186,3 @@ def _counts(preview: Preview) -> Iterator[tuple[str, ...]]:
 
 def _about_url(each: Taken) -> str:
     return f"{each.url} of Service {each.service}: {each.sentence}"
-
-
-def _first(each: Kept, preview: Preview) -> str:
-    return shown(each.command, preview.options)

@@ -24,6 +24,11 @@ def use_colour(context: click.Context) -> None:
         context.color = False
 
 
+def width() -> int:
+    """Return how many columns standard output has, or COLUMNS says; 0 for a file, or another program."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
 def painter(styles: Mapping[str, str]) -> Paint:
     """Return what paints a text by its role: "bold", "dim", or a colour; one of another role stays as it is."""
 

@@ -11,7 +11,7 @@ import click
 
 from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.audit.why import with_reasons
-from ingress_manager.commands.printing.console import note, painter, show
+from ingress_manager.commands.printing.console import note, painter, show, width
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import named
@@ -98,9 +98,9 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
         go_on_looking(looker, output)
     seen = wait_for(looker, State(wanted), seconds) if wanted else looker.look()
     if len(names) == 1 and output == "table" and not wanted and selector is None:
-        click.echo(looker.told(seen), nl=False)
+        click.echo(looker.told(seen, width()), nl=False)
     else:
-        for text in printed(seen.rows, seen.unseen, seen.now, output, paint):
+        for text in printed(seen.rows, seen.unseen, seen.now, output, paint, width()):
             click.echo(text, nl=False)
     unreadable = show(seen.manifests.unreadable)
     if wanted and (late := [row for row in seen.rows if not has_reached(row, State(wanted))]):
@@ -162,7 +162,7 @@ class Looker:
         could_not = any(row.judged.is_unseen for row in rows) or bool(view.unseen())
         return Seen(rows, unseen, around.now, manifests, could_not, services, view, policy, around, said)
 
-    def told(self, seen: Seen) -> str:
+    def told(self, seen: Seen, columns: int) -> str:
         """Return all that is known of the one Service that was looked at."""
         [service] = seen.services
         source, events = self._source, seen.manifests.items
@@ -174,7 +174,7 @@ class Looker:
         said = seen.said if source.files or not isinstance(seen.said, str) else "Events may not be read"
         findings = with_reasons(audit_of(seen.view, seen.policy, seen.around).findings, said)
         unseen = [*dict.fromkeys(seen.unseen.values())]
-        return told(service, seen.rows, seen.view, findings, events, unseen, source.kubectl.options)
+        return told(service, seen.rows, seen.view, findings, events, unseen, source.kubectl.options, columns)
 
     def _settings(self, manifests: Manifests, known: Known) -> Policy | Unknown:
         if self._policy is None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
+from ingress_manager.commands.printing.columns import INDENT, wrapped
 from ingress_manager.commands.printing.objects import as_json, as_yaml, name_of
 from ingress_manager.commands.printing.words import Paint, plain
 from ingress_manager.commands.status.states import Row
@@ -13,36 +15,58 @@ from ingress_manager.core.text import one_line
 FORMATS = ("table", "wide", "json", "yaml", "name")
 HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "AGE", "STATE")
 ONLY_WIDE = ("OBJECT", "CREATED")
+ROOM = 40
+"""The columns that a state needs beside the others; with fewer, each row is a block."""
 
 
-def printed(
-    rows: Sequence[Row], unseen: Mapping[str, str], now: datetime, form: str, paint: Paint = plain
+def printed(  # noqa: PLR0913, PLR0917 - each has a say in it
+    rows: Sequence[Row], unseen: Mapping[str, str], now: datetime, form: str, paint: Paint = plain, width: int = 0
 ) -> Iterator[str]:
-    """Yield what is exposed, in pieces; `unseen` is what could not be looked at, with the sentences that say why."""
+    """Yield what is exposed, in pieces; `unseen` is what could not be looked at, with the sentences that say why.
+
+    Lines of a table are broken at words to be no longer than a `width` over 0.
+    """
     if form in {"json", "yaml"}:
         told = [{"what": what, "sentence": sentence} for what, sentence in unseen.items()]
         yield (as_json if form == "json" else as_yaml)({"exposed": list(map(_as_json, rows)), "unseen": told})
     elif form == "name":
         yield from (f"{one_line(name_of(row.item.object))}\n" for row in rows if row.item)
     else:
-        yield from table(rows, now, paint, wide=form == "wide") if rows else ("Nothing is exposed.\n",)
-        yield from (f"{paint(one_line(sentence), 'unseen')}.\n" for sentence in dict.fromkeys(unseen.values()))
+        yield from table(rows, now, paint, width, wide=form == "wide") if rows else ("Nothing is exposed.\n",)
+        for sentence in dict.fromkeys(unseen.values()):
+            lines = wrapped(f"{one_line(sentence)}.", width, hanging=INDENT)
+            yield from (f"{paint(line, 'unseen')}\n" for line in lines)
 
 
-def table(rows: Sequence[Row], now: datetime, paint: Paint = plain, *, wide: bool = False) -> Iterator[str]:
-    """Yield a line for each row, and one for each further URL."""
+def table(rows: Sequence[Row], now: datetime, paint: Paint, width: int, *, wide: bool) -> Iterator[str]:
+    """Yield a line for each row, and one for each further URL; where there is no room beside it, the state is below."""
     lines = [(row, [one_line(cell) for cell in _cells(row, now, wide=wide)]) for row in rows]
     head = list((*HEAD[:-1], *ONLY_WIDE, HEAD[-1]) if wide else HEAD)
     longest = [max(map(len, column)) for column in zip(head, *(cells for _, cells in lines), strict=True)]
     url = HEAD.index("URL")
     longest[url] = max([longest[url], *(len(one_line(each)) for row in rows for each in row.urls)])
     widths = [*longest[:-1], 0]
+    before = sum(widths) + 2 * len(widths) - 2
+    if 0 < width < before + ROOM:
+        for row, cells in lines:
+            yield from _block(row, cells, paint, width)
+        return
     yield f"{paint(_line(head, widths), 'head')}\n"
     for row, cells in lines:
         *others, told = cells
-        yield f"{_line(others, widths)}  {paint(told, row.judged.state)}\n"
-        indent = " " * (sum(widths[:url]) + 2 * url)
-        yield from (f"{indent}{one_line(each)}\n" for each in row.urls[1:])
+        urls = [one_line(each) for each in row.urls] or [""]
+        pairs = zip_longest(urls, wrapped(told, width and width - before), fillvalue="")
+        for number, (each, text) in enumerate(pairs):
+            begin = f"{' ' * (sum(widths[:url]) + 2 * url)}{each}" if number else _line(others, widths)
+            yield f"{begin.ljust(before) if text else begin}{paint(text, row.judged.state)}\n"
+
+
+def _block(row: Row, cells: Sequence[str], paint: Paint, width: int) -> Iterator[str]:
+    namespace, about, _, *facts, told = cells
+    yield f"{'  '.join(filter(None, (f'{namespace}/{about}', *facts)))}\n"
+    yield from (f"{INDENT}{one_line(each)}\n" for each in row.urls)
+    for line in wrapped(told, width, INDENT, INDENT):
+        yield f"{paint(line, row.judged.state)}\n"
 
 
 def line_of(row: Row) -> str:

@@ -1,12 +1,11 @@
 """`status SERVICE`: what one Service asks for, what stands, what happened, and what to do. The pure part."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from textwrap import fill
 
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.audit.why import service_of
-from ingress_manager.commands.printing.words import shown
+from ingress_manager.commands.printing.columns import INDENT, command_lines, wrapped
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reasons import REASONS
@@ -20,6 +19,10 @@ from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line, quoted
 
+NOTHING = "nothing was found"
+WIDEST = 100
+"""The columns that a sentence of the docs takes at most."""
+
 MOST_EVENTS = 5
 """Events that are told, the newest first."""
 
@@ -32,20 +35,26 @@ def told(  # noqa: PLR0913, PLR0917 - each is told
     events: Iterable[Item],
     unseen: Sequence[str],
     options: Sequence[str] = (),
+    width: int = 0,
 ) -> str:
-    """Return all that is known of a Service, for a terminal; `unseen` says what could not be looked at."""
+    """Return all that is known of a Service, for a terminal; `unseen` says what could not be looked at.
+
+    Lines are broken at words to be no longer than a `width` over 0.
+    """
     ours = [finding for finding in findings if _is_about(finding, service)]
     parts = (
-        ("asks for", list(_asked_for(service, view))),
-        ("stands", list(_standing(service, rows, view))),
-        ("happened", list(_happened(service, events))),
-        ("to do", [line for finding in ours for line in _to_do(finding, options)] or ["nothing was found"]),
-        ("not looked at", unseen),
+        ("asks for", _lines(_asked_for(service, view), width)),
+        ("stands", _lines(_standing(service, rows, view), width)),
+        ("happened", _lines(_happened(service, events), width)),
+        ("to do", [line for finding in ours for line in _to_do(finding, options, width)] or _lines([NOTHING], width)),
+        ("not looked at", _lines(unseen, width)),
     )
-    text = "\n".join(
-        f"  {title}\n" + "".join(f"    {one_line(line)}\n" for line in lines) for title, lines in parts if lines
-    )
+    text = "\n".join("\n".join([f"  {title}", *lines, ""]) for title, lines in parts if lines)
     return f"Service {service.item.full_name}\n\n{text}"
+
+
+def _lines(sentences: Iterable[str], width: int) -> list[str]:
+    return [line for sentence in sentences for line in wrapped(one_line(sentence), width, INDENT, "  ")]
 
 
 def _is_about(finding: Finding, service: ServiceView) -> bool:
@@ -95,11 +104,10 @@ def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
         yield f"{time} {sentence}"
 
 
-def _to_do(finding: Finding, options: Sequence[str]) -> Iterator[str]:
+def _to_do(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:
     about = "" if finding.item.kind == "v1/Service" else f"{finding.item}: "
-    yield f"{finding.kind}: {about}{finding.sentence}"
+    yield from _lines([f"{finding.kind}: {about}{finding.sentence}"], width)
     remedies = [REASONS[reason].remedy for reason in finding.reasons] if finding.kind == "refused" else []
     for remedy in remedies or [KINDS[finding.kind].remedy]:
-        yield from (f"  {line}" for line in fill(remedy, 94).splitlines())
-    if finding.command:
-        yield f"  $ {shown(finding.command, options)}"
+        yield from wrapped(remedy, min(width or WIDEST, WIDEST), f"{INDENT}  ")
+    yield from map(one_line, command_lines(finding.command, options, width, f"{INDENT}  ", "$ "))
