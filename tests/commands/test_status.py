@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import HTTPROUTE, LISTENERSET
 from ingress_manager.commands.reading.kinds import INGRESS as INGRESS_KIND
-from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.status import command
 from ingress_manager.commands.status.printing import HEAD
 from ingress_manager.commands.status.states import STATES, Judge, State
@@ -200,10 +198,8 @@ def test_a_part_of_a_file_that_cannot_be_read_is_exit_status_1_and_an_invalid_se
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-f", "-", "--watch"), "--watch, --wait and --selector are for the cluster, not for files"),
+        (("-f", "-", "-l", "a=b"), "--wait and --selector are for the cluster, not for files"),
         (("--wait=serving",), "--wait is for Services that are named"),
-        (("--watch", "-o", "json"), "--watch prints tables, and doesn't go with --wait"),
-        (("shop", "--watch", "--wait=serving"), "--watch prints tables, and doesn't go with --wait"),
         (("a/shop", "b/shop"), "the Services that are named have to be in one namespace"),
         (("shop", "--wait=serving", "--timeout=soon"), '"soon" is no time such as 90s, 2m or 1h30m'),
         (("shop", "--wait=serving", "--timeout=0s"), '"0s" is no time such as 90s, 2m or 1h30m'),
@@ -242,7 +238,7 @@ def test_a_service_of_the_cluster_is_told_with_its_events_or_that_they_may_not_b
     assert out.endswith("  not looked at\n    Events could not be looked at: Error from server: no\n")
 
 
-# Waiting and watching.
+# Waiting.
 
 
 class Clock:
@@ -292,42 +288,6 @@ def test_waiting_for_a_service_that_asks_for_nothing_is_wrong_use(monkeypatch: p
     ended = run(*WAIT)
     assert (ended.status, 'nothing to wait for: no annotation ingress/http: "true"' in ended.err) == (2, True)
     assert "there is no Service nobody" in run(*WAIT[:1], "nobody", *WAIT[2:]).err
-
-
-def watched(monkeypatch: pytest.MonkeyPatch, *later: dict[str, Object]) -> None:
-    """Let a cluster change, and Ctrl-C come when nothing changes any more."""
-    clock = Clock(monkeypatch, *later)
-
-    def until_the_end(seconds: float) -> None:
-        if not clock.later:
-            raise KeyboardInterrupt
-        clock.sleep(seconds)
-
-    monkeypatch.setattr(command, "sleep", until_the_end)
-
-
-def test_watching_prints_a_line_for_each_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    invalid = {**INGRESS, "metadata": {**INGRESS["metadata"], "name": "odd"}, "spec": "none"}
-    later = [{**each, "httproutes.gateway.networking.k8s.io": listing(invalid)} for each in (WITHOUT_INGRESS, ALL)]
-    watched(monkeypatch, later[0], *later)
-    ended = run("status", "--watch", *NO_SETTINGS)
-    assert ended.err.count("team-a/odd: is no valid Ingress") == 1
-    before = "team-a/shop Ingress shop http://shop.example.com/"
-    assert ended.out.splitlines() == [
-        f"{before} waiting for Metacontroller: its Ingress team-a/shop isn't there",
-        f"{before} serving",
-    ]
-
-
-def test_watching_on_a_terminal_draws_the_table_anew_when_something_has_changed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    watched(monkeypatch, WITHOUT_INGRESS, WITHOUT_INGRESS, ALL)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    source = Source(settings=os.devnull)
-    with pytest.raises(KeyboardInterrupt):
-        command.go_on_looking(command.Looker(source, (), None), "table")
-    assert capsys.readouterr().out.count("NAMESPACE") == 2
 
 
 def test_of_one_service_it_is_told_what_is_known_without_the_settings(cluster: Cluster) -> None:

@@ -1,7 +1,5 @@
 """`ingress-manager status`: the shell."""
 
-import gc
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -48,7 +46,6 @@ BETWEEN_LOOKS = 2.0
 @with_source(*ALL_OBJECTS, *SETTINGS)
 @click.option("-l", "--selector", metavar="SELECTOR", help="Only Services with these labels, as for kubectl.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
-@click.option("-w", "--watch", is_flag=True, help="Print what changes, until Ctrl-C.")
 @click.option(
     "--wait",
     "wanted",
@@ -65,8 +62,6 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     output: str,
     wanted: str | None,
     seconds: int,
-    *,
-    watch: bool,
 ) -> None:
     """List the URLs that Services expose, the Ingress or HTTPRoute of each, its address, and its state.
 
@@ -82,20 +77,16 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     \b
     Examples:
       ingress-manager status
-      ingress-manager status --all-namespaces --watch
+      ingress-manager status --all-namespaces
       ingress-manager status -n team-a -l app=shop -o json
       ingress-manager status team-a/shop
       ingress-manager status team-a/shop --wait=serving --timeout=2m
     """  # noqa: D301 - \b keeps click from joining lines
-    if source.files and (watch or wanted or selector):
-        raise click.UsageError("--watch, --wait and --selector are for the cluster, not for files")
+    if source.files and (wanted or selector):
+        raise click.UsageError("--wait and --selector are for the cluster, not for files")
     if wanted and not names:
         raise click.UsageError("--wait is for Services that are named")
-    if watch and (wanted or output not in {"table", "wide"}):
-        raise click.UsageError("--watch prints tables, and doesn't go with --wait")
     looker = Looker(source, names, selector)
-    if watch:
-        go_on_looking(looker, output)
     seen = wait_for(looker, State(wanted), seconds) if wanted else looker.look()
     if len(names) == 1 and output == "table" and not wanted and selector is None:
         click.echo(looker.told(seen, width()), nl=False)
@@ -216,23 +207,3 @@ def wait_for(looker: Looker, wanted: State, seconds: int) -> Seen:
             note(line)
         told = lines
         sleep(min(BETWEEN_LOOKS, max(end - monotonic(), 0)))
-
-
-def go_on_looking(looker: Looker, output: str) -> None:
-    """Print what is exposed whenever it has changed: anew on a terminal, elsewhere a line for each change."""
-    # Nothing else gives back what each look has made, if it goes round in circles.
-    gc.enable()
-    is_terminal = sys.stdout.isatty()
-    before: list[str] | None = None
-    while True:
-        seen = looker.look()
-        lines = [line_of(row) for row in seen.rows]
-        if lines != before and is_terminal:
-            click.clear()
-            click.echo("".join(printed(seen.rows, seen.unseen, seen.now, output, paint)), nl=False)
-        elif not is_terminal:
-            for row, line in zip(seen.rows, lines, strict=True):
-                if line not in (before or ()):
-                    click.echo(paint(one_line(line), row.judged.state))
-        before = lines
-        sleep(BETWEEN_LOOKS)
