@@ -6,16 +6,15 @@ Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlic
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import NamedTuple
 
-from ingress_manager.commands.audit.seen import Finder, Finding, Found
+from ingress_manager.commands.audit.seen import Finder, Finding, Found, Standing, standing
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
 from ingress_manager.commands.view.ingresses import backends_in, class_of
-from ingress_manager.commands.view.look import ServiceView, View
-from ingress_manager.commands.view.objects import ObjectView, certificates_of, is_being_deleted
+from ingress_manager.commands.view.look import View
+from ingress_manager.commands.view.objects import ObjectView, certificates_of
 from ingress_manager.commands.view.standing import BY_CAUSE, addresses_of, called, gateway_of, said_of
 from ingress_manager.commands.view.surroundings import (
     CLASS,
@@ -45,25 +44,12 @@ NO_CERTIFICATE = "InvalidCertificateRef"
 """The reason of a listener whose Secret isn't there."""
 
 
-class Standing(NamedTuple):
-    """An object that was made for a Service, and isn't being deleted, with what is around it."""
-
-    each: ObjectView
-    service: ServiceView
-    around: Surroundings
-
-
 Cause = Callable[[Standing], Found]
 
 
 def of_each(cause: Cause) -> Finder:
     """Return what finds a cause for each object that was made for a Service."""
-    return lambda seen: (
-        found
-        for each in seen.view.objects.values()
-        if (one := standing(each, seen.view, seen.around))
-        for found in cause(one)
-    )
+    return lambda seen: (found for one in seen.standing for found in cause(one))
 
 
 def causes(each: ObjectView, view: View, around: Surroundings) -> Found:
@@ -71,11 +57,6 @@ def causes(each: ObjectView, view: View, around: Surroundings) -> Found:
     if one := standing(each, view, around):
         for cause in CAUSES:
             yield from cause(one)
-
-
-def standing(each: ObjectView, view: View, around: Surroundings) -> Standing | None:
-    service = view.owner_of(each) if each.is_marked and not is_being_deleted(each.item) else None
-    return Standing(each, service, around) if isinstance(service, ServiceView) else None
 
 
 def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:

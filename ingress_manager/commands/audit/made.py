@@ -72,10 +72,12 @@ def drifted(seen: Seen) -> Found:
 
 def unguarded(seen: Seen) -> Found:
     for service, each in seen.settled:
+        if not (service.refused or each.key in service.desired):
+            continue
         made = service.desired.get(each.key, {}).get("metadata", {}).get("annotations", {})
-        stated = {*service.item.annotations, *made, *_applied_to(each.item)}
-        lost = {key: text for key, text in each.item.annotations.items() if protects(key) and key not in stated}
-        if lost and (service.refused or each.key in service.desired):
+        others = {key: text for key, text in each.item.annotations.items() if protects(key) and key not in made}
+        stated = {*service.item.annotations, *_applied_to(each.item)} if others else ()
+        if lost := {key: text for key, text in others.items() if key not in stated}:
             sentence = f"Service {service.item.full_name} lacks {listed(sorted(lost))}, by which this is protected"
             yield Finding(each.item, sentence, remedies.state(service.item, lost))
 

@@ -35,6 +35,14 @@ class Finding(NamedTuple):
 Found = Iterator[Finding]
 
 
+class Standing(NamedTuple):
+    """An object that was made for a Service, and isn't being deleted, with what is around it."""
+
+    each: ObjectView
+    service: ServiceView
+    around: Surroundings
+
+
 class Seen:
     """What there is, sorted out for the finders; `policy` says what is paused."""
 
@@ -73,6 +81,9 @@ class Seen:
         ]
         """What says that it is ours, and Metacontroller takes for no Service's; with the Service that controls it."""
 
+        found = (standing(each, view, around) for each in view.objects.values())
+        self.standing = [one for one in found if one]
+
     def asking_for(self, each: ObjectView) -> ServiceView | Unknown | None:
         """Return the Service that asks for an object, or that may ask for it once it is not refused, or not held."""
         if found := self._desired_by.get(each.key):
@@ -102,6 +113,12 @@ class Seen:
 
 
 Finder = Callable[[Seen], Found]
+
+
+def standing(each: ObjectView, view: View, around: Surroundings) -> Standing | None:
+    """Return an object with its Service and what is around it; None if it wasn't made for one, or is being deleted."""
+    service = view.owner_of(each) if each.is_marked and not is_being_deleted(each.item) else None
+    return Standing(each, service, around) if isinstance(service, ServiceView) else None
 
 
 def is_held(item: Item) -> bool:
