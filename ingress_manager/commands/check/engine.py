@@ -1,7 +1,8 @@
 """`check`: Metacontroller, its CRDs, our DecoratorController, and the rights that it has. The pure part."""
 
-from collections.abc import Iterable, Iterator
-from itertools import product
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
 
 from ingress_manager.commands.check.differences import differences, missing_fields
 from ingress_manager.commands.check.lines import Line, State
@@ -46,6 +47,8 @@ OWN_RIGHTS = (
 )
 """What Metacontroller needs for itself: metacontroller/install/rbac.yaml."""
 
+_REQUIREMENT = re.compile(r"\s*(?P<key>[\w./-]+)\s*(?P<sign>==?|!=)\s*(?P<value>[\w.-]*)\s*")
+
 EVERYTHING = Right("*", "*", "*")
 """What Metacontroller's own manifests grant: every verb on every resource."""
 
@@ -70,13 +73,53 @@ def metacontroller(seen: Seen) -> Iterator[Line]:
         yield by_version(PART, PART, tag_of_image(image) or image, KNOWN)
         yield from replicas(PART, engine)
         wanted = number(at(engine, "spec", "replicas"), 1)
-        words = [word for each in containers(engine) for key in ("command", "args") for word in each.get(key) or ()]
-        if wanted > 1 and not {"--leader-election", "--leader-election=true"} & set(map(str, words)):
+        words = [
+            str(each) for found in containers(engine) for key in ("command", "args") for each in found.get(key) or ()
+        ]
+        if wanted > 1 and not {"--leader-election", "--leader-election=true"} & set(words):
             sentence = f"{engine} has {wanted} replicas without --leader-election: all of them write"
             yield Line(PART, State.WRONG, sentence, "Add --leader-election to its arguments, or have one replica.")
+        yield from arguments(engine, words, seen.controller)
     if len(engines) > 1:
         names = ", ".join(map(str, engines))
         yield Line(PART, State.WARNING, f"several run it: {names}; each writes what the others write", "Keep one.")
+
+
+def arguments(engine: Item, words: Sequence[str], controller: Item | None) -> Iterator[Line]:
+    """Yield which of Metacontroller's arguments make it do harm, or nothing for us."""
+    if argument(words, "apply-strategy") == "server-side-apply":
+        sentence = f"{engine} has --apply-strategy=server-side-apply, by which it would overwrite what others have made"
+        yield Line(PART, State.WRONG, sentence, "Take that argument out.")
+    selector = argument(words, "target-label-selector")
+    if not selector or controller is None:
+        return
+    does_fit = fits(selector, controller.labels)
+    told = f"{engine} has --target-label-selector={selector}"
+    look: Command = ("kubectl", "get", "--show-labels", "--", "decoratorcontroller", CONTROLLER)
+    if does_fit is None:
+        sentence = f"{told}: whether that fits the labels of our DecoratorController isn't known"
+        yield Line(PART, State.UNKNOWN, sentence, "Compare them.", look)
+    elif not does_fit:
+        sentence = f"{told}, which leaves out our DecoratorController, so that nothing is made and nothing removed"
+        yield Line(PART, State.WRONG, sentence, "Give the DecoratorController those labels, by a patch of yours.", look)
+
+
+def argument(words: Sequence[str], name: str) -> str:
+    """Return the last value of an argument, which has one or two dashes, and = or a space; "" where it isn't there."""
+    value = ""
+    for word, following in pairwise((*words, "")):
+        stated, equals, given = word.partition("=")
+        if stated in {f"-{name}", f"--{name}"}:
+            value = given if equals else following
+    return value
+
+
+def fits(selector: str, labels: Mapping[str, str]) -> bool | None:
+    """Return whether a label selector as text fits; None where it has more in it than = and !=."""
+    found = [_REQUIREMENT.fullmatch(each) for each in selector.split(",")]
+    if not all(found):
+        return None
+    return all((labels.get(each["key"]) == each["value"]) is (each["sign"] != "!=") for each in found if each)
 
 
 def replicas(part: str, item: Item) -> Iterator[Line]:
