@@ -14,6 +14,7 @@ CONTEXT ?=
 INGRESSES ?= keep
 YES ?=
 METACONTROLLER_CRDS ?=
+DOMAIN ?=
 bin := .venv/bin
 uv = VIRTUAL_ENV=.venv $(bin)/uv pip --quiet
 # Many tests wait for something. With more processes than these, a machine of two cores would serve visitors too late.
@@ -54,8 +55,8 @@ image:  ## the image IMAGE=…, by docker, podman or buildah, or by BUILDER=…;
 	$(or $(BUILDER),$(notdir $(firstword $(foreach each,docker podman buildah,$(shell command -v $(each)))))) build \
 		--file=Dockerfile --tag='$(IMAGE)' $(BUILD_OPTIONS) .
 
-install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…; each command is shown
-	@exec $(bin)/python -m tools.install install --context '$(CONTEXT)' --crds '$(METACONTROLLER_CRDS)' $(if $(YES),--yes) -- '$(IMAGE)'
+install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…, hosts below DOMAIN=…; each command is shown
+	@exec $(bin)/python -m tools.install install --context '$(CONTEXT)' --crds '$(METACONTROLLER_CRDS)' --domain '$(DOMAIN)' $(if $(YES),--yes) -- '$(IMAGE)'
 
 uninstall: $(bin)/.complete  ## remove it from the cluster of CONTEXT=…; it asks, or not with YES=1; every Ingress stays, or with INGRESSES=remove none
 	@exec $(bin)/python -m tools.install uninstall --context '$(CONTEXT)' --ingresses '$(INGRESSES)' $(if $(YES),--yes)

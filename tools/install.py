@@ -5,12 +5,14 @@ Every kubectl command is printed before it is run, with the reason for it.
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import yaml
@@ -22,6 +24,7 @@ from ingress_manager.commands.check.lines import State
 from ingress_manager.commands.check.versions import KUBERNETES, by_version
 from ingress_manager.commands.reading.kubectl import message
 from ingress_manager.core.copying import ANY
+from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.settings import parse
 
 METACONTROLLER_CRDS = (
@@ -40,9 +43,16 @@ OVERLAYS = ("listenersets", "httproutes")
 PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"
 """The image that the manifests name, without a tag."""
 
+SETTINGS = REPOSITORY / "manifests/settings.yaml"
 UNLIMITED_HOSTS = """\
-With these settings, every namespace may claim every host: on a cluster that several teams share, limit them in
-manifests/settings.yaml, which shows how, and run the same command again."""
+With these settings, every namespace may claim every host. DOMAIN=apps.example.com, with a domain of yours, gives each
+namespace hosts of its own; manifests/settings.yaml has other ways. Then run the same command again."""
+
+EXAMPLE = "apps.example.com"
+BY_DOMAIN = ('host: "{{service}}.{{namespace}}.{}"', 'hosts: ["*.{{namespace}}.{}"]')
+"""The lines of the settings that name a domain. manifests/settings.yaml has them, with the example's, behind a #."""
+
+INJECTED = "cert-manager.io/inject-ca-from"
 
 
 def replacement(reference: str) -> dict[str, str]:
@@ -61,6 +71,29 @@ def replacement(reference: str) -> dict[str, str]:
         )
     stated = {"newName": folder + slash + name, "newTag": tag, "digest": digest}
     return {"name": PUBLISHED} | {key: value for key, value in stated.items() if value}
+
+
+def with_domain(text: str, domain: str) -> str:
+    """Return the text of settings in which each namespace has hosts of its own below a domain.
+
+    Raises DevClusterError where they state other hosts already, or where that is no domain.
+    """
+    for line in BY_DOMAIN:
+        wanted, example = line.format(domain), line.format(EXAMPLE)
+        if re.search(rf"^ *{re.escape(wanted)}", text, re.MULTILINE):
+            continue
+        if f"#{example}" not in text:
+            field = wanted.partition(":")[0]
+            raise DevClusterError(
+                f"DOMAIN={domain}: manifests/settings.yaml has no line #{example} any more, which would become "
+                f"{wanted}; state the {field} there yourself, and leave DOMAIN out"
+            )
+        text = text.replace(f"#{example}", wanted)
+    try:
+        parse(text)
+    except SettingsError as error:
+        raise DevClusterError(f"DOMAIN must be a domain, such as DOMAIN={EXAMPLE}: {error.sentence}") from error
+    return text
 
 
 @dataclass(frozen=True)
@@ -137,8 +170,9 @@ def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:
         # Resolved, for macOS: a path relative to /tmp, which is a link there, would lead elsewhere.
         folder = Path(name).resolve()
         # kustomize takes no absolute path.
-        resources = [os.path.relpath(REPOSITORY / "manifests", folder)]
-        written = yaml.safe_dump({"resources": resources, "images": [replacement(image)]}, sort_keys=False)
+        manifests = os.path.relpath(REPOSITORY / "manifests", folder)
+        content = {"resources": [manifests], **webhook(shell, manifests), "images": [replacement(image)]}
+        written = yaml.safe_dump(content, sort_keys=False)
         (folder / "kustomization.yaml").write_text(written)
         click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{written.rstrip()}")
         found = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
@@ -156,6 +190,25 @@ def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:
         shell.run(why, "kubectl", "apply", f"--kustomize={folder}")
     why = "Wait until it answers: before, Metacontroller would report an error for every Service of the cluster."
     shell.rollout(why, "ingress-manager")
+
+
+def webhook(shell: Shell, manifests: str) -> dict[str, list[Any]]:
+    """Return what a kustomization has beside the manifests for the admission webhook, where that is installed.
+
+    It gets its certificate as before. Raises CommandFailed.
+    """
+    kind = "validatingwebhookconfiguration"
+    found = shell.read("kubectl", "get", "--ignore-not-found", "--output=json", "--", kind, "ingress-manager")
+    if not found:
+        return {}
+    component = f"{manifests}/admission"
+    configuration = json.loads(found)
+    if INJECTED in configuration["metadata"].get("annotations", {}):
+        return {"components": [component, f"{component}/cert-manager"]}
+    bundle = configuration["webhooks"][0]["clientConfig"].get("caBundle")
+    add = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}]
+    patches = [{"target": {"kind": configuration["kind"]}, "patch": json.dumps(add)}] if bundle else []
+    return {"components": [component], "patches": patches}
 
 
 def apply_metacontroller(shell: Shell, crds: str) -> None:
@@ -181,21 +234,25 @@ CONTEXT = click.option("--context", default="", help="The context of the kubecon
 @CONTEXT
 @YES
 @click.option("--crds", default="", help="Metacontroller's CRDs: a URL or a file; by default, those of its release.")
+@click.option("--domain", default="", help="Write into the settings that each namespace has hosts of its own below it.")
 @click.argument("image")
-def install(image: str, context: str, crds: str, *, yes: bool) -> None:
+def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> None:
     """Install ingress-manager with the image IMAGE, and Metacontroller where the cluster has none.
 
-    Once it is installed, the same command brings changed settings and a new version to the cluster. It shows what would
-    change of an installation, and asks.
+    Once it is installed, the same command brings changed settings and a new version to the cluster, also to the
+    webhook, if that is there. It shows what would change of an installation, and asks.
 
     \b
     Examples:
-      make install IMAGE=registry.example.com/ingress-manager:0.1.0
+      make install IMAGE=registry.example.com/ingress-manager:0.1.0 DOMAIN=apps.example.com
       make install IMAGE=registry.example.com/ingress-manager:0.1.0 CONTEXT=kind-kind
     """  # noqa: D301 - \b keeps click from joining lines
     replacement(image)
     shell = Shell(context)
     require_kubernetes(shell)
+    if domain:
+        SETTINGS.write_text(with_domain(SETTINGS.read_text(encoding="utf-8"), domain), encoding="utf-8")
+        click.echo(f"manifests/settings.yaml gives each namespace hosts of its own below {domain}.")
     found = shell.existing(CRD, OURS)
     click.echo(f"Installing on the cluster of the context {context or current_context(shell)}.")
     controller = f"metacontroller/{folder_of(shell) if CRD in found else 'controller'}"
@@ -208,7 +265,7 @@ def install(image: str, context: str, crds: str, *, yes: bool) -> None:
     shell.run(why, "kubectl", "apply", f"--kustomize={controller}")
     click.echo("\nIt is installed. To see it work:\n  kubectl apply -k manifests/sample/")
     click.echo("  kubectl get ingress --namespace sample")
-    if parse((REPOSITORY / "manifests/settings.yaml").read_text(encoding="utf-8")).limits.hosts == ANY:
+    if parse(SETTINGS.read_text(encoding="utf-8")).limits.hosts == ANY:
         click.echo(f"\n{UNLIMITED_HOSTS}")
     # What is wrong doesn't undo the installation.
     shell.run("Is it well installed?", "ingress-manager", "check", "--wait", "--timeout=30s", fails=(1, 2))

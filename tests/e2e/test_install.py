@@ -1,12 +1,17 @@
 """docs/install.md and docs/uninstall.md: their commands are run as they are written, on a cluster without nodes."""
 
 import contextlib
+import json
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import yaml
 
 from devcluster.api import SERVICE_ACCOUNTS, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
@@ -45,6 +50,7 @@ def plane() -> Iterator[ControlPlane]:
 def run(plane: ControlPlane, command: str) -> str:
     """Run a command as somebody would who has a download of Metacontroller's CRDs; return what it prints."""
     if command.startswith("make install"):
+        command = re.sub(" DOMAIN=[^ ]*", "", command)  # it would change the repository's settings
         command = f"{command.partition(' METACONTROLLER_CRDS=')[0]} METACONTROLLER_CRDS={CRD_FILE} YES=1"
     if command.startswith("make uninstall"):
         command += " YES=1"
@@ -118,3 +124,25 @@ def test_a_metacontroller_that_was_there_before_is_left_as_it_is(plane: ControlP
     until_only(plane, before)
     plane.kubectl("delete", "--filename", str(CRD_FILE))
     until_only(plane, empty)
+
+
+def test_an_installed_webhook_is_brought_along_and_keeps_its_certificate(plane: ControlPlane, tmp_path: Path) -> None:
+    [install] = [command for command in commands_of("install.md") if command.endswith("DOMAIN=apps.example.com")]
+    run(plane, install)
+    manifests = os.path.relpath(REPOSITORY / "manifests", tmp_path)
+    content = {"resources": [manifests], "components": [f"{manifests}/admission"]}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(content))
+    plane.kubectl("apply", f"--kustomize={tmp_path}")
+    patch = {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "bm8gUEVN"}
+    webhook = ("validatingwebhookconfiguration", "ingress-manager")
+    plane.kubectl("patch", *webhook, "--type=json", f"--patch={json.dumps([patch])}")
+
+    image = "registry.example.com/ingress-manager:0.2.0"
+    run(plane, re.sub(r"IMAGE=\S+", f"IMAGE={image}", install))
+    for name in ("ingress-manager", "ingress-manager-admission"):
+        deployment = plane.api.get(DEPLOYMENTS, name, "ingress-manager")
+        assert deployment is not None
+        assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == image
+    [configured] = json.loads(plane.kubectl("get", *webhook, "--output=json"))["webhooks"]
+    assert configured["clientConfig"]["caBundle"] == "bm8gUEVN"
+    run(plane, commands_of("uninstall.md")[0])
