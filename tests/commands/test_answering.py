@@ -77,7 +77,7 @@ def test_without_the_library_no_certificate_is_judged(
         found = run(*audit, "-o", "json").json
     importlib.reload(certificates)
     assert [(each["what"], each["findings"]) for each in found["unseen"]] == [("certificates", ["wrong-certificate"])]
-    assert "pip install 'ingress-manager[certificates]'" in found["unseen"][0]["sentence"]
+    assert "pip install '.[certificates]'" in found["unseen"][0]["sentence"]
 
 
 def test_a_certificate_that_is_not_valid_yet_is_told_of(audit: list[Any], cluster: Cluster) -> None:

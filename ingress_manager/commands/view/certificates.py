@@ -18,7 +18,8 @@ except ImportError:
     x509 = None  # type: ignore[assignment]
 
 NOT_INSTALLED = (
-    "the Python library cryptography isn't installed; `pip install 'ingress-manager[certificates]'` brings it"
+    "the Python library cryptography isn't installed; "
+    "`pip install '.[certificates]'`, in a clone of ingress-manager, brings it"
 )
 
 TIME = "%Y-%m-%dT%H:%M:%SZ"
