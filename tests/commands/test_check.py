@@ -14,13 +14,12 @@ import yaml
 
 from devcluster import manifests
 from devcluster.build import REPOSITORY
-from ingress_manager import __version__
 from ingress_manager.commands.check import command
 from ingress_manager.commands.check.engine import NEVER, asked_rights
+from ingress_manager.commands.check.gateways import CRDS
 from ingress_manager.commands.check.lines import State, table
-from ingress_manager.commands.check.parts import check
-from ingress_manager.commands.check.routes import CRDS
 from ingress_manager.commands.check.seen import Right, Seen
+from ingress_manager.commands.check.table import check
 from ingress_manager.commands.reading.installations import Installation
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read
@@ -82,6 +81,7 @@ def seen_of(case: dict[str, Any], more: Iterable[Object] = ()) -> Seen:
         kubernetes=case.get("kubernetes", "v1.36.3"),
         metrics=case.get("metrics", ""),
         now="2026-01-04T00:01:00+00:00",
+        made=case.get("made", ""),
         wanted=Installation(*case["wanted"]) if "wanted" in case else None,
         warned=case.get("warned"),
     )
@@ -95,7 +95,7 @@ def said(case: dict[str, Any], seen: Seen | None = None) -> str:
     part = case.get("part")
     lines = [
         line._replace(part="")
-        for line in check(seen or seen_of(case), __version__)
+        for line in check(seen or seen_of(case))
         if (line.state is not State.OK if part is None else line.part == part)
     ]
     return "".join(table(lines))
@@ -183,7 +183,7 @@ def test_it_is_printed_as_json(cluster: Cluster) -> None:
 def test_each_kind_that_may_not_be_read_is_unknown_and_no_other_finding(resource: str, cluster: Cluster) -> None:
     cluster.forbidden = {resource}
     ended = run("check")
-    assert ended.status == (0 if resource in {"--raw", "events"} else 2)
+    assert ended.status == (0 if resource in {"--raw", "namespaces"} else 2)
     assert not {"✗", "!"} & {line[0] for line in ended.out.splitlines() if line}
 
 

@@ -55,12 +55,8 @@ def pem(*signers: Signer) -> str:
 
 
 AUTHORITY = signed("authority")
-BETWEEN = signed("between", AUTHORITY)
 CERTIFICATES = {
     "good": pem(signed("ours", AUTHORITY)),
-    "of another authority": pem(signed("ours", signed("another"))),
-    "of one with the same name": pem(signed("ours", signed("authority"))),
-    "of one between": pem(signed("ours", BETWEEN), signed("stranger"), BETWEEN),
     "expired": pem(signed("ours", AUTHORITY, end=datetime(2026, 1, 3))),
     "soon": pem(signed("ours", AUTHORITY, end=datetime(2026, 1, 11))),
     "for another name": pem(signed("ours", AUTHORITY, "other.tools.svc")),
@@ -74,7 +70,6 @@ def sound() -> list[Object]:
     deployment, service, *_ = yaml.safe_load_all((folder / "deployment.yaml").read_text())
     webhook = yaml.safe_load((folder / "webhook.yaml").read_text())
     deployment["status"] = {"readyReplicas": deployment["spec"]["replicas"]}
-    webhook["webhooks"][0]["clientConfig"]["caBundle"] = pem(AUTHORITY)
     about = {"name": "ingress-manager-admission-tls", "namespace": "ingress-manager"}
     return [deployment, service, webhook, {"kind": "Secret", "metadata": about, "data": {"tls.crt": ""}}]
 

@@ -8,23 +8,22 @@ from datetime import timedelta
 from typing import Any
 
 from ingress_manager.commands.check.differences import differences
-from ingress_manager.commands.check.engine import AGAIN, replicas
-from ingress_manager.commands.check.hook import leads_elsewhere, policy_of, selects
-from ingress_manager.commands.check.lines import Line, State
+from ingress_manager.commands.check.engine import replicas
+from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
+from ingress_manager.commands.check.network import selects
 from ingress_manager.commands.check.seen import Seen, images
 from ingress_manager.commands.reading.installations import leads_to
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
-from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, is_trusted_by, wrong_with
+from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, wrong_with
 from ingress_manager.commands.view.surroundings import LONG_AGO, time_of
 from ingress_manager.core.kubernetes import Object
 
-PART = "admission webhook"
 KIND = "ValidatingWebhookConfiguration"
 NAME = "services.ingress-manager.internal"
 """The webhook's name in every installation, whatever its objects are called."""
 
-BREAKING = ("failurePolicy", "sideEffects")
+BREAKING = (".failurePolicy", ".sideEffects")
 """Fields with which the API server may refuse what people write."""
 
 ONES_OWN = ("namespaceSelector", "clientConfig")
@@ -73,16 +72,15 @@ def deployments(seen: Seen, webhook: Object) -> list[Item]:
     return [each for each in seen.of_kind("Deployment", namespace) if leads_to(service, each)]
 
 
-def secrets(seen: Seen) -> list[tuple[str, str]]:
-    """Return the namespace and the name of each Secret from which the webhook has its certificate."""
-    found = [
-        (each.namespace, str(at(volume, "secret", "secretName")))
+def secrets(seen: Seen) -> dict[tuple[str, str], str]:
+    """Return the Secrets with the webhook's certificate, by namespace and name, and the Service that each is for."""
+    return {
+        (each.namespace, str(at(volume, "secret", "secretName"))): service_of(webhook)[1]
         for webhook in webhooks(seen)
         for each in deployments(seen, webhook)
         for volume in mappings(at(each, "spec", "template", "spec", "volumes"))
         if volume.get("name") == "tls" and at(volume, "secret", "secretName")
-    ]
-    return list(dict.fromkeys(found))
+    }
 
 
 def why_not_tried(seen: Seen) -> str:
@@ -96,61 +94,40 @@ def why_not_tried(seen: Seen) -> str:
     return ""
 
 
-def admission(seen: Seen) -> Iterator[Line]:
-    """Yield whether the webhook is as this version has it, and answers; nothing where nobody has asked for it."""
-    yield from seen.unknown(PART, KIND, "webhooks")
-    found = list(webhooks(seen))
-    for webhook in found:
-        yield from configured(seen, webhook)
-        yield from program(seen, webhook)
-        yield from certificate(seen, webhook)
-    if found:
-        yield tried(seen)
-    elif KIND not in seen.unread and (policy := policy_of(seen)) and policy.admission.deny:
-        sentence = "admission.deny of the settings is true, and the webhook isn't installed: nothing is denied"
-        yield Line(PART, State.WARNING, sentence, f"Install it: {SAY}")
-
-
-def configured(seen: Seen, webhook: Object) -> Iterator[Line]:
+def configured(seen: Seen) -> Iterator[Line]:
     """Yield whether the webhook is as this version has it, but for what is otherwise in each installation."""
     [ours] = [each for item in seen.expected_of(KIND, "admission") for each in item["webhooks"]]
-    expected, stands = ({key: each[key] for key in each if key not in ONES_OWN} for each in (ours, webhook))
-    other = list(differences(expected, stands, path=""))
     path = at(ours, "clientConfig", "service", "path")
-    if (stated := at(webhook, "clientConfig", "service", "path")) != path and all(service_of(webhook)):
-        other.append((".clientConfig.service.path", f"is {stated}; this version has {path}"))
-    for place, what in other:
-        field = place.removeprefix(".")
-        state = State.WRONG if field in BREAKING else State.WARNING
-        yield Line(PART, state, f"the webhook {NAME}: {field} {what}", AGAIN)
-    if not other:
-        yield Line(PART, State.OK, f"the webhook {NAME} is as this version has it")
+    for webhook in webhooks(seen):
+        expected, stands = ({key: each[key] for key in each if key not in ONES_OWN} for each in (ours, webhook))
+        other = list(differences(expected, stands, path=""))
+        if (stated := at(webhook, "clientConfig", "service", "path")) != path and all(service_of(webhook)):
+            other.append((".clientConfig.service.path", f"is {stated}; this version has {path}"))
+        for place, what in other:
+            told = f"the webhook {NAME}: {place.removeprefix('.')} {what}"
+            yield wrong(told) if place in BREAKING else warning(told)
+        if not other:
+            yield ok(f"the webhook {NAME} is as this version has it")
+    policy = seen.policy
+    if policy and policy.admission.deny and not list(webhooks(seen)):
+        sentence = "admission.deny of the settings is true, and the webhook isn't installed: nothing is denied"
+        yield warning(sentence, f"Install it: {SAY}")
 
 
-def program(seen: Seen, webhook: Object) -> Iterator[Line]:
+def program(seen: Seen) -> Iterator[Line]:
     """Yield whether the Service that the webhook asks leads to a Deployment, which runs as the hook does."""
-    namespace, name = service_of(webhook)
-    if not name:
-        return  # it asks a URL, and nobody knows what is behind it
-    label = f"{namespace}/{name}"
-    if unread := [kind for kind in ("Service", "Deployment") if kind in seen.unread]:
-        yield from seen.unknown(PART, unread[0], f"what is behind the Service {label}")
-        return
-    service = seen.one("Service", name, namespace)
-    if service is None:
-        yield Line(PART, State.WRONG, f"there is no Service {label}, which the webhook names", AGAIN)
-        return
-    behind = deployments(seen, webhook)
-    if not behind:
-        yield Line(PART, State.WRONG, f"the Service {label} selects the Pods of no Deployment", AGAIN)
-    for deployment in behind:
-        yield from replicas(PART, deployment)
-        port = at(webhook, "clientConfig", "service", "port") or 443
-        if why := leads_elsewhere(service, deployment, port, "the webhook"):
-            yield Line(PART, State.WRONG, f"the Service {label} {why}", AGAIN)
-        else:
-            yield Line(PART, State.OK, f"the Service {label} selects its Pods")
-        yield from unlike(seen, deployment)
+    for webhook in webhooks(seen):
+        namespace, name = service_of(webhook)
+        if not name:
+            continue  # it asks a URL, and nobody knows what is behind it
+        service, behind = seen.one("Service", name, namespace), deployments(seen, webhook)
+        if service is None:
+            yield wrong(f"there is no Service {namespace}/{name}, which the webhook names")
+        elif not behind:
+            yield wrong(f"the Service {namespace}/{name} selects the Pods of no Deployment")
+        for deployment in behind:
+            yield replicas(deployment)
+            yield from unlike(seen, deployment)
 
 
 def unlike(seen: Seen, deployment: Item) -> Iterator[Line]:
@@ -162,53 +139,42 @@ def unlike(seen: Seen, deployment: Item) -> Iterator[Line]:
     )
     for what, found in its.items():
         if found != hooks[what]:
-            sentence = f"{deployment} has the {what} {found}, and the hook {hooks[what]}: it may judge otherwise"
-            yield Line(PART, State.WARNING, sentence, AGAIN)
+            yield warning(f"{deployment} has the {what} {found}, and the hook {hooks[what]}: it may judge otherwise")
 
 
-def certificate(seen: Seen, webhook: Object) -> Iterator[Line]:
-    """Yield whether the API server can trust the certificate, and for how long, as far as it may be read."""
-    bundle = str(at(webhook, "clientConfig", "caBundle") or "")
-    if not bundle and not is_answered(seen):
-        sentence = f"the webhook {NAME} has no caBundle: an API server trusts the authorities of its own machine alone"
-        yield Line(PART, State.WRONG, sentence, f"Give it that of the certificate's authority: {SAY}")
-    namespace, name = service_of(webhook)
-    for where in secrets(seen):
-        label = "/".join(where)
-        crt = at(seen.one("Secret", where[1], where[0]), "data", "tls.crt")
+def certificates(seen: Seen) -> Iterator[Line]:
+    """Yield whether the certificate is for the Service, and for how long it lasts, as far as it may be read."""
+    now = time_of(seen.now) or LONG_AGO
+    for (namespace, name), service in secrets(seen).items():
+        label = f"{namespace}/{name}"
+        crt = at(seen.one("Secret", name, namespace), "data", "tls.crt")
         if "Secret" in seen.unread or not can_be_read():
             why = seen.unread.get("Secret", NOT_INSTALLED)
-            yield Line(PART, State.UNKNOWN, f"the certificate in the Secret {label} could not be looked at: {why}")
+            yield unknown(f"the certificate in the Secret {label} could not be looked at: {why}")
         elif not crt:
-            yield Line(PART, State.WRONG, f"there is no Secret {label} with a certificate (tls.crt)", f"Make it: {SAY}")
+            yield wrong(f"there is no Secret {label} with a certificate (tls.crt)", f"Make it: {SAY}")
+        elif why := wrong_with(crt, [f"{service}.{namespace}.svc"], now):
+            yield wrong(f"the Secret {label}: {why}", f"Make another one: {SAY}")
         else:
-            yield judged(seen, label, crt, bundle, f"{name}.{namespace}.svc")
+            told = f"the certificate in the Secret {label} ends at {end_of(crt):%Y-%m-%dT%H:%M:%SZ}"
+            yield warning(told, f"Renew it: {SAY}") if end_of(crt) - now < SOON else ok(told)
 
 
-def judged(seen: Seen, label: str, crt: str, bundle: str, host: str) -> Line:
-    """Return the line for a certificate. Both texts are in base64; an API server asks for `host`."""
-    now = time_of(seen.now) or LONG_AGO
-    if wrong := wrong_with(crt, [host], now):
-        return Line(PART, State.WRONG, f"the Secret {label}: {wrong}", f"Make another one: {SAY}")
-    if bundle and not is_trusted_by(crt, bundle):
-        sentence = f"the webhook's caBundle isn't of the authority of the certificate in the Secret {label}"
-        return Line(PART, State.WRONG, sentence, f"Give it that of the certificate's authority: {SAY}")
-    end = end_of(crt)
-    told = f"the certificate in the Secret {label} ends at {end:%Y-%m-%dT%H:%M:%SZ}"
-    if end - now < SOON:
-        return Line(PART, State.WARNING, told, f"Renew it: {SAY}")
-    return Line(PART, State.OK, f"{told}{', and the caBundle fits it' if bundle else ''}")
-
-
-def tried(seen: Seen) -> Line:
-    """Return the line for the trial: whether a Service with a mistake was answered."""
+def tried(seen: Seen) -> Iterator[Line]:
+    """Yield whether a Service with a mistake was answered, where the webhook is installed."""
+    if not list(webhooks(seen)):
+        return
     if seen.warned is None:
-        return Line(PART, State.UNKNOWN, f"whether it answers could not be looked at: {seen.unread.get('trial', '')}")
-    if is_answered(seen):
-        return Line(PART, State.OK, "it answers: a Service with a mistake, in a dry run, was told so")
-    sentence = f"nothing was told of a Service with a mistake, in a dry run in the namespace {WHERE}"
-    remedy = "If nothing above is wrong, the API server doesn't reach the webhook's Pods: its log says why."
-    return Line(PART, State.WRONG, sentence, remedy)
+        yield unknown(f"whether it answers could not be looked at: {seen.unread.get('trial', '')}")
+    elif is_answered(seen):
+        yield ok("it answers: a Service with a mistake, in a dry run, was told so")
+    else:
+        sentence = f"nothing was told of a Service with a mistake, in a dry run in the namespace {WHERE}"
+        remedy = (
+            "If nothing above is wrong, the webhook has no caBundle of its certificate's authority, or the API server "
+            "doesn't reach its Pods: its log says why."
+        )
+        yield wrong(sentence, remedy)
 
 
 def is_answered(seen: Seen) -> bool:

@@ -14,13 +14,12 @@ from typing import Any
 import click
 import yaml
 
-from ingress_manager import __version__
 from ingress_manager.commands.check import admission
 from ingress_manager.commands.check.engine import account_of, asked_rights
+from ingress_manager.commands.check.gateways import CRDS as GATEWAY_API
 from ingress_manager.commands.check.lines import FORMATS, Line, State, exit_status, report, summary, table
-from ingress_manager.commands.check.parts import check as lines_of
-from ingress_manager.commands.check.routes import CRDS as GATEWAY_API
-from ingress_manager.commands.check.seen import BASE, OVERLAYS, Seen
+from ingress_manager.commands.check.seen import BASE, CRD, OVERLAYS, RIGHTS, VERSION, Seen
+from ingress_manager.commands.check.table import check as lines_of
 from ingress_manager.commands.printing.console import note, painter
 from ingress_manager.commands.reading.installations import RESOURCE, service_of_hook
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
@@ -83,7 +82,7 @@ def check(context: click.Context, source: Source, output: str, *, wait: bool, se
 
 def lines(source: Source) -> list[Line]:
     """Return a line for each thing that was looked at, or could not be. Raises click.UsageError."""
-    return list(lines_of(look(source.kubectl, Seen(expected(), wanted=source.installation)), __version__))
+    return list(lines_of(look(source.kubectl, Seen(expected(), wanted=source.installation))))
 
 
 def expected() -> dict[str, list[Object]]:
@@ -139,11 +138,11 @@ def look(kubectl: Kubectl, seen: Seen) -> Seen:
 
     What can be read together is. Where that fails, each kind is read by itself, so that it is known which may not be.
     """
-    with noting(seen, "version"):
+    with noting(seen, VERSION):
         stated = json.loads(kubectl.run("version", "--output=json"))
         seen.kubernetes = str(at(stated, "serverVersion", "gitVersion"))
     read_kinds(kubectl, seen, CLUSTER_WIDE, "--all-namespaces")
-    with noting(seen, "CustomResourceDefinition"):
+    with noting(seen, CRD):
         names = " ".join(f"customresourcedefinitions/{name}" for name in (RESOURCE, *GATEWAY_API))
         seen.items += kubectl.get(names, IGNORE_NOT_FOUND).items
     hook = service_of_hook(seen.of_kind("DecoratorController"))
@@ -152,9 +151,9 @@ def look(kubectl: Kubectl, seen: Seen) -> Seen:
         read_kinds(kubectl, seen, BESIDE_THE_HOOK, f"--namespace={namespace}")
     if seen.hook and (configmap := configmap_of(seen.hook)):
         with noting(seen, "ConfigMap"):
-            options = (f"--namespace={seen.installation.namespace}", IGNORE_NOT_FOUND, "--show-managed-fields")
-            seen.items += kubectl.get(f"configmaps/{configmap}", *options).items
-    if seen.one("CustomResourceDefinition", GATEWAY_API[0]) or "CustomResourceDefinition" in seen.unread:
+            where = f"--namespace={seen.installation.namespace}"
+            seen.items += kubectl.get(f"configmaps/{configmap}", where, IGNORE_NOT_FOUND).items
+    if seen.one(CRD, GATEWAY_API[0]) or CRD in seen.unread:
         read_kinds(kubectl, seen, OF_GATEWAYS, "--all-namespaces")
     read_kinds(kubectl, seen, {"Event": "events"}, "--all-namespaces", OF_SERVICES)
     read_rights(kubectl, seen)
@@ -196,7 +195,7 @@ def read_rights(kubectl: Kubectl, seen: Seen) -> None:
         }
         for right in asked
     ]
-    with noting(seen, "rights"):
+    with noting(seen, RIGHTS):
         answers = kubectl.run(
             *("create", "--filename=-", "--output=jsonpath={.status.allowed} "),
             stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": reviews}),

@@ -36,21 +36,3 @@ def differences(expected: Any, found: Any, path: str = "spec") -> Iterator[tuple
 def _plain(value: Any) -> Any:
     """Return a text without the spaces that make no difference in an expression."""
     return value.split() if isinstance(value, str) else value
-
-
-def missing_fields(used: Any, schema: Any, path: str = "spec") -> Iterator[str]:
-    """Yield the fields of an object that the schema of its CRD doesn't know."""
-    if not isinstance(schema, dict) or "x-kubernetes-preserve-unknown-fields" in schema:
-        return
-    if isinstance(used, dict):
-        known = schema.get("properties") or {}
-        for key, value in used.items():
-            if key in known:
-                yield from missing_fields(value, known[key], f"{path}.{key}")
-            else:
-                yield f"{path}.{key}"
-    elif isinstance(used, list):
-        for value in used:
-            yield from missing_fields(value, schema.get("items"), f"{path}[]")
-    elif "enum" in schema and used not in schema["enum"]:
-        yield f"{path}: {used}"

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple
 
 from ingress_manager.commands.printing.objects import as_json
@@ -29,12 +30,17 @@ SIGNS = {State.OK: "✓", State.WARNING: "!", State.WRONG: "✗", State.UNKNOWN:
 class Line(NamedTuple):
     """What was found when one thing was looked at."""
 
-    part: str
     state: State
     sentence: str
     remedy: str = ""
     command: Command = ()
     """The command of kubectl that helps; empty where none does."""
+
+    part: str = ""
+    """The part of the installation, under which it is told."""
+
+
+ok, warning, wrong, unknown = (partial(Line, state) for state in State)
 
 
 def table(lines: Iterable[Line], paint: Paint = plain, options: Sequence[str] = ()) -> Iterator[str]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ingress_manager.commands.check.lines import Line, State
 from ingress_manager.commands.reading.installations import (
     CONTROLLER,
     DEFAULT,
@@ -13,12 +12,17 @@ from ingress_manager.commands.reading.installations import (
     service_of_hook,
 )
 from ingress_manager.commands.reading.manifests import Item, at, mappings
+from ingress_manager.commands.reading.settings import SettingsText, configmap_of, text_of
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.policy import Policy
 
-METACONTROLLER = "metacontroller"
 BASE = "controller"
 OVERLAYS = {"httproute": BASE, "listenerset": "httproute"}
 """The folders of metacontroller/ that add kinds to those of another one, in order, and that one."""
+
+CRD, RIGHTS, SETTINGS, VERSION = "CustomResourceDefinition", "rights", "settings", "version"
+NAMES = {CRD: "CRDs", RIGHTS: "its rights", SETTINGS: "the settings", VERSION: "the version"}
+"""What is called otherwise than its kind in the plural."""
 
 
 class Right(NamedTuple):
@@ -52,9 +56,27 @@ class Seen:
     warned: list[str] | None = None
     """What was told of a Service with a mistake, in a dry run; None where that was not tried."""
 
+    made: str = ""
+    """When the newest Ingress was made by ingress-manager; empty where nobody has looked."""
+
     now: str = ""
     wanted: Installation | None = None
     """The installation that a person has named."""
+
+    def why_unread(self, what: str) -> str:
+        """Return why something can't be looked at; empty where it can."""
+        if what == RIGHTS and not self.engines():
+            return self.unread.get(what, "nothing was found that runs Metacontroller")
+        if what == SETTINGS and self.policy is None:
+            reasons = (self.unread[kind] for kind in ("Deployment", "ConfigMap") if kind in self.unread)
+            return next(reasons, "they aren't there, or can't be used")
+        return self.unread.get(what, "")
+
+    def name_of(self, what: str) -> str:
+        """Return what to call something that can't be looked at."""
+        if what.endswith("Policy"):
+            return f"{what.removesuffix('y')}ies"
+        return NAMES.get(what) or f"{what}{'es' if what.endswith('s') else 's'}"
 
     def of_kind(self, kind: str, namespace: str | None = None) -> list[Item]:
         """Return the objects of a kind, such as "Deployment", in all namespaces or in one."""
@@ -83,7 +105,7 @@ class Seen:
     @property
     def folder(self) -> str:
         """Return the folder whose DecoratorController makes the same kinds as the one that is there."""
-        return "listenerset" if self.makes("listenersets") else "httproute" if self.makes("httproutes") else BASE
+        return next((folder for folder in reversed(OVERLAYS) if self.makes(f"{folder}s")), BASE)
 
     @property
     def installation(self) -> Installation:
@@ -99,28 +121,32 @@ class Seen:
     def hook(self) -> Item | None:
         return self.one("Deployment", self.installation.name, self.installation.namespace)
 
+    @property
+    def settings(self) -> SettingsText | None:
+        """Return the text of the settings, None where it isn't there."""
+        name = configmap_of(self.hook) if self.hook else None
+        configmap = self.one("ConfigMap", name, self.installation.namespace) if name else None
+        text = text_of(configmap) if configmap else None
+        return None if text is None else SettingsText(text, f"ConfigMap {self.installation.namespace}/{name}")
+
+    @property
+    def policy(self) -> Policy | None:
+        """Return the settings, None where they can't be read or used."""
+        policy = self.settings.policy() if self.settings else None
+        return policy if isinstance(policy, Policy) else None
+
     def engines(self) -> list[Item]:
-        return [
-            item
-            for item in (*self.of_kind("Deployment"), *self.of_kind("StatefulSet"))
-            if any(name_of_image(image) == METACONTROLLER for image in images(item))
-        ]
+        """Return what runs Metacontroller."""
+        there = (*self.of_kind("Deployment"), *self.of_kind("StatefulSet"))
+        return [item for item in there if any(name_of_image(image) == "metacontroller" for image in images(item))]
 
-    def pods(self) -> list[Item]:
-        """Return the hook's Pods that aren't being deleted."""
+    def pods(self) -> Iterator[Item]:
+        """Yield the hook's Pods that aren't being deleted."""
         labels = at(self.hook, "spec", "selector", "matchLabels")
-        return [
-            pod
-            for pod in self.of_kind("Pod", self.installation.namespace)
-            if isinstance(labels, dict)
-            and labels.items() <= pod.labels.items()
-            and "deletionTimestamp" not in pod.metadata
-        ]
-
-    def unknown(self, part: str, kind: str, what: str) -> Iterator[Line]:
-        """Yield the line that says why something could not be looked at; nothing where it could."""
-        if kind in self.unread:
-            yield Line(part, State.UNKNOWN, f"{what} could not be looked at: {self.unread[kind]}")
+        for pod in self.of_kind("Pod", self.installation.namespace):
+            is_its = isinstance(labels, dict) and labels.items() <= pod.labels.items()
+            if is_its and "deletionTimestamp" not in pod.metadata:
+                yield pod
 
 
 def containers(item: Item | None) -> list[dict[str, Any]]:
@@ -143,9 +169,5 @@ def tag_of_image(image: str) -> str:
 
 def condition(found: Any, kind: str) -> dict[str, Any]:
     """Return a condition of a status; empty where there is none of that type."""
-    return next((each for each in mappings(at(found, "conditions")) if each.get("type") == kind), {})
-
-
-def number(found: Any, default: int = 0) -> int:
-    """Return a number of replicas; those of a status are left out where they are 0."""
-    return found if isinstance(found, int) else default
+    conditions = mappings(at(found, "status", "conditions"))
+    return next((each for each in conditions if each.get("type") == kind), {})

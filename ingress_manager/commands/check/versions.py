@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from ingress_manager.commands.check.lines import Line, State
+from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
 
 
 class Known(NamedTuple):
@@ -29,18 +29,17 @@ def version_of(text: str) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-def by_version(part: str, name: str, stated: str, known: Known) -> Line:
+def by_version(name: str, stated: str, known: Known) -> Line:
+    """Return the line for a program, by the version that it states."""
     version = version_of(stated)
     if version is None:
-        return Line(part, State.UNKNOWN, f"the version of {name} can't be told from {stated}")
+        return unknown(f"the version of {name} can't be told from {stated}")
     if version < (version_of(known.least) or version):
-        sentence = f"{name} {stated} is too old: it takes {known.least} or later"
-        return Line(part, State.WRONG, sentence, f"Upgrade {name}.")
+        return wrong(f"{name} {stated} is too old: it takes {known.least} or later", f"Upgrade {name}.")
     newest = known.tested[-1]
     if version > (version_of(newest) or version):
         sentence = f"{name} {stated} is newer than {newest}, with which ingress-manager is tested"
-        return Line(part, State.WARNING, sentence, "It may well work; nobody has tried it.")
+        return warning(sentence, "It may well work; nobody has tried it.")
     if version not in map(version_of, known.tested):
-        sentence = f"{name} {stated}: new enough; ingress-manager is tested with {', '.join(known.tested)}"
-        return Line(part, State.OK, sentence)
-    return Line(part, State.OK, f"{name} {stated}")
+        return ok(f"{name} {stated}: new enough; ingress-manager is tested with {', '.join(known.tested)}")
+    return ok(f"{name} {stated}")

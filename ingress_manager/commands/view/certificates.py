@@ -13,7 +13,6 @@ from ingress_manager.core.text import listed
 
 try:
     from cryptography import x509
-    from cryptography.exceptions import InvalidSignature
 except ImportError:
     x509 = None  # type: ignore[assignment]
 
@@ -59,34 +58,6 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime, latest: datetime |
 def end_of(crt: str) -> datetime:
     """Return when a certificate ends. Raises ValueError when there is none."""
     return _all_in(crt)[0].not_valid_after_utc
-
-
-def is_trusted_by(crt: str, bundle: str) -> bool:
-    """Return whether somebody who trusts the certificates in a bundle trusts this one, as far as signatures go.
-
-    Both are in base64. What stands behind the first certificate in `crt` leads from it to an authority. Raises
-    ValueError when there is none.
-    """
-    certificate, *between = _all_in(crt)
-    try:
-        trusted = _all_in(bundle)
-    except ValueError:
-        return False
-    while certificate not in trusted and not any(_has_signed(each, certificate) for each in trusted):
-        signers = [each for each in between if _has_signed(each, certificate)]
-        if not signers:
-            return False
-        certificate = signers[0]
-        between.remove(certificate)
-    return True
-
-
-def _has_signed(authority: "x509.Certificate", certificate: "x509.Certificate") -> bool:
-    try:
-        certificate.verify_directly_issued_by(authority)
-    except (ValueError, TypeError, InvalidSignature):
-        return False
-    return True
 
 
 def _all_in(pem: str) -> "list[x509.Certificate]":
