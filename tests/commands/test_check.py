@@ -6,6 +6,7 @@ check/cluster.yaml has what a cluster has beside the manifests, check/cases.yaml
 import functools
 import json
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,7 @@ class Cluster:
         self.forbidden: set[str] = set()
         self.calls: list[str] = []
         self.naps: list[float] = []
+        self.made = ""
         monkeypatch.setattr(Kubectl, "run", lambda _, *arguments, stdin="": self.run(arguments, stdin))
         monkeypatch.setattr(command, "sleep", self.naps.append)
         monkeypatch.setattr(command, "monotonic", lambda: sum(self.naps))
@@ -137,6 +139,8 @@ class Cluster:
         if verb == "create":
             rights = [each["spec"]["resourceAttributes"] for each in json.loads(stdin)["items"]]
             return " ".join("false" if Right(**right) in NEVER else "true" for right in rights)
+        if any("creationTimestamp" in each for each in arguments):
+            return self.made
         if "--raw" in arguments:
             return 'ingress_manager_answers_total{code="200"} 7.0\n'
         names = {each.rpartition("/")[2] for each in arguments[arguments.index("--") + 1 :]}
@@ -192,6 +196,19 @@ def test_gateways_are_not_asked_for_where_the_cluster_knows_none(cluster: Cluste
         changed(cluster.objects, "CustomResourceDefinition", name)
     assert run("check").status == 1
     assert "get gateways.gateway.networking.k8s.io" not in cluster.calls
+
+
+def test_an_outage_is_over_once_an_ingress_was_made(cluster: Cluster) -> None:
+    now = datetime.now(UTC)
+    failed = {
+        "message": "sync hook failed: no answer",
+        "lastTimestamp": f"{now - timedelta(minutes=5):%Y-%m-%dT%H:%M:%SZ}",
+    }
+    [event] = [each for each in cluster.objects if each["kind"] == "Event"]
+    event.update(failed)
+    assert run("check").status == 1
+    cluster.made = f"2026-01-01T00:00:00Z {now - timedelta(minutes=1):%Y-%m-%dT%H:%M:%SZ}"
+    assert run("check").status == 0
 
 
 def test_it_waits_until_nothing_is_wrong(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 from devcluster import gateway_api, manifests
-from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, wait_for
+from devcluster.api import EVENTS, INGRESSES, SERVICE_ACCOUNTS, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, install_crds
 from devcluster.control_plane import ControlPlane
@@ -68,7 +69,18 @@ def plane() -> Iterator[ControlPlane]:
         Stage(running.api, TEAM).create_service("shop", {"ingress/http": "true", "ingress/host": "shop.example.com"})
         running.api.create(INGRESSES, by_hand(TEAM, "theirs", "theirs.example.com", "shop", ingressClassName="nginx"))
         serve(running)
+        fail(running)
         yield running
+
+
+def fail(plane: ControlPlane) -> None:
+    """Report that the hook has not answered, so that `check` asks what was made since."""
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    about = {"apiVersion": "v1", "kind": "Service", "namespace": TEAM, "name": "other"}
+    message = "sync hook failed: no answer"
+    create(
+        plane.api, EVENTS, "other", TEAM, involvedObject=about, reason="SyncError", message=message, lastTimestamp=now
+    )
 
 
 def serve(plane: ControlPlane) -> None:

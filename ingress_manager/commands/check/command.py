@@ -17,6 +17,7 @@ import yaml
 from ingress_manager.commands.check import admission
 from ingress_manager.commands.check.engine import account_of, asked_rights
 from ingress_manager.commands.check.gateways import CRDS as GATEWAY_API
+from ingress_manager.commands.check.hook import failure
 from ingress_manager.commands.check.lines import FORMATS, Line, State, exit_status, report, summary, table
 from ingress_manager.commands.check.seen import BASE, CRD, OVERLAYS, RIGHTS, VERSION, Seen
 from ingress_manager.commands.check.table import check as lines_of
@@ -25,8 +26,10 @@ from ingress_manager.commands.reading.installations import RESOURCE, service_of_
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin, at
 from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, timeout_option, with_source
+from ingress_manager.commands.reading.rights import INGRESSES
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.view.events import OF_SERVICES
+from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import Object
 
 paint = painter(
@@ -162,7 +165,19 @@ def look(kubectl: Kubectl, seen: Seen) -> Seen:
     with contextlib.suppress(KubectlFailed):
         seen.metrics = kubectl.run("get", "--raw", f"/api/v1/namespaces/{service}/proxy/metrics", BRIEFLY)
     seen.now = datetime.now(UTC).isoformat(timespec="seconds")
+    if failure(seen):
+        seen.made = newest_made(kubectl)
     return seen
+
+
+def newest_made(kubectl: Kubectl) -> str:
+    """Return when the newest Ingress was made by ingress-manager; empty where there is none, or nobody may know."""
+    ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
+    times = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
+    try:
+        return max(kubectl.run("get", "--all-namespaces", ours, times, "--", INGRESSES).split(), default="")
+    except KubectlFailed:
+        return ""
 
 
 def read_kinds(kubectl: Kubectl, seen: Seen, kinds: Mapping[str, str], *options: str) -> None:

@@ -95,6 +95,7 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("get", "customresourcedefinitions.apiextensions.k8s.io", "the CRDs", Where.ALL),
         Right("list", "gateways.gateway.networking.k8s.io", "those that the settings name", Where.ALL),
         Right("list", "events", "whether Metacontroller reaches the hook", Where.ALL),
+        Right("list", INGRESSES, "after a failure, whether one was made since", Where.ALL),
         Right("create", "subjectaccessreviews.authorization.k8s.io", "what Metacontroller may do", Where.ALL),
         Right("list", "services", "the hook's Service", Where.HOOK),
         Right("list", "pods", "whether they run, with these settings", Where.HOOK),
