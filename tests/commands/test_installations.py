@@ -71,14 +71,14 @@ CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": 
 BEHIND = "services,deployments.apps"
 
 
-def on_a_cluster(*parts: list[Object]) -> dict[str, Object]:
-    """Return what kubectl says of a cluster with some installations."""
+def on_a_cluster(installation: list[Object]) -> dict[str, Object]:
+    """Return what kubectl says of a cluster with an installation, or with a part of one."""
     return {
         **named_by_default("defaults: {class: by-name}\n"),
         **dict.fromkeys(("services", "services,ingresses"), listing(SHOP)),
         **dict.fromkeys((INGRESSES, HTTPROUTES, LISTENERSETS, "compositecontrollers.metacontroller.k8s.io"), listing()),
-        RESOURCE: listing(*(controller for controller, *_ in parts)),
-        BEHIND: listing(*(each for _, *others in parts for each in others)),
+        RESOURCE: listing(*installation[:1]),
+        BEHIND: listing(*installation[1:]),
         "configmap/hook-settings": CONFIGMAP,
     }
 
@@ -145,7 +145,7 @@ def test_the_plan_of_an_uninstallation_leaves_a_namespace_that_may_hold_more(clu
         "kubectl delete --namespace=tools --ignore-not-found -- configmap hook-settings",
     ]
     assert "namespace ingress-manager" not in ended.out
-    cluster.answers = on_a_cluster()
+    cluster.answers = on_a_cluster([])
     ended = run("uninstall", "--keep", "--installation", "tools/hook")
     assert ended.err == "The plan goes by the name tools/hook: Error from server: no.\n"
     assert "configmap" not in ended.out
