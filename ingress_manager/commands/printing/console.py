@@ -3,13 +3,14 @@
 import os
 import shutil
 import sys
-import textwrap
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TextIO
 
 import click
 
+from ingress_manager.commands.printing.columns import INDENT, wrapped
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Paint
 from ingress_manager.core.text import one_line
@@ -24,9 +25,9 @@ def use_colour(context: click.Context) -> None:
         context.color = False
 
 
-def width() -> int:
-    """Return how many columns standard output has, or COLUMNS says; 0 for a file, or another program."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+def width(stream: TextIO | None = None) -> int:
+    """Return how many columns a stream has, by default standard output; 0 for a file, or another program."""
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
 
 
 def painter(styles: Mapping[str, str]) -> Paint:
@@ -45,9 +46,10 @@ def show(messages: Sequence[Message]) -> int:
     """Print each message in a line of its own; return how many there are."""
     for message in messages:
         # The sentence is what has to be read; the place before it is for editors.
-        told = one_line(message.told)
-        place = str(message).removesuffix(told)
-        click.echo(f"{click.style(place, bold=True)}{fitted(told, place)[len(place) :]}", err=True)
+        place = str(message).removesuffix(one_line(message.told)).rstrip()
+        line = fitted(str(message))
+        is_whole = line.startswith(place)
+        click.echo(click.style(place, bold=True) + line.removeprefix(place) if is_whole else line, err=True)
     return len(messages)
 
 
@@ -56,13 +58,9 @@ def note(sentence: str) -> None:
     click.secho(fitted(one_line(sentence)), dim=True, err=True)
 
 
-def fitted(line: str, before: str = "") -> str:
-    """Return a line behind what stands before it: on a terminal in several lines, none of which breaks a word."""
-    if not sys.stderr.isatty():
-        return before + line
-    width = shutil.get_terminal_size().columns
-    wrapper = textwrap.TextWrapper(width, before, "    ", break_long_words=False, break_on_hyphens=False)
-    return wrapper.fill(line)
+def fitted(line: str) -> str:
+    """Return a line for standard error: on a terminal as several, none of which breaks a word."""
+    return "\n".join(wrapped(line, width(sys.stderr), hanging=INDENT))
 
 
 @contextmanager
