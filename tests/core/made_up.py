@@ -196,13 +196,6 @@ def placed(draw: st.DrawFn, made: Object) -> Object:
     return made
 
 
-def right(made: Object) -> Object:
-    """Return the Service as it may have been before: without annotations but the one, and with a port for HTTP."""
-    before = service({"ingress/http": "true"})
-    before["metadata"] |= {key: made["metadata"][key] for key in ("namespace", "name")}
-    return before
-
-
 def names_in(type_: type[msgspec.Struct]) -> list[str]:
     """Return the names that the settings have for the fields of a type."""
     return [field.encode_name for field in msgspec.structs.fields(type_)]

@@ -4,6 +4,7 @@ import tracemalloc
 
 import pytest
 
+from ingress_manager.core import namespace_policy
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
 
@@ -47,3 +48,12 @@ def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_howev
     finally:
         tracemalloc.stop()
     assert remembered < 100_000
+
+
+def test_what_holds_in_the_namespaces_that_were_asked_for_last_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespace_policy, "MOST_REMEMBERED", 2)
+    policy = Policy()
+    first, *_ = [in_namespace(policy, name) for name in "abc"]
+    assert [name for name, _ in policy.remembered] == ["b", "c"]
+    assert in_namespace(policy, "b") is in_namespace(policy, "b")
+    assert in_namespace(policy, "a") == first

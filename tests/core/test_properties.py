@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import msgspec
 from hypothesis import given
@@ -18,8 +17,8 @@ from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.syntax import wrong_path
 from ingress_manager.core.vocabulary import protects
 from tests.core import made_up
-from tests.core.kubernetes import MOST_ANNOTATION_BYTES, HTTPRoute, Ingress, rules_broken
 
+MOST_ANNOTATION_BYTES = 256 * 1024
 ALB_AUTH = "alb.ingress.kubernetes.io/auth-type"
 ANY_SERVICES = made_up.services() | made_up.valid_services() | made_up.services_with_a_profile()
 ANY_SERVICES |= made_up.services_with_entrances()
@@ -49,11 +48,6 @@ def answered_twice(request: bytes, policy: Policy) -> Answer:
 
 
 @given(made_up.services(), made_up.policy())
-def test_an_answer_is_200_or_422_and_always_the_same(parent: Object, policy: Policy) -> None:
-    assert answered_twice(body(sync_request(parent)), policy).status in {200, 422}
-
-
-@given(made_up.services(), made_up.policy())
 def test_without_the_annotation_or_with_false_there_is_no_ingress(parent: Object, policy: Policy) -> None:
     annotations = parent["metadata"]["annotations"]
     annotations |= {key: "false" for key in annotations if key.endswith("ingress/http")}
@@ -64,9 +58,8 @@ def test_without_the_annotation_or_with_false_there_is_no_ingress(parent: Object
 
 
 @given(ANY_SERVICES, made_up.policy())
-def test_what_is_made_is_taken_by_the_api_server_and_leads_to_its_own_service_alone(
-    parent: Object, policy: Policy
-) -> None:
+def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent: Object, policy: Policy) -> None:
+    """That the API server takes it is tried with one: tests/e2e/test_accepted.py."""
     name, ports = parent["metadata"]["name"], parent["spec"]["ports"]
     tcp = [port["port"] for port in ports if port.get("protocol", "TCP") == "TCP"]
     made = desired_for(parent, policy)
@@ -74,7 +67,6 @@ def test_what_is_made_is_taken_by_the_api_server_and_leads_to_its_own_service_al
     for each in made:
         assert each["metadata"]["namespace"] == parent["metadata"]["namespace"]
         assert each["metadata"]["name"].startswith(name)
-        assert list(rules_broken(typed(each))) == []
         assert annotation_bytes(each) < MOST_ANNOTATION_BYTES - 1000
         places = list(places_of(each))
         assert len({place[:3] for place in places}) == len(places)
@@ -84,11 +76,6 @@ def test_what_is_made_is_taken_by_the_api_server_and_leads_to_its_own_service_al
             of_rules = [rule.get("host", "*") for rule in each["spec"]["rules"]]
             of_tls = [host for tls in each["spec"]["tls"] for host in tls.get("hosts", ["*"])]
             assert sorted(of_tls) == sorted(of_rules)
-
-
-def typed(made: Object) -> Any:
-    """Return an object as the API server knows it. Raises ValidationError if it has a field too many."""
-    return msgspec.convert(made, Ingress | HTTPRoute)
 
 
 def annotation_bytes(made: Object) -> int:
@@ -192,17 +179,16 @@ def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
 
     The host "*" is every host.
     """
-    found = typed(made)
-    if isinstance(found, Ingress):
-        for rule in found.spec.rules:
-            for path in rule.http.paths:
-                service = path.backend.service
-                yield rule.host or "*", path.path, path.path_type, service.name, service.port.number
+    if made["kind"] == "Ingress":
+        for rule in made["spec"]["rules"]:
+            for path in rule["http"]["paths"]:
+                service = path["backend"]["service"]
+                yield rule.get("host", "*"), path["path"], path["pathType"], service["name"], service["port"]["number"]
     else:
-        for host, route_rule in product(found.spec.hostnames or ["*"], found.spec.rules):
-            for match, backend in product(route_rule.matches, route_rule.backend_refs):
-                path_type = match.path.type.removeprefix("Path")
-                yield host, match.path.value, path_type, backend.name, backend.port
+        for host, rule in product(made["spec"].get("hostnames", ["*"]), made["spec"]["rules"]):
+            for match, backend in product(rule["matches"], rule.get("backendRefs", ())):
+                path_type = match["path"]["type"].removeprefix("Path")
+                yield host, match["path"]["value"], path_type, backend["name"], backend["port"]
 
 
 def with_routes(parent: Object, routes: list[dict[str, str]]) -> Object:
