@@ -53,7 +53,7 @@ def test_how_httproutes_say_it(annotation: str, value: str, said: AsHttpRoute) -
     assert [each.httproutes for each in judge(plain)] == [said]
 
 
-@pytest.mark.parametrize(("key", "word"), [("auth-new", AtGateway.OPEN), ("new", AtGateway.DIFFERS)])
+@pytest.mark.parametrize(("key", "word"), [("auth-new", AtGateway.OPEN), ("new", AtGateway.IGNORED)])
 def test_an_annotation_that_nobody_knows_is_open_if_it_seems_to_protect(key: str, word: AtGateway) -> None:
     plain = ingress("plain")
     plain["metadata"]["annotations"] = {f"{NGINX}{key}": "x"}

@@ -87,6 +87,11 @@ def hosts_of(ingress: Object) -> set[str]:
     return {rule.get("host", "") for rule in ingress["spec"].get("rules") or ()}
 
 
+def meet(hosts: set[str], others: set[str]) -> bool:
+    """Return whether a request may be for both: for a host of both, or for one that a wildcard or "" covers."""
+    return not hosts.isdisjoint(others) or any(not host or host[0] == "*" for each in (hosts, others) for host in each)
+
+
 def protection_of(ingress: Object) -> set[tuple[str, str]]:
     """Return its annotations that protect."""
     return {(key, value) for key, value in (ingress["metadata"].get("annotations") or {}).items() if protects(key)}

@@ -13,6 +13,7 @@ import msgspec
 import yaml
 
 from ingress_manager.commands.leaving import order
+from ingress_manager.commands.view.typed import without_nulls
 from ingress_manager.core.kubernetes import Ingress, Object
 from ingress_manager.core.vocabulary import NGINX, OLD_CLASS, REWRITE, changes, is_said, protects
 
@@ -104,9 +105,12 @@ def judge(ingress: Object, beside: Iterable[Object] = ()) -> list[Judged]:
     """Return what becomes of all that an Ingress says, what is worst first; what isn't mentioned is alike.
 
     `beside` are the Ingresses that are known, this one too or not. What only they would show isn't said without them.
+    Raises msgspec.ValidationError for what is no Ingress.
     """
-    beside = [each for each in beside if order.name_of(each) != order.name_of(ingress)]
-    found = [*judged_annotations(ingress), *judged_fields(ingress), *judged_beside(ingress, beside)]
+    ingress, hosts, name = without_nulls(ingress), order.hosts_of(ingress), order.name_of(ingress)
+    near = [without_nulls(each) for each in beside if order.meet(hosts, order.hosts_of(each))]
+    others = [each for each in near if order.name_of(each) != name]
+    found = [*judged_annotations(ingress), *judged_fields(ingress), *judged_beside(ingress, others)]
     gateway, routes = list(AtGateway), list(AsHttpRoute)
     return sorted(
         found, key=lambda each: (gateway.index(each.gateway), routes.index(each.httproutes), each.key, each.value)

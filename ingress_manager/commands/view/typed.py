@@ -34,7 +34,7 @@ def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
         return msgspec.convert(object_, type_)
     except msgspec.ValidationError:
         pass
-    object_ = {key: _without_nulls(value) if key == "spec" else value for key, value in object_.items()}
+    object_ = {key: without_nulls(value) if key == "spec" else value for key, value in object_.items()}
     try:
         Shape().check(object_, inspect.type_info(type_))
     except FieldError as error:
@@ -42,10 +42,10 @@ def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
     return msgspec.convert(object_, type_)
 
 
-def _without_nulls(stated: Any) -> Any:
+def without_nulls(stated: Any) -> Any:
     """Return a value without its fields that are null: the API server takes them as left out."""
     if isinstance(stated, list):
-        return [_without_nulls(each) for each in stated]
+        return [without_nulls(each) for each in stated]
     if isinstance(stated, dict):
-        return {key: _without_nulls(value) for key, value in stated.items() if value is not None}
+        return {key: without_nulls(value) for key, value in stated.items() if value is not None}
     return stated
