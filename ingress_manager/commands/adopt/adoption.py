@@ -5,53 +5,32 @@ an Ingress of a Service that asks for none, and delete it.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import msgspec
 
 from ingress_manager.commands.adopt.around import Around
+from ingress_manager.commands.adopt.default_backend import DEFAULT_BACKEND, roots, why_not_rooted, with_rules
+from ingress_manager.commands.adopt.moving import instead, staying
 from ingress_manager.commands.adopt.routes import why_not_routed
-from ingress_manager.commands.adopt.splitting import (
-    DEFAULT_BACKEND,
-    Part,
-    Split,
-    beside,
-    instead,
-    is_known,
-    part,
-    roots,
-    split,
-    still,
-    two_secrets,
-    why_not_rooted,
-    with_rules,
-)
+from ingress_manager.commands.adopt.splitting import Part, part, split, two_secrets
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, left_behind, unprotected
 from ingress_manager.commands.annotating.changes import TLS
 from ingress_manager.commands.plans.deployers import about_ingress, about_service, before, not_yet
 from ingress_manager.commands.plans.plan import Plan, Step, listed
-from ingress_manager.commands.plans.steps import (
-    Annotations,
-    annotating,
-    is_recorded,
-    is_unchanged,
-    patch,
-    touch,
-    unseen,
-)
+from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests, about, about_refusal
 from ingress_manager.commands.view.ingresses import services_of
-from ingress_manager.commands.view.managed import CONTROLLER, is_made_for, owners, patch_to_own
+from ingress_manager.commands.view.managed import CONTROLLER, is_made_for, owners
 from ingress_manager.commands.view.typed import as_service, as_spec
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object, Service
-from ingress_manager.core.namespace_policy import in_namespace
+from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE
@@ -59,7 +38,7 @@ from ingress_manager.core.vocabulary import EDIT_IN_PLACE
 
 @dataclass(slots=True)
 class Adoption(Plan):
-    """What is to be done with one Ingress."""
+    """What is to be done with one Ingress. With a message, nothing."""
 
     becomes: Sequence[str] = ()
     """The Ingresses that it becomes: itself, if it stays. Empty when it can't be adopted."""
@@ -71,9 +50,49 @@ class Adoption(Plan):
     """What its Services are given then."""
 
     advice: Sequence[Step] = ()
-    changes: Sequence[str] = ()
+    """What can be done before it is tried again."""
+
+    changes: list[str] = field(default_factory=list)
+    """The fields that would change."""
+
     left: Sequence[str] = ()
     """The annotations that it keeps, and that one made anew would lack."""
+
+    def refuse(self, sentences: Iterable[str]) -> None:
+        """Add why it can't be adopted."""
+        self.messages = (*self.messages, *(about(self.item, sentence) for sentence in sentences))
+
+    def tell(self, sentences: Iterable[str]) -> None:
+        """Add what is worth knowing."""
+        self.notes = [*self.notes, *(f"{self.title}: {sentence}" for sentence in sentences)]
+
+    def wait_for_sources(self, pairs: Sequence[tuple[Item, Annotated]]) -> None:
+        """Refuse where a tool keeps the Ingress, or takes annotations off a Service, by what its source says."""
+        services = [(service, asked.annotations) for service, asked in pairs]
+        self.refuse(not_yet(self.item, services))
+        if self.messages:
+            self.advice = [*before(self.item, services)]
+
+    def becoming(self, steps: Iterable[Step], names: Sequence[str], asked: Iterable[Annotated]) -> None:
+        """Take the steps, after which these Ingresses answer, and Services are given what was asked for."""
+        self.steps, self.becomes = [*steps], names
+        self.objects = [each for made in asked for each in made.objects]
+        self.done = f"{self.title} is ingress-manager's: {', '.join(names)}."
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether other Ingresses are to answer for it."""
+        return bool({*self.becomes} - {self.title})
+
+    @property
+    def summary(self) -> str:
+        """Return what becomes of it, in a few words."""
+        if self.messages:
+            return "can't be adopted"
+        if not self.replaces:
+            return "stays, and is adopted"
+        others = ", ".join(label for label in self.becomes if label != self.title)
+        return f"stays, and what leads elsewhere becomes {others}" if self.spec else f"becomes {others}"
 
     def lines(self, options: Sequence[str] = ()) -> Iterator[str]:
         """Yield the steps that adopt an Ingress, or, as comments, what can be done before it is tried again."""
@@ -88,29 +107,6 @@ class Adoption(Plan):
             yield comment("The next steps need the Ingress and the Services as the cluster has them:")
             yield f"ingress-manager adopt {word(self.title)} --apply"
 
-    @property
-    def replaces(self) -> bool:
-        """Return whether other Ingresses are to answer for it."""
-        return bool({*self.becomes} - {self.item.full_name})
-
-    @property
-    def summary(self) -> str:
-        """Return what becomes of it, in a few words."""
-        if self.messages:
-            return "can't be adopted"
-        if not self.replaces:
-            return "stays, and is adopted"
-        others = ", ".join(label for label in self.becomes if label != self.item.full_name)
-        return f"stays, and what leads elsewhere becomes {others}" if self.spec else f"becomes {others}"
-
-
-class _NotAdopted(Exception):  # noqa: N818 - it is caught where it is raised for
-    """Why an Ingress can't be adopted, and what can be done before it is tried again."""
-
-    def __init__(self, *messages: Message, advice: Iterable[Step] = (), changes: Iterable[str] = ()) -> None:
-        super().__init__()
-        self.messages, self.advice, self.changes = messages, tuple(advice), tuple(changes)
-
 
 def adopt(
     manifests: Manifests, ingresses: Iterable[Item], policy: Policy, accepted: Container[str] = ()
@@ -118,14 +114,15 @@ def adopt(
     """Yield what is to be done with each of these Ingresses, one after the other; `accepted` fields may change."""
     around = Around.of(manifests, policy, accepted)
     for item in ingresses:
+        plan = Adoption(item)
         service, entrance = service_of(item, around.services)
         if service and is_made_for(item, service):
-            yield Adoption(item, notes=[f"{item.full_name}: is ingress-manager's already"])
-            continue
-        try:
-            yield adoption_of(item, service, entrance, around)
-        except _NotAdopted as reason:
-            yield Adoption(item, messages=reason.messages, advice=reason.advice, changes=reason.changes)
+            plan.tell(["is ingress-manager's already"])
+        else:
+            plan_adoption(plan, service, entrance, around)
+        if plan.messages:
+            plan.notes = ()
+        yield plan
 
 
 def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, str]:
@@ -136,39 +133,54 @@ def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, s
     return (services.get(label), entrance) if is_entrance_name(entrance) else (None, "")
 
 
-def adoption_of(item: Item, service: Item | None, entrance: str, around: Around) -> Adoption:
-    """Return how an Ingress is adopted: by the Service of its name, or by new ones in its place. Raises _NotAdopted."""
-    if found := list(obstacles(item, service)):
-        raise _NotAdopted(*(about(item, sentence) for sentence in found))
+def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: Around) -> None:
+    """Plan how an Ingress is adopted, by the Service of its name or others in its place, or say why it can't be."""
+    item = plan.item
+    plan.refuse(obstacles(item, service))
+    if plan.messages:
+        return
     spec = as_spec(item)
     if isinstance(spec, list):
-        raise _NotAdopted(*spec)
+        plan.messages = spec
+        return
     profile = service.annotations.get(f"{begin_of(entrance)}{PROFILE}") if service else None
     here = in_namespace(around.policy, item.namespace, profile)
-    if not here.makes_ingresses:
-        whose = f"of the profile {here.profile}" if here.profile else "of this namespace"
-        raise _NotAdopted(about(item, f"the settings give the Services {whose} no Ingress: see outputs"))
-    names = backends_of(item, spec)
-    if service and service.name not in names:
+    plan.refuse([*nothing_made(here), *elsewhere(spec)][:1])
+    if plan.messages:
+        return
+    if service and service.name not in services_of(spec):
         service = None
     home = service.name if service else ""
-    ways = Split()
+    spec, parts = divided(plan, spec, home, around)
+    if plan.messages:
+        return
+    if service:
+        plan_to_stay(plan, service, entrance, part(spec, home) if parts else spec, parts, here, around)
+    else:
+        plan_to_go(plan, parts)
+    for each in parts if plan.becomes else ():
+        around.made(each.service, each.asked.annotations, each.ingress)
+
+
+def divided(plan: Adoption, spec: IngressSpec, home: str, around: Around) -> tuple[IngressSpec, list[Part]]:
+    """Return what an Ingress says by rules alone, and the parts of it that other Services than `home` get."""
+    item, names = plan.item, services_of(spec)
     # A default backend of another Service can be given up.
     rest = services_of(msgspec.structs.replace(spec, default_backend=None))
     given_up = bool(home) and [*names] != [home] and rest in ([home], [])
-    if not (given_up and DEFAULT_BACKEND in around.accepted):
-        stated, spec = spec, with_rules(spec, around.rooted(item, spec))
-        ways = split(item, spec, home, around) if {*names} != {home} else ways
-        ways.reasons += why_not_rooted(item, stated, home, around, "does without" if given_up else "allows")
-        if stated != spec:
-            ways.changes += [DEFAULT_BACKEND, *(["spec.rules"] if stated.rules != spec.rules else [])]
-            ways.notes.append(f"{DEFAULT_BACKEND} becomes {roots(stated, around.rooted(item, stated))}")
-        if ways.reasons:
-            raise _NotAdopted(*(about(item, sentence) for sentence in ways.reasons), changes=ways.changes)
-    adoption = stayed(item, service, entrance, spec, ways, around) if service else replaced(item, ways)
-    for each in ways.parts:
-        around.made(each.service, each.asked.annotations, each.ingress)
-    return adoption
+    if given_up and DEFAULT_BACKEND in around.accepted:
+        return spec, []
+    ruled, parts = with_rules(spec, around.rooted(item, spec)), list[Part]()
+    if {*names} != {home}:
+        ways = split(item, ruled, home, around)
+        parts = ways.parts
+        plan.refuse(ways.reasons)
+        plan.changes += ways.changes
+    plan.refuse(why_not_rooted(item, spec, home, around, "does without" if given_up else "allows"))
+    if ruled != spec:
+        plan.changes += [DEFAULT_BACKEND, *(["spec.rules"] if ruled.rules != spec.rules else [])]
+        plan.tell([f"{DEFAULT_BACKEND} becomes {roots(spec, around.rooted(item, spec))}"])
+    return ruled, parts
 
 
 def obstacles(item: Item, service: Item | None) -> Iterator[str]:
@@ -195,101 +207,77 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
             )
 
 
-def backends_of(item: Item, spec: IngressSpec) -> list[str]:
-    """Return the names of the Services to which an Ingress leads. Raises _NotAdopted for another resource."""
+def nothing_made(here: NamespacePolicy) -> Iterator[str]:
+    """Yield why no Service of this namespace, or with this profile, is given an Ingress."""
+    if not here.makes_ingresses:
+        whose = f"of the profile {here.profile}" if here.profile else "of this namespace"
+        yield f"the settings give the Services {whose} no Ingress: see outputs"
+
+
+def elsewhere(spec: IngressSpec) -> Iterator[str]:
+    """Yield why an Ingress leads to something that can't be annotated."""
     for _, path in spec.paths():
         if path.backend.service is None:
-            raise _NotAdopted(about(item, f"spec.rules: the path {path.path} leads to another resource than a Service"))
-    names = services_of(spec)
-    if not names:
-        raise _NotAdopted(about(item, "spec: no path and no default backend leads to a Service"))
-    return names
+            yield f"spec.rules: the path {path.path} leads to another resource than a Service"
+    if not services_of(spec):
+        yield "spec: no path and no default backend leads to a Service"
 
 
-def stayed(  # noqa: PLR0913, PLR0917 - each has a say in it
-    item: Item, service: Item, entrance: str, spec: IngressSpec, ways: Split, around: Around
-) -> Adoption:
-    """Return how an Ingress becomes that of the Service of its name, and others get the parts. Raises _NotAdopted."""
-    typed, parts = as_service(service), ways.parts
+def plan_to_stay(  # noqa: PLR0913, PLR0917 - each has a say in it
+    plan: Adoption,
+    service: Item,
+    entrance: str,
+    spec: IngressSpec,
+    parts: Sequence[Part],
+    here: NamespacePolicy,
+    around: Around,
+) -> None:
+    """Plan how an Ingress becomes that of the Service of its name, and keeps `spec`, while others get the parts."""
+    item, typed = plan.item, as_service(service)
     if isinstance(typed, list):
-        raise _NotAdopted(*typed)
-    own = part(spec, service.name) if parts else spec
-    if needed := list(two_secrets(service.name, own)):
-        raise _NotAdopted(*(about(item, sentence) for sentence in needed))
-    asked = annotated_for(item, own, typed, around.policy.without_pause(), entrance)
-    refuse_what_cannot_be_said(item, asked, around.accepted)
-    refuse_what_is_open(item, asked, typed, entrance, around)
-    if taken := list(why_not_routed(service, asked.objects, around)):
-        raise _NotAdopted(*(about(item, sentence) for sentence in taken))
-    if wrong := list(unseen(service, asked.annotations)):
-        raise _NotAdopted(*wrong, changes=[change.field for change in asked.changes])
-    refuse_before_its_source(item, [(service, asked.annotations), *annotated_by(parts)])
-    changes = [*ways.changes, *(change.field for change in asked.changes)]
-    after = asked.ingress["spec"] if asked.ingress and (parts or changes) else item.object["spec"]
-    becomes = [item.full_name, *(each.full_name for each in parts)]
-    adoption = Adoption(
-        item,
-        done=f"{item.full_name} is ingress-manager's: {', '.join(becomes)}.",
-        steps=list(staying(item, service, parts, asked, after, paused=around.policy.paused_in(item.namespace))),
-        becomes=becomes,
-        spec=after,
-        objects=[each for made in (asked, *(each.asked for each in parts)) for each in made.objects],
-        left=left_behind(item.annotations, asked),
-        notes=list(notes(item, {service.full_name: service}, [asked], ways)),
-        changes=changes,
-    )
+        plan.messages = typed
+        return
+    asked = annotated_for(item, spec, typed, around.policy.without_pause(), entrance)
+    plan.messages = next(filter(None, why_not_to_stay(plan, service, typed, spec, asked, here, around)), ())
+    plan.changes += [change.field for change in asked.changes]
+    pairs = [(service, asked), *((each.service, each.asked) for each in parts)]
+    if not plan.messages:
+        plan.wait_for_sources(pairs)
+    if plan.messages:
+        return
+    plan.spec = asked.ingress["spec"] if asked.ingress and (parts or plan.changes) else item.object["spec"]
+    steps = staying(item, service, parts, asked, plan.spec, paused=around.policy.paused_in(item.namespace))
+    plan.becoming(steps, [item.full_name, *(each.full_name for each in parts)], [asked for _, asked in pairs])
+    plan.left = left_behind(item.annotations, asked)
+    tell_what_follows(plan, pairs)
     around.annotated(service, asked.annotations)
     around.in_the_way.discard(item.full_name)
-    return adoption
 
 
-def replaced(item: Item, ways: Split) -> Adoption:
-    """Return how an Ingress goes, once others have taken its place. Raises _NotAdopted."""
-    parts = ways.parts
-    refuse_before_its_source(item, annotated_by(parts))
-    steps = instead(parts, item) if is_known(item, *(each.service for each in parts)) else beside(parts, item)
-    becomes = [each.full_name for each in parts]
-    return Adoption(
-        item,
-        done=f"{item.full_name} is ingress-manager's: {', '.join(becomes)}.",
-        steps=list(steps),
-        becomes=becomes,
-        objects=[each for made in parts for each in made.asked.objects],
-        notes=list(notes(item, {}, [], ways)),
-        changes=ways.changes,
-    )
+def why_not_to_stay(  # noqa: PLR0913, PLR0917 - each has a say in it
+    plan: Adoption,
+    service: Item,
+    typed: Service,
+    spec: IngressSpec,
+    asked: Annotated,
+    here: NamespacePolicy,
+    around: Around,
+) -> Iterator[Sequence[Message]]:
+    """Yield why an Ingress can't be its Service's, in groups: where one has something, those behind it don't matter."""
 
+    def about_it(sentences: Iterable[str]) -> list[Message]:
+        return [about(plan.item, sentence) for sentence in sentences]
 
-def annotated_by(parts: Sequence[Part]) -> list[tuple[Item, Annotations]]:
-    """Return the Services that get Ingresses of their own, each with its annotations."""
-    return [(each.service, each.asked.annotations) for each in parts]
-
-
-def refuse_before_its_source(item: Item, services: Sequence[tuple[Item, Annotations]]) -> None:
-    """Raise _NotAdopted where a tool keeps the Ingress, or takes annotations off a Service, by what its source says."""
-    if found := list(not_yet(item, services)):
-        raise _NotAdopted(*(about(item, sentence) for sentence in found), advice=before(item, services))
-
-
-def refuse_what_cannot_be_said(item: Item, asked: Annotated, accepted: Container[str]) -> None:
-    """Raise _NotAdopted when the Service would be refused, or a field would change that may not."""
-    if asked.refused:
-        raise _NotAdopted(*about_refusal(item, asked.refused))
-    lost = [
-        about(item, f"{change.field}: {change.sentence}; --accept-changes {change.field} allows it")
+    yield about_it(two_secrets(service.name, spec))
+    yield list(about_refusal(plan.item, asked.refused)) if asked.refused else []
+    yield about_it(
+        f"{change.field}: {change.sentence}; --accept-changes {change.field} allows it"
         for change in asked.changes
-        if not change.is_served_alike and change.field not in accepted
-    ]
-    if lost:
-        raise _NotAdopted(*lost, changes=[change.field for change in asked.changes])
-
-
-def refuse_what_is_open(item: Item, asked: Annotated, service: Service, entrance: str, around: Around) -> None:
-    """Raise _NotAdopted when the Ingress, made anew, would let in whom this one keeps out."""
-    profile = (service.metadata.annotations or {}).get(f"{begin_of(entrance)}{PROFILE}")
-    here = in_namespace(around.policy, item.namespace, profile)
-    if lost := unprotected(item, asked, service, here):
-        raise _NotAdopted(*(about(item, open_without(key)) for key in lost))
+        if not change.is_served_alike and change.field not in around.accepted
+    )
+    yield about_it(open_without(key) for key in unprotected(plan.item, asked, typed, here))
+    yield about_it(why_not_routed(service, asked.objects, around))
+    yield list(unseen(service, asked.annotations))
 
 
 def open_without(key: str) -> str:
@@ -301,76 +289,32 @@ def open_without(key: str) -> str:
     )
 
 
-def staying(  # noqa: PLR0913 - each has a say in it
-    item: Item, service: Item, parts: Sequence[Part], asked: Annotated, after: Object, *, paused: bool
-) -> Iterator[Step]:
-    """Yield the steps. Where no cluster has given the objects their uids, there are only the first."""
-    known = is_known(item, service, *(each.service for each in parts))
-    if known:
-        yield Step(until=[is_unchanged(item)])
-    yield from beside(parts, item)
-    touched = touch(service, item)
-    if asked.annotations:
-        yield annotating(service, asked.annotations, touched.until if known else (), version=True)
-    elif known:
-        yield touched
-    if not known:
-        return
-    if parts:
-        yield Step(until=still(parts))
-    back = ("ingress-manager", "release", item.full_name, "--apply")
-    # In a pause, Metacontroller writes its record afterwards.
-    recorded = () if paused else (is_recorded(item, after),)
-    yield Step(patch(item, given(item, service, asked, after)), back, recorded, takes_away=bool(parts))
-    if not asked.annotations:
-        yield Step(touched.undo)
+def plan_to_go(plan: Adoption, parts: Sequence[Part]) -> None:
+    """Plan how an Ingress goes, once others have taken its place."""
+    pairs = [(each.service, each.asked) for each in parts]
+    plan.wait_for_sources(pairs)
+    if not plan.messages:
+        plan.becoming(instead(parts, plan.item), [each.full_name for each in parts], [asked for _, asked in pairs])
+        tell_what_follows(plan, pairs)
 
 
-def given(item: Item, service: Item, asked: Annotated, after: Object) -> dict[str, Any]:
-    """Return the merge patch that gives the Ingress to its Service, with the changes that are accepted."""
-    change: dict[str, Any] = {"metadata": patch_to_own(item, service)}
-    if asked.changes and asked.ingress:
-        for field in ("annotations", "labels"):
-            change["metadata"][field] |= asked.ingress["metadata"].get(field, {})
-    if spec := merge_patch(item.object["spec"], after):
-        change["spec"] = spec
-    return change
-
-
-def merge_patch(before: Object, after: Object) -> Object:
-    """Return the merge patch that makes one object of another. Source: RFC 7386."""
-    patch: Object = {key: None for key in before if key not in after}
-    for key, value in after.items():
-        old = before.get(key)
-        if value != old:
-            patch[key] = merge_patch(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return patch
-
-
-def notes(item: Item, own: Mapping[str, Item], asked: Sequence[Annotated], ways: Split) -> Iterator[str]:
-    """Yield what is worth knowing. `own` and `asked` are about the Service of the Ingress's name, if it stays."""
-    parts = ways.parts
+def tell_what_follows(plan: Adoption, pairs: Sequence[tuple[Item, Annotated]]) -> None:
+    """Add what is worth knowing of a plan by which Services ask for what their Ingresses say."""
+    item = plan.item
+    plan.tell(
+        f"{change.field}: {change.sentence}"
+        for _, asked in pairs
+        for change in asked.changes
+        if change.field == TLS and change.is_served_alike
+    )
     label = item.labels.get(MANAGED_BY_LABEL, MANAGED_BY)
-    about_it = [*ways.notes]
-    for each in (*asked, *(each.asked for each in parts)):
-        alike = (change for change in each.changes if change.field == TLS and change.is_served_alike)
-        about_it += (f"{change.field}: {change.sentence}" for change in alike)
-    if asked and label != MANAGED_BY:
-        about_it.append(f"its label {MANAGED_BY_LABEL}: {quoted(label)} becomes {quoted(MANAGED_BY)}")
-    if left := [key for each in asked for key in left_behind(item.annotations, each)]:
-        about_it.append(
-            f"stays as it is, but if it is ever deleted, it comes back without {', '.join(left)}; the "
-            "administrator can have them copied from the Service: see limits.copyAnnotations"
-        )
-    for each in (*asked, *(each.asked for each in parts)):
-        about_it += (
-            f"its Service also gets the {desired['kind']} {desired['metadata']['name']}"
-            for desired in each.objects
-            if desired["kind"] != "Ingress"
-        )
-    about_it += about_ingress(item)
-    changed = {**own, **{each.service.full_name: each.service for each in parts if each.asked.annotations}}
-    for service in changed.values():
-        if not own or service.full_name not in own or any(each.annotations for each in asked):
-            about_it += about_service(service)
-    return (f"{item.full_name}: {sentence}" for sentence in about_it)
+    if plan.spec is not None and label != MANAGED_BY:
+        plan.tell([f"its label {MANAGED_BY_LABEL}: {quoted(label)} becomes {quoted(MANAGED_BY)}"])
+    if plan.left:
+        lost = f"stays as it is, but if it is ever deleted, it comes back without {', '.join(plan.left)}; the "
+        plan.tell([f"{lost}administrator can have them copied from the Service: see limits.copyAnnotations"])
+    others = (desired for desired in plan.objects if desired["kind"] != "Ingress")
+    plan.tell(f"its Service also gets the {each['kind']} {each['metadata']['name']}" for each in others)
+    plan.tell(about_ingress(item))
+    for service, asked in pairs:
+        plan.tell(about_service(service) if asked.annotations else ())

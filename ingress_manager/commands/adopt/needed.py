@@ -4,6 +4,7 @@ They allow only what these Ingresses say, hosts, classes and values one by one, 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -50,7 +51,7 @@ def needed(before: Sequence[Adoption], policy: Policy, plan: Plan) -> list[tuple
     What protects has to be copied; what else an Ingress has, only where a new one takes its place, and would lack it.
     """
     found: list[tuple[Need, ...]] = [() for _ in before]
-    for copied in (protecting, meant):
+    for copied in (partial(protecting, tls=True), meant):
         out = [each.item if each.messages and not known else None for each, known in zip(before, found, strict=True)]
         lifted = plan(lifting(policy, [item for item in out if item], copied))
         for number, (item, each) in enumerate(zip(out, lifted, strict=True)):

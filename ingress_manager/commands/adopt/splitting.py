@@ -1,11 +1,7 @@
-"""Splitting: an Ingress that isn't that of one Service, of the same name, is moved into one for each Service.
+"""Splitting: an Ingress that isn't that of one Service, of the same name, becomes one for each Service."""
 
-Each Service gets an Ingress of its own beside the old one. Only when all of them stand as planned, and are served where
-a controller says so, the old one goes, or keeps what leads to the Service of its name.
-"""
-
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -13,9 +9,8 @@ from ingress_manager.commands.adopt.around import Around, Claimant
 from ingress_manager.commands.adopt.losses import lost, why_lost, why_not_at_all
 from ingress_manager.commands.adopt.routes import why_not_routed
 from ingress_manager.commands.annotating.annotated import Annotated, annotated_for, annotated_with
-from ingress_manager.commands.plans.plan import Pause, Seen, Step
-from ingress_manager.commands.plans.steps import annotating, deleting, is_served, is_unchanged, stands, unseen
-from ingress_manager.commands.reading.manifests import Item, at
+from ingress_manager.commands.plans.steps import unseen
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.ingresses import (
     certificates_of,
     class_of,
@@ -26,10 +21,9 @@ from ingress_manager.commands.view.ingresses import (
 )
 from ingress_manager.commands.view.typed import as_service
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
-from ingress_manager.core.kubernetes import IngressPath, IngressPaths, IngressRule, IngressSpec, Object, Service
-from ingress_manager.core.text import listed
+from ingress_manager.core.kubernetes import IngressPaths, IngressRule, IngressSpec, Object, Service
 
-DEFAULT_BACKEND, CLASS = "spec.defaultBackend", "spec.ingressClassName"
+CLASS = "spec.ingressClassName"
 
 
 @dataclass(slots=True)
@@ -45,10 +39,6 @@ class Part:
         """Return what a person calls the new Ingress."""
         return f"{self.service.namespace}/{self.asked.name}"
 
-    def stands(self) -> Seen:
-        """Return what shows that it is there."""
-        return stands(self.service, self.ingress)
-
 
 @dataclass(slots=True)
 class Split:
@@ -57,7 +47,6 @@ class Split:
     parts: list[Part] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def split(item: Item, spec: IngressSpec, home: str, around: Around) -> Split:
@@ -130,114 +119,6 @@ def two_secrets(name: str, spec: IngressSpec) -> Iterator[str]:
         )
 
 
-def with_rules(spec: IngressSpec, rooted: Container[str]) -> IngressSpec:
-    """Return a spec whose default backend, a Service, is said by rules: what answers every host, and what no path has.
-
-    Some controllers look for the default backend within the Ingress that has the host. So each host gets the path /,
-    but for those that are `rooted` elsewhere.
-    """
-    if spec.default_backend is None or not spec.default_backend.service:
-        return spec
-    root, added = IngressPath("Prefix", spec.default_backend, "/"), without_root(spec, rooted)
-    rules = []
-    for rule in spec.rules or ():
-        paths = rule.http.paths if rule.http else []
-        rules.append(IngressRule(rule.host, IngressPaths([*paths, root])) if rule.host in added else rule)
-        added.discard(rule.host)
-    rules += [IngressRule(host, IngressPaths([root])) for host in added]
-    return msgspec.structs.replace(spec, default_backend=None, rules=rules)
-
-
-def roots(spec: IngressSpec, rooted: Container[str]) -> str:
-    """Return what a person calls the paths that say the default backend."""
-    added = sorted(without_root(spec, rooted))
-    return (
-        f"the path / of {listed([host or 'every host' for host in added])}"
-        if added
-        else "nothing: its rules answer every host"
-    )
-
-
-def why_not_rooted(item: Item, spec: IngressSpec, home: str, around: Around, accepting: str) -> Iterator[str]:
-    """Yield why the default backend can't be said by rules, where something else may answer what they would.
-
-    A default backend alone, in the Ingress of its Service, which is `home`, is the same to all controllers.
-    `accepting` says what is done with it where its change is accepted.
-    """
-    backend = spec.default_backend.service if spec.default_backend else None
-    rooted = around.rooted(item, spec)
-    added = sorted(without_root(spec, rooted))
-    if backend is None:
-        return
-    elsewhere = {(host, path.path) for host, path in spec.paths() if path.backend.service != backend}
-    places = list(around.beside(item, spec))
-    beside = {(host, path) for host, path, _ in places}
-    surely = set(around.beside(item, spec, of_its_class=True))
-    others = {host for host, *_ in places if host and (host, "/", False) not in surely}
-    # Under a host of another Ingress without /, the default backend may answer, and a rule for every host may not.
-    unsure = sorted(others | ({rule.host for rule in spec.rules or ()} if "" in added else set()))
-    if (unsure or (added and backend.name != home)) and DEFAULT_BACKEND not in around.accepted:
-        differ = (
-            f"beside the rules of {listed([host or '*' for host in unsure])}, controllers differ in what it answers"
-        )
-        yield (
-            f"{DEFAULT_BACKEND}: would become {roots(spec, rooted)}; "
-            f"{differ if unsure else 'a new Ingress would answer that at once'}; "
-            f"--accept-changes {DEFAULT_BACKEND} {accepting} it"
-        )
-    for host in added:
-        wider = {"", f"*.{host.partition('.')[2]}"} - {host}
-        for other, path in sorted(each for each in elsewhere | beside if host and each[0] in wider):
-            yield (
-                f"{DEFAULT_BACKEND}: some controllers answer the other paths of {host} by it, and some by "
-                f"{other or '*'}{path}; give {host} a path / first"
-            )
-        if not host and ("", "/") in beside:
-            yield (
-                f"{DEFAULT_BACKEND}: another Ingress answers every host, too, and a rule that says it could take "
-                "requests from that: take it out of one of the two first"
-            )
-
-
-def beside(parts: Sequence[Part], item: Item) -> Iterator[Step]:
-    """Yield the steps after which the new Ingresses stand beside the old one, and are served."""
-    addresses = at(item, "status", "loadBalancer", "ingress")
-    known = is_known(item, *(each.service for each in parts))
-    for each in parts:
-        until = [each.stands()] if known else []
-        if addresses and known:
-            until.append(is_served(item.namespace, each.asked.name, addresses))
-        if each.asked.annotations:
-            yield annotating(each.service, each.asked.annotations, until, version=True)
-        else:
-            yield Step(until=until)
-    if parts and known and not addresses:
-        yield Step(
-            until=[Pause()],
-            notes=[
-                f"No controller has given {item.full_name} an address, so nobody can see when the new ones are served."
-            ],
-        )
-
-
-def is_known(item: Item, *services: Item) -> bool:
-    """Return whether these are objects of a cluster, which has given them their uids."""
-    return bool(item.metadata.get("resourceVersion")) and all(each.metadata.get("uid") for each in (item, *services))
-
-
-def still(parts: Sequence[Part]) -> list[Seen]:
-    """Return what shows that the new Ingresses still stand."""
-    return [replace(each.stands(), at_once=True) for each in parts]
-
-
-def instead(parts: Sequence[Part], item: Item) -> Iterator[Step]:
-    """Yield the steps that put the new Ingresses in the place of the old one."""
-    yield Step(until=[is_unchanged(item)])
-    yield from beside(parts, item)
-    yield Step(until=still(parts))
-    yield deleting(item)
-
-
 def asked_beside(item: Item, spec: IngressSpec, service: Service, around: Around) -> Annotated:
     """Return how a Service asks for what `spec` says without a change of what it asks for already."""
     name, policy = service.metadata.name, around.policy.without_pause()
@@ -285,12 +166,3 @@ def part(spec: IngressSpec, service: str) -> IngressSpec:
         or not entry.hosts
     ]
     return msgspec.structs.replace(spec, rules=rules or None, tls=tls or None)
-
-
-def without_root(spec: IngressSpec, rooted: Container[str]) -> set[str]:
-    """Return the hosts of which the default backend, if there is one, answers /; "" for every other host."""
-    if spec.default_backend is None or not spec.default_backend.service:
-        return set()
-    places = set(places_of(msgspec.structs.replace(spec, default_backend=None)))
-    hosts = {"", *(rule.host for rule in spec.rules or ())}
-    return {host for host in hosts if not (host and host in rooted) and (host, "/", False) not in places}

@@ -75,7 +75,8 @@ def annotated_for(item: Item, spec: IngressSpec, service: Service, policy: Polic
     kept = {key: present[key] for key in KEYS if key in present and key not in SAID}
     # What is copied from the Service, each of its entrances is given.
     is_shared = bool(entrance or {*read_entrances(annotations)} - {entrance})
-    also = {} if is_shared else dict(allowed(item.annotations, here)) | protecting(item.annotations, here)
+    guarded = protecting(item.annotations, here, tls=bool(certificates))
+    also = {} if is_shared else dict(allowed(item.annotations, here)) | guarded
     change = changes_to(annotations, also)
     found = [annotated_with(item, spec, service, policy, change, entrance)] if is_on(present) else []
     found = [each for each in found if not each.refused]
@@ -136,12 +137,12 @@ def labels_left(labels: Mapping[str, str], annotated: Annotated) -> list[str]:
     return sorted(key for key in labels if not is_bookkeeping(key) and desired.get(key) != labels[key])
 
 
-def protecting(annotations: Mapping[str, str], here: NamespacePolicy) -> dict[str, str]:
+def protecting(annotations: Mapping[str, str], here: NamespacePolicy, *, tls: bool) -> dict[str, str]:
     """Return those annotations of an Ingress that keep requests out, unless the administrator states or accepts them.
 
     On the Service, the hook guards them: it refuses to make what would lack them.
     """
-    by_settings = {*here.added_with_tls, *here.accepted_losses}
+    by_settings = {*(here.added_with_tls if tls else here.annotations), *here.accepted_losses}
     return {key: value for key, value in annotations.items() if protects(key) and key not in by_settings}
 
 
@@ -150,7 +151,8 @@ def unprotected(item: Item, annotated: Annotated, service: Service, here: Namesp
     made = annotated.ingress["metadata"].get("annotations", {}) if annotated.ingress else {}
     stated = {**(service.metadata.annotations or {}), **annotated.annotations}
     has = {key: stated.get(key) if is_read_from_services(key) else made.get(key) for key in item.annotations}
-    return sorted(key for key, value in protecting(item.annotations, here).items() if has[key] != value)
+    tls = bool(annotated.ingress and annotated.ingress["spec"].get("tls"))
+    return sorted(key for key, value in protecting(item.annotations, here, tls=tls).items() if has[key] != value)
 
 
 def allowed(annotations: Mapping[str, str], here: NamespacePolicy) -> Iterator[tuple[str, str]]:
