@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from ingress_manager.commands.adopt.adoption import Adoption, adopt
+from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.adopt.command import NEEDED
 from ingress_manager.commands.adopt.needed import entries, needed
+from ingress_manager.commands.adopt.planned import Adoption
 from ingress_manager.commands.plans.plan import Seen, Step, going_back
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed

@@ -17,8 +17,10 @@ from devcluster.gateway import lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
+from ingress_manager.commands.adopt.command import NEEDED
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.settings import FILE_VARIABLE
+from ingress_manager.core.vocabulary import NGINX
 from tests import adoptions
 from tests.e2e.audit import deleted, written
 from tests.e2e.objects import backend, by_hand, namespace
@@ -141,6 +143,57 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
     settle(stage)
     check(ours=False)
     stage.api.patch(INGRESSES, "labels-and-a-finalizer", {"metadata": {"finalizers": None}}, stage.namespace)
+
+
+def test_what_protects_an_ingress_is_on_its_service_first_and_guards_what_is_made_later(
+    adopting: DevCluster, stage: Stage, tmp_path: Path
+) -> None:
+    stage.create_service("shop", {}, PORT)
+    host, key, value = f"shop.{stage.namespace}.example.com", f"{NGINX}whitelist-source-range", "192.0.2.0/24"
+    ingress = by_hand(stage.namespace, "shop", host, "shop", PORT, ingressClassName="nginx")
+    ingress["metadata"]["annotations"] = {key: value}
+    before = stage.api.create(INGRESSES, ingress)
+    path = tmp_path / "settings.yaml"
+
+    def adopted(settings: str, *arguments: str) -> Ended:
+        path.write_text(settings)
+        return run(adopting.control_plane, "adopt", "--all", "-n", stage.namespace, f"--settings={path}", *arguments)
+
+    def made() -> Object:
+        found = stage.ingress("shop")
+        assert found is not None
+        return found
+
+    refused = adopted(SETTINGS.read_text(), "--apply")
+    assert refused.returncode == 1
+    assert (stage.ingress("shop"), annotations_of(stage)) == (before, {})
+    pasted = SETTINGS.read_text() + refused.stdout.partition(f"# {NEEDED}\n")[2]
+    adopting.restart_hook(yaml.safe_load(pasted))
+    with written(adopting, stage.namespace) as writes:
+        ended = adopted(pasted, "--apply")
+    assert ended.returncode == 0, ended.stderr
+    assert annotations_of(stage)[key] == value
+    assert deleted(writes) == set()
+    assert made()["metadata"]["uid"] == before["metadata"]["uid"]
+
+    stage.api.delete(INGRESSES, "shop", stage.namespace)
+    again = stage.until_ingress(
+        "shop", "the Ingress", lambda found: found["metadata"]["uid"] != before["metadata"]["uid"]
+    )
+    assert again["metadata"]["annotations"][key] == value
+    # The controller of this class doesn't read it.
+    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": {"ingress/class": CLASS}}}, stage.namespace)
+    stage.until_event("shop", f"{key} protects this Service, and the controller of the class")
+    assert made()["spec"]["ingressClassName"] == "nginx"
+    adopting.restart_hook(yaml.safe_load(SETTINGS.read_text()))
+
+
+def annotations_of(stage: Stage) -> dict[str, str]:
+    """Return the annotations of the Service shop."""
+    service = stage.api.get(SERVICES, "shop", stage.namespace)
+    assert service is not None
+    annotations: dict[str, str] = service["metadata"].get("annotations", {})
+    return annotations
 
 
 def test_what_a_backup_brings_back_without_its_owner_is_told_of_and_adopted_again(

@@ -5,9 +5,9 @@ from itertools import product
 
 import click
 
-from ingress_manager.commands.adopt.adoption import Adoption
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.adopt.needed import Need, entries, needed
+from ingress_manager.commands.adopt.planned import Adoption
 from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
 from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.printing.objects import as_yaml

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.adopt.adoption import Adoption
+from ingress_manager.commands.adopt.planned import Adoption
 from ingress_manager.commands.annotating.annotated import is_bookkeeping, protecting
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.annotations import PATH_TYPES, PROFILE

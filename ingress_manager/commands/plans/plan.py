@@ -7,7 +7,7 @@ know as that Service's.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command, comment, shown, word
@@ -68,13 +68,16 @@ class Plan:
     """What is to be done about one object."""
 
     item: Item
-    steps: Sequence[Step] = ()
+    steps: list[Step] = field(default_factory=list)
     """Empty when nothing can be done, or nothing has to be."""
 
     messages: Sequence[Message] = ()
     notes: Sequence[str] = ()
     done: str = ""
     """What is told once it was carried out."""
+
+    label: str = ""
+    """What a person calls it; "": the name of the object."""
 
     def lines(self, options: Sequence[str] = ()) -> Iterator[str]:
         """Yield the plan as a person reads it; nothing where nothing can be done, or has to be."""
@@ -84,8 +87,7 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """Return what a person calls the object."""
-        return self.item.full_name
+        return self.label or self.item.full_name
 
 
 def without_events(steps: Iterable[Step]) -> list[Step]:

@@ -4,8 +4,7 @@ The objects are released first, and only then is the Service's annotation taken 
 would delete them. At the end, they are seen to stand.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ingress_manager.commands.plans.deployers import about_released
 from ingress_manager.commands.plans.plan import Pause, Plan, Seen, Step, without_events
@@ -21,19 +20,6 @@ from ingress_manager.core.decide import ABSENT
 from ingress_manager.core.entrances import entrance_of, ingress_of
 from ingress_manager.core.text import listed, one_line
 
-
-@dataclass(slots=True)
-class Release(Plan):
-    """What is to be done with one Service."""
-
-    label: str = ""
-
-    @property
-    def title(self) -> str:
-        """Return what a person calls the Service, or the entrance."""
-        return self.label
-
-
 NOT_IN_THE_FILES = (
     "the files have no Ingress or HTTPRoute {}: if the cluster has it, these commands would remove it; put Services, "
     "Ingresses and HTTPRoutes into one file, or leave out -f"
@@ -46,7 +32,7 @@ LOOK_AFTER = Pause(5)
 
 def release(
     manifests: Manifests, services: Iterable[Item], entrance: str | None = None, *, complete: bool = True
-) -> Iterator[Release]:
+) -> Iterator[Plan]:
     """Yield what is to be done with each of these Services, or with this entrance of it alone.
 
     `complete` says whether what isn't among the manifests doesn't stand on the cluster either.
@@ -62,50 +48,65 @@ def refusal(service: Item, said: Mapping[str, Report]) -> str:
     return "" if ABSENT in message else message
 
 
-def release_of(
-    service: Item, objects: Iterable[Item], entrance: str | None, refused: str, *, complete: bool
-) -> Release:
+def release_of(service: Item, objects: Iterable[Item], entrance: str | None, refused: str, *, complete: bool) -> Plan:
     """Return what is to be done with a Service."""
-
-    def is_meant(item: Item) -> bool:
-        return entrance in {None, entrance_of(service.name, item.name)}
-
-    label = service.full_name if entrance is None else f"{service.full_name}.{entrance}"
     entrances = [*entrances_in(service.annotations)] if entrance is None else [entrance]
-    kept = [item for item in objects if is_made_for(item, service) and is_meant(item)]
-    off = taken_off(service, entrances, kept)
-    if wrong := list(unseen(service, off)):
-        return Release(service, messages=wrong, label=label)
-    if going := [item for item in kept if item.metadata.get("deletionTimestamp")]:
-        sentence = "is being deleted, and nothing can keep it; finalizers hold it until then"
-        return Release(service, messages=[about(item, sentence) for item in going], label=label)
-    steps = [Step(patch(item, {"metadata": patch_to_disown(item)}), adopting(item)) for item in kept]
-    # Once Metacontroller reports that the Service hasn't the object, it no longer takes it for the Service's.
     on = [each for each in entrances if is_on(annotations_of(each, service.annotations))]
-    names = [f"{service.namespace}/{ingress_of(each, service.name)}" for each in on]
+    names = {f"{service.namespace}/{ingress_of(each, service.name)}": each for each in on}
+    kept = [
+        item
+        for item in objects
+        if is_made_for(item, service) and entrance in {None, entrance_of(service.name, item.name)}
+    ]
+    others = [item for item in objects if item.full_name in names and item not in kept]
+    off = taken_off(service, entrances, kept)
+
+    read = {entrance_of(service.name, item.name) for item in (*kept, *others)}
+    unread = [name for name, each in names.items() if each not in read and not complete]
+    held = "is being deleted, and nothing can keep it; finalizers hold it until then"
+    label = service.full_name if entrance is None else f"{service.full_name}.{entrance}"
+    plan = Plan(service, label=label)
+    plan.messages = (
+        [*unseen(service, off)]
+        or [about(item, held) for item in kept if item.metadata.get("deletionTimestamp")]
+        or ([about(service, NOT_IN_THE_FILES.format(listed(unread)))] if unread else [])
+    )
+    if plan.messages:
+        return plan
+
     waited_for = [item for item in kept if entrance_of(service.name, item.name) in on]
-    in_the_way = [item for item in objects if item.full_name in names and item not in kept]
-    steps += [touch(service, *waited_for)] if waited_for else []
-    read = {entrance_of(service.name, item.name) for item in (*kept, *in_the_way)}
-    if not complete and (missing := [name for each, name in zip(on, names, strict=True) if each not in read]):
-        return Release(service, messages=[about(service, NOT_IN_THE_FILES.format(listed(missing)))], label=label)
-    # A stranger's object may have been released by a run that was broken off. Of most, Metacontroller never knew.
-    of_others = [touch(service, *in_the_way)] if in_the_way else []
-    steps += of_others if MOVING in service.annotations else without_events(of_others)
-    if refused:
-        steps = without_events(steps)
+    plan.steps = [*giving_away(service, kept, waited_for, others, events=not refused)]
+    notes: list[str] = []
     if off:
-        steps.append(annotating(service, off, [LOOK_AFTER, *map(still, kept)] if kept else []))
-    notes = list(about_released(service)) if off else []
+        plan.steps.append(annotating(service, off, [LOOK_AFTER, *map(still, kept)] if kept else []))
+        notes += about_released(service)
     if refused and kept:
-        notes.append(
-            f"is refused, so that no Event will show what Metacontroller has seen; it is given time: {refused}"
-        )
-    if not steps:
+        notes += [f"is refused, so that no Event will show what Metacontroller has seen; it is given time: {refused}"]
+    if not plan.steps:
         notes = ["nothing of it is ingress-manager's"]
-    told = [f"{label}: {sentence}" for sentence in notes]
+    plan.notes = [f"{label}: {sentence}" for sentence in notes]
     stays = f"; {', '.join(map(str, kept))} stays as it is" if kept else ""
-    return Release(service, steps, notes=told, done=f"{label} is released{stays}.", label=label)
+    plan.done = f"{label} is released{stays}."
+    return plan
+
+
+def giving_away(
+    service: Item, kept: Sequence[Item], waited_for: Sequence[Item], others: Sequence[Item], *, events: bool
+) -> Iterator[Step]:
+    """Yield the steps after which Metacontroller takes none of these objects for the Service's.
+
+    That is so once it reports that the Service hasn't what it asks for, `waited_for` and the `others` of such a name;
+    without `events`, it is given time.
+    """
+    for item in kept:
+        yield Step(patch(item, {"metadata": patch_to_disown(item)}), adopting(item))
+    if waited_for:
+        reported = [touch(service, *waited_for)]
+        yield from reported if events else without_events(reported)
+    if others:
+        # One may have been released by a run that was broken off. Of most, Metacontroller never knew.
+        reported = [touch(service, *others)]
+        yield from reported if events and MOVING in service.annotations else without_events(reported)
 
 
 def still(item: Item) -> Seen:
