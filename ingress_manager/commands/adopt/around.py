@@ -96,8 +96,9 @@ class Around:
         label = f"{service.namespace}/{ingress['metadata']['name']}"
         self.annotated(self.services[service.full_name], annotations)
         self.taken.add(label)
-        spec = msgspec.convert(ingress["spec"], IngressSpec)
-        self.claim(spec, Claimant(label, spec.ingress_class_name or "", (NOT_YET, label)))
+        if not is_canary(Item(ingress, service.origin)):
+            spec = msgspec.convert(ingress["spec"], IngressSpec)
+            self.claim(spec, Claimant(label, spec.ingress_class_name or "", (NOT_YET, label)))
 
     def annotated(self, service: Item, changes: Mapping[str, str | None]) -> None:
         """Note that a Service is to be annotated. Its version is then another one, which nobody knows yet."""

@@ -15,6 +15,7 @@ from ingress_manager.commands.view.ingresses import (
     certificates_of,
     class_of,
     covers,
+    is_canary,
     places_of,
     secret_called,
     services_of,
@@ -99,7 +100,7 @@ def _add_part(found: Split, name: str, item: Item, spec: IngressSpec, around: Ar
 def why_not_beside(item: Item, made: IngressSpec, new: str, around: Around) -> Iterator[str]:
     """Yield which other Ingresses, younger than this one, would get requests of a new one, which is younger still."""
     own = Claimant(new, class_of(item, made), item.born)
-    for claim in dict.fromkeys(places_of(made)):
+    for claim in () if is_canary(item) else dict.fromkeys(places_of(made)):
         for other in around.claims.get(claim, ()):
             if own.meets(other) and other.full_name != item.full_name and own.born <= other.born:
                 host, path, _ = claim
