@@ -62,7 +62,7 @@ def adopt(  # noqa: PLR0913 - each is an option
     the old one is deleted. An Ingress that annotations can't describe is refused, and stays as it is;
     --accept-changes accepts a difference.
 
-    With --all, a table of all Ingresses comes first.
+    With --all, a table of all Ingresses comes first, and the limits that they need come last.
 
     Exit status: 0 if all can be adopted, 1 if one can't, 2 for wrong use or if kubectl has failed.
 
