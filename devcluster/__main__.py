@@ -165,7 +165,7 @@ def build(if_possible: bool, helm: bool, envoy_gateway: bool) -> None:
             programs = [*find_programs(report), find_metacontroller(report), find_traefik()]
             wanted = {"helm": helm, "envoy-gateway": envoy_gateway}
             programs += [get(name, report) for name, is_wanted in wanted.items() if is_wanted]
-            gateway_api.crds(report)
+            crds = gateway_api.folder()
     except MissingProgram as error:
         if not if_possible:
             raise
@@ -173,7 +173,7 @@ def build(if_possible: bool, helm: bool, envoy_gateway: bool) -> None:
         return
     for program in programs:
         click.echo(program)
-    click.echo(f"CRDs of the Gateway API {gateway_api.VERSION} ({gateway_api.folder()})")
+    click.echo(f"CRDs of the Gateway API {gateway_api.VERSION} ({crds})")
 
 
 NAMESPACE = "demo"

@@ -1,4 +1,4 @@
-"""Builds programs from their sources: the control plane's, which devcluster/controlplane/go.mod pins, and others."""
+"""Builds programs from their sources: Kubernetes', which devcluster/controlplane/go.mod pins, and others."""
 
 import fcntl
 import hashlib
@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from devcluster.errors import BuildFailed, MissingProgram
 REPOSITORY = Path(__file__).resolve().parent.parent
 MODULE = REPOSITORY / "devcluster" / "controlplane"
 BUILD = REPOSITORY / ".build"
-NODE = REPOSITORY / "devcluster" / "node" / "kubernetes"
 
 
 class Source(NamedTuple):
@@ -31,9 +29,9 @@ class Source(NamedTuple):
     package: str
     """The Go package: a `tool` line of go.mod, or a folder of the module."""
 
-    module: Path | str = MODULE
-    """The folder with the go.mod; or NAME@VERSION of a module that is built by its own go.mod and go.sum, as its
-    authors build it. Go downloads that; or git, where the name is a URL."""
+    module: str = ""
+    """NAME@VERSION of a module that is built by its own go.mod and go.sum, as its authors build it. Go downloads it; or
+    git, where the name is a URL. Without one, the versions are those of devcluster/controlplane/go.mod."""
 
     tags: str = ""
     """Build tags."""
@@ -41,7 +39,7 @@ class Source(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether the sources are here; nobody else distributes the program."""
-        return self.module == MODULE and self.package.startswith("./")
+        return not self.module and self.package.startswith("./")
 
 
 CONTAINERD = "github.com/containerd/containerd/v2@v2.4.2"
@@ -59,7 +57,7 @@ SOURCES = {
     "loadgen": Source("./cmd/loadgen"),
     "pause": Source("./cmd/pause"),
     "metacontroller": Source("./pkg/cmd/metacontroller", METACONTROLLER),
-    **{name: Source(f"k8s.io/kubernetes/cmd/{name}", NODE) for name in ("kubelet", "kube-proxy", "kube-scheduler")},
+    **{name: Source(f"k8s.io/kubernetes/cmd/{name}") for name in ("kubelet", "kube-proxy", "kube-scheduler")},
     **{
         name: Source(f"./cmd/{name}", CONTAINERD, NO_DISKS) for name in ("containerd", "containerd-shim-runc-v2", "ctr")
     },
@@ -82,14 +80,10 @@ def built(name: str) -> Path | None:
 def folder(name: str) -> Path:
     """Return where a program is built to: another place for other sources, so nothing in it is ever out of date."""
     package, module, tags = SOURCES[name]
-    if isinstance(module, str):
-        content = module.encode()
-    else:
-        sources = [module / "go.mod", module / "go.sum"]
-        if SOURCES[name].is_own:
-            sources += sorted((module / package).glob("*.go"))
-        content = b"".join(source.read_bytes() for source in sources)
-    content += (tags + platform.machine()).encode()
+    sources = [] if module else [MODULE / "go.mod", MODULE / "go.sum"]
+    if SOURCES[name].is_own:
+        sources += sorted((MODULE / package).glob("*.go"))
+    content = b"".join(source.read_bytes() for source in sources) + (module + tags + platform.machine()).encode()
     return BUILD / f"bin-{hashlib.sha256(content).hexdigest()[:12]}"
 
 
@@ -115,7 +109,7 @@ def build(names: Sequence[str], progress: Progress) -> None:
     with lock(BUILD / "lock", progress):
         for left_over in BUILD.glob("tmp-*"):  # left by a build that was killed: we hold the lock, so no other one runs
             shutil.rmtree(left_over, ignore_errors=True)
-        together: dict[tuple[Path | str, str], list[str]] = {}
+        together: dict[tuple[str, str], list[str]] = {}
         for name in names:
             if not built(name):
                 together.setdefault(SOURCES[name][1:], []).append(name)
@@ -130,15 +124,15 @@ def build(names: Sequence[str], progress: Progress) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def compile_packages(go: str, targets: dict[str, Path], module: Path | str, progress: Progress, *options: str) -> None:
-    """Build packages of a module, or by the go.mod in its folder, in a temporary folder, and move each to its target.
+def compile_packages(go: str, targets: dict[str, Path], module: str, progress: Progress, *options: str) -> None:
+    """Build packages of a module, or by our go.mod, in a temporary folder, and move each to its target.
 
     In one go, while the last package of a program is linked, the other processors compile the next one's. Who calls it
     holds the lock. Raises MissingProgram and BuildFailed.
     """
     names = ", ".join(target.name for target in targets.values())
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
-        sources = module if isinstance(module, Path) else fetched(module, Path(temporary) / "sources")
+        sources = fetched(module, Path(temporary) / "sources") if module else MODULE
         # -v: names each package as it is compiled.
         flags = ("-v", "-trimpath", "-ldflags", linker_flags(module))
         command = [go, "build", *flags, *options, "-o", temporary + os.sep, *targets]
@@ -196,39 +190,34 @@ def downloaded(module: str, purpose: str) -> Path:
     return Path(json.loads(answer.stdout)["Dir"])
 
 
-def linker_flags(module: Path | str) -> str:
+def linker_flags(module: str) -> str:
     """Return the linker flags that leave out debug information, and set the version that a program tells."""
-    if isinstance(module, str):
+    if module:
         # So Metacontroller calls it. Go passes over a name that a program doesn't have.
         return f"-s -w -X main.version={module.rpartition('@')[2]}"
-    version = kubernetes_version(module)
+    version = kubernetes_version()
     major, minor = version.removeprefix("v").split(".")[:2]
     stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
 
 
-def kubernetes_version(module: Path) -> str:
-    """Return the version of Kubernetes that the go.mod in a folder pins, for example v1.36.3."""
-    [version] = re.findall(r"^\s*k8s\.io/kubernetes (v\S+)", (module / "go.mod").read_text(), re.MULTILINE)
+def kubernetes_version() -> str:
+    """Return the version of Kubernetes that go.mod pins, for example v1.36.3."""
+    [version] = re.findall(r"^\s*k8s\.io/kubernetes (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
     return str(version)
 
 
-def follow(process: subprocess.Popen[str], name: str, progress: Progress) -> list[str]:
+def follow(process: subprocess.Popen[str], names: str, progress: Progress) -> list[str]:
     """Report what a `go build -v` does until it ends; return what it printed."""
     lines: list[str] = []
-    reader = threading.Thread(target=lambda: lines.extend(process.stderr or ()), daemon=True)
-    reader.start()
-    started = time.monotonic()
-    while reader.is_alive():
-        reader.join(2)
-        seconds = time.monotonic() - started
-        if reader.is_alive():
-            # -v is silent about what comes from Go's cache, and while linking.
-            now = f"{len(lines)} packages, last {lines[-1].strip()}" if lines else "taking packages from Go's cache"
-            progress(f"building {name}: {seconds:.0f} s, {now}")
-    if process.stderr:
-        process.stderr.close()
-    return [line.rstrip() for line in lines]
+    progress(f"building {names}, which takes minutes the first time")
+    told = time.monotonic()
+    for line in process.stderr or ():
+        lines.append(line.rstrip())
+        if time.monotonic() > told + 2:
+            told = time.monotonic()
+            progress(f"building {names}: {len(lines)} packages, last {lines[-1]}")
+    return lines
 
 
 def find_go(purpose: str) -> str:

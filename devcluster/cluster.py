@@ -119,7 +119,7 @@ class DevCluster(Starting):
         programs = find_programs(self._progress)
         self._metacontroller = find_metacontroller(self._progress)
         traefik = find_traefik() if self._gateways else None
-        crds = gateway_api.crds(self._progress) if self._httproute else []
+        crds = gateway_api.crds() if self._httproute else []
 
         self.processes = exits.enter_context(Processes())
         self.folder = self.processes.folder

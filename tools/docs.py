@@ -244,12 +244,6 @@ PARTS: dict[str, Callable[[], str]] = {
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
 
-FILES: dict[Path, Callable[[], str]] = {
-    **chart.FILES,
-}
-"""The files that are made from others, each as a whole, and after those that it is made from."""
-
-
 APART = re.compile(r"[|<>$;&*?~]|--help")
 """What only a shell understands; and help, which CliRunner makes wider than it is elsewhere."""
 
@@ -290,13 +284,13 @@ def output(command: str) -> str:
 def paths() -> list[Path]:
     """Return what is made from the code, or has parts that are."""
     pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md"))]
-    return [*pages, chart.CHART / "README.md", *FILES]
+    return [*pages, chart.CHART / "README.md", *chart.FILES]
 
 
 def made(path: Path) -> str:
     """Return what a file should hold."""
-    if path in FILES:
-        return FILES[path]()
+    if path in chart.FILES:
+        return chart.FILES[path]()
     return played(with_parts(path.read_text(encoding="utf-8")), "console", lambda each: output(each.command))
 
 

@@ -143,7 +143,7 @@ def bare_plane() -> Iterator[ControlPlane]:
 def empty_cluster() -> Iterator[ControlPlane]:
     """Yield an API server with nothing installed but the CRDs of the Gateway API."""
     with bare_plane() as plane:
-        install_crds(plane.api, gateway_api.crds(print))
+        install_crds(plane.api, gateway_api.crds())
         yield plane
 
 

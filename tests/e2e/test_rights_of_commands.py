@@ -54,7 +54,7 @@ SETTINGS = "defaults: {outputs: [ingress, httproute], gateway: {name: web, names
 def plane() -> Iterator[ControlPlane]:
     """Yield an API server with ingress-manager installed, and nothing that runs: what a Service asks for is missing."""
     with bare_plane() as running:
-        install_crds(running.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *gateway_api.crds(print)])
+        install_crds(running.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *gateway_api.crds()])
         for folder in ("manifests", "metacontroller/install", "metacontroller/listenerset"):
             text = manifests.kustomize(REPOSITORY / folder)
             running.kubectl("apply", "--server-side", "--filename=-", input=text)

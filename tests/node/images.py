@@ -14,7 +14,7 @@ import tarfile
 from pathlib import Path
 
 from devcluster import build, manifests
-from devcluster.node.node import PAUSE
+from devcluster.node import PAUSE
 from devcluster.processes import run
 from devcluster.programs import find_metacontroller, find_traefik
 

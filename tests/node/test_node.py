@@ -16,7 +16,7 @@ from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, new_session,
 from devcluster.build import REPOSITORY, get
 from devcluster.cluster import CRD_FILE
 from devcluster.errors import MissingProgram
-from devcluster.node.node import ADDRESS, Node, require
+from devcluster.node import ADDRESS, Node, require
 from tests.docs.test_docs import blocks
 from tests.e2e.objects import PODS
 from tests.e2e.shell import Ended, environment_of, sh
