@@ -4,6 +4,7 @@
 PYTHON ?= python3
 PORT ?= 8080
 SETTINGS ?=
+ENGINE ?= auto
 PYTEST ?=
 THOROUGH ?=
 RESOLUTION ?= lowest-direct
@@ -61,11 +62,11 @@ install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the ima
 uninstall: $(bin)/.complete  ## remove it from the cluster of CONTEXT=…; it asks, or not with YES=1; every Ingress stays, or with INGRESSES=remove none
 	@exec $(bin)/python -m tools.install uninstall --context '$(CONTEXT)' --ingresses '$(INGRESSES)' $(if $(YES),--yes)
 
-demo: $(bin)/.complete  ## the whole story on a real control plane, told step by step
-	@exec $(bin)/python -m devcluster demo
+demo: $(bin)/.complete  ## the whole story on a real control plane, told step by step; ENGINE=standin|metacontroller
+	@exec $(bin)/python -m devcluster demo --engine $(ENGINE)
 
 cluster: $(bin)/.complete  ## a real control plane with ingress-manager to play with; Ctrl-C ends it
-	@exec $(bin)/python -m devcluster up
+	@exec $(bin)/python -m devcluster up --engine $(ENGINE)
 
 test: $(bin)/.complete  ## what a change has to pass, three minutes; or, wholly, the tests of PYTEST=…
 	@$(bin)/python -m devcluster build --if-possible

@@ -10,12 +10,12 @@ from bench.core import core_section
 from bench.figures import Section, run
 from bench.hook import hook_section
 from devcluster.build import Progress
-from devcluster.console import Command, end_on_signals
+from devcluster.console import Command, end_on_signals, engine_option
 
-PARTS: dict[str, Callable[[int, Progress], Section]] = {
-    "core": lambda _services, report: core_section(report),
-    "commands": lambda _services, report: commands_section(report),
-    "hook": lambda _services, report: hook_section(report),
+PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
+    "core": lambda _engine, _services, report: core_section(report),
+    "commands": lambda _engine, _services, report: commands_section(report),
+    "hook": lambda _engine, _services, report: hook_section(report),
     "cluster": cluster_section,
 }
 
@@ -23,13 +23,14 @@ PARTS: dict[str, Callable[[int, Progress], Section]] = {
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("parts", nargs=-1, type=click.Choice([*PARTS]))
 @click.option("--services", type=click.IntRange(min=20), default=3000, show_default=True, help="Of the cluster.")
-def main(parts: tuple[str, ...], services: int) -> None:
+@engine_option
+def main(parts: tuple[str, ...], services: int, engine: str) -> None:
     """Measure what users experience: the PARTS core, commands, hook and cluster.
 
     Nothing else may run on the machine meanwhile. All parts take about two minutes. A figure that doesn't reach its aim
     is marked.
     """
-    run(lambda report: (PARTS[part](services, report) for part in PARTS if not parts or part in parts))
+    run(lambda report: (PARTS[part](engine, services, report) for part in PARTS if not parts or part in parts))
 
 
 if __name__ == "__main__":

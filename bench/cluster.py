@@ -19,10 +19,10 @@ NUMBER, WORKERS, PATIENCE = 100, 20, 900.0
 SYSTEM_FIELDS = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 
 
-def cluster_section(count: int, progress: Progress) -> Section:
+def cluster_section(engine: str, count: int, progress: Progress) -> Section:
     """Return the figures of a cluster with so many Services over a hundred namespaces."""
     build(["loadgen"], progress)
-    with DevCluster(progress=progress) as cluster:
+    with DevCluster(engine, progress=progress) as cluster:
         progress(f"creating {count:,} Services")
         cluster.engine.stop()
         for number in range(NUMBER):

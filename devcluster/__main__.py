@@ -20,7 +20,7 @@ from devcluster import gateway_api
 from devcluster.api import NAMESPACES
 from devcluster.build import get
 from devcluster.cluster import DevCluster
-from devcluster.console import Commands, end_on_signals, keep, progress
+from devcluster.console import Commands, end_on_signals, engine_option, keep, progress
 from devcluster.deployments import look
 from devcluster.errors import DevClusterError, MissingProgram
 from devcluster.gateway import LOOPBACK, Gateway, give_addresses, lacking
@@ -39,14 +39,16 @@ def main() -> None:
 
     \b
     Examples:
-      python -m devcluster demo    the story, told step by step
-      python -m devcluster up      a cluster with ingress-manager, until Ctrl-C
-      python -m devcluster build   only get the programs it is made of
+      python -m devcluster demo                  the story, told step by step
+      python -m devcluster up                    a cluster with ingress-manager, until Ctrl-C
+      python -m devcluster up --engine standin   the same without Metacontroller
+      python -m devcluster build                 only get the programs it is made of
     """  # noqa: D301 - \b keeps click from joining lines
 
 
 @main.command()
-def up() -> None:
+@engine_option
+def up(engine: str) -> None:
     """Start a cluster with ingress-manager and keep it until Ctrl-C.
 
     The first start builds the control plane with Go, which takes some minutes; later ones take seconds.
@@ -55,7 +57,9 @@ def up() -> None:
     with contextlib.ExitStack() as exits:
         with progress() as report:
             gateways = 0 if lacking() else 1
-            cluster = exits.enter_context(DevCluster(gateway=gateways, admission=not lacking(), progress=report))
+            cluster = exits.enter_context(
+                DevCluster(engine, gateway=gateways, admission=not lacking(), progress=report)
+            )
             if cluster.gateway:
                 cluster.gateway.certify()
                 give_addresses(cluster.api, LOOPBACK)
@@ -123,17 +127,18 @@ In a browser, the same by http, and by https once it trusts the authority {gatew
 
 
 @main.command()
+@engine_option
 @click.option(
     "--picture", type=click.Path(dir_okay=False, path_type=Path), help="Also draw it into an SVG file: docs/demo.svg."
 )
-def demo(picture: Path | None) -> None:
+def demo(engine: str, picture: Path | None) -> None:
     """Tell the story of a Service and its Ingress on a real control plane, each step checked.
 
     Exit status: 0 when every step had its effect, 1 when a step had none, 2 when a program is missing.
     """
     with contextlib.ExitStack() as exits:
         with progress() as report:
-            cluster = exits.enter_context(DevCluster(gateway=0 if lacking() else 1, progress=report))
+            cluster = exits.enter_context(DevCluster(engine, gateway=0 if lacking() else 1, progress=report))
         click.echo(f"On Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}:\n")
         if reason := lacking():
             click.echo(f"{reason} Two steps are left out.\n")
@@ -152,7 +157,7 @@ def demo(picture: Path | None) -> None:
 def build(if_possible: bool, helm: bool, envoy_gateway: bool) -> None:
     """Find the programs of the control plane, build those that are missing, and list them all.
 
-    Each is taken from $KUBEBUILDER_ASSETS, or from PATH for Metacontroller, else built with Go into .build/.
+    Each is taken from $KUBEBUILDER_ASSETS, else built with Go into .build/.
     The CRDs of the Gateway API are downloaded with Go, too.
 
     \b
@@ -162,7 +167,7 @@ def build(if_possible: bool, helm: bool, envoy_gateway: bool) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     try:
         with progress() as report:
-            programs = [*find_programs(report), find_metacontroller(report), find_traefik()]
+            programs = [*find_programs(report), find_traefik()]
             wanted = {"helm": helm, "envoy-gateway": envoy_gateway}
             programs += [get(name, report) for name, is_wanted in wanted.items() if is_wanted]
             crds = gateway_api.folder()
@@ -171,9 +176,12 @@ def build(if_possible: bool, helm: bool, envoy_gateway: bool) -> None:
             raise
         click.echo(str(error), err=True)
         return
-    for program in programs:
+    engine = find_metacontroller()
+    for program in [*programs, *([engine] if engine else [])]:
         click.echo(program)
     click.echo(f"CRDs of the Gateway API {gateway_api.VERSION} ({crds})")
+    if not engine:
+        click.echo("metacontroller is not on PATH: the stand-in is used in its place")
 
 
 NAMESPACE = "demo"

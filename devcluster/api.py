@@ -20,7 +20,9 @@ T = TypeVar("T")
 
 MERGE_PATCH = "application/merge-patch+json"
 CONNECTIONS = 100
-"""Connections that are kept open: more than a load generator has threads."""
+"""Connections that are kept open: more than a load generator, or the stand-in, has threads."""
+WATCH_SECONDS = 300
+"""How long the API server is to keep a watch open."""
 
 
 class Resource(NamedTuple):
@@ -64,12 +66,14 @@ class ApiError(DevClusterError):
 class Api:
     """One user's view of an API server. Threads may share it.
 
-    A field that the API server does not know makes a write fail. Every method raises ApiError.
+    With `strict`, a field that the API server does not know makes a write fail; otherwise it is dropped, as for most
+    clients. `agent` is the User-Agent, by which `managedFields` name the client. Every method raises ApiError.
     """
 
-    def __init__(self, url: str, token: str, ca_file: Path) -> None:
+    def __init__(self, url: str, token: str, ca_file: Path, *, strict: bool = True, agent: str = "devcluster") -> None:
         self.url = url
-        self._session = new_session()
+        self._validation = {"fieldValidation": "Strict"} if strict else {}
+        self._session = new_session(agent)
         self._session.verify = str(ca_file)
         self._session.headers["Authorization"] = f"Bearer {token}"
 
@@ -124,6 +128,30 @@ class Api:
             raise
         return True
 
+    def watch(self, resource: Resource, version: str) -> Iterator[tuple[str, Object]]:
+        """Yield (type, object) of each event after the resourceVersion `version`, until the API server ends it."""
+        query = {"watch": "1", "allowWatchBookmarks": "1", "resourceVersion": version}
+        query["timeoutSeconds"] = str(WATCH_SECONDS)
+        with _reaching(), self._send("GET", path_of(resource), query, stream=True) as response:
+            for line in response.iter_lines(chunk_size=None):  # None: each piece as it arrives
+                event = msgspec.json.decode(line, type=Object)
+                if event["type"] == "ERROR":
+                    status = event["object"]
+                    raise ApiError(status["code"], status.get("reason", ""), status.get("message", ""))
+                yield event["type"], event["object"]
+
+    def discover(self, api_version: str, plural: str) -> Resource | None:
+        """Return the resource of that name, or None when the API server has none."""
+        try:
+            found = self.request("GET", _root(api_version))["resources"]
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+        return next(
+            (Resource(api_version, plural, r["kind"], r["namespaced"]) for r in found if r["name"] == plural), None
+        )
+
     def service_account_token(self, namespace: str, name: str) -> str:
         """Return a token with which to log in as the ServiceAccount (a TokenRequest, as a kubelet makes it)."""
         path = path_of(SERVICE_ACCOUNTS, namespace, name) + "/token"
@@ -152,16 +180,16 @@ class Api:
             return False
 
     def _send(
-        self, method: str, path: str, params: Mapping[str, str], *, body: Object | None = None
+        self, method: str, path: str, params: Mapping[str, str], *, body: Object | None = None, stream: bool = False
     ) -> requests.Response:
-        strict = {"fieldValidation": "Strict"} if method in {"POST", "PUT", "PATCH"} else {}
         response = self._session.request(
             method,
             self.url + path,
-            params={**params, **strict},
+            params={**params, **(self._validation if method in ("POST", "PUT", "PATCH") else {})},
             data=None if body is None else msgspec.json.encode(body),
             headers={} if body is None else {"Content-Type": MERGE_PATCH if method == "PATCH" else "application/json"},
-            timeout=(5, 60),
+            stream=stream,
+            timeout=(5, WATCH_SECONDS + 30 if stream else 60),
         )
         if response.ok:
             return response
@@ -195,11 +223,11 @@ def _root(api_version: str) -> str:
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
 
 
-def new_session() -> requests.Session:
+def new_session(agent: str) -> requests.Session:
     """Return a session that keeps its connections open and takes nothing, such as a proxy, from the environment."""
     session = requests.Session()
     session.trust_env = False
-    session.headers["User-Agent"] = "devcluster"
+    session.headers["User-Agent"] = agent
     for scheme in ("http://", "https://"):
         session.mount(scheme, HTTPAdapter(pool_maxsize=CONNECTIONS))
     return session

@@ -1,4 +1,4 @@
-"""Builds programs from their sources: Kubernetes', which devcluster/controlplane/go.mod pins, and others."""
+"""Builds programs from published Go modules: Kubernetes', which devcluster/controlplane/go.mod pins, and others."""
 
 import fcntl
 import hashlib
@@ -30,8 +30,8 @@ class Source(NamedTuple):
     """The Go package: a `tool` line of go.mod, or a folder of the module."""
 
     module: str = ""
-    """NAME@VERSION of a module that is built by its own go.mod and go.sum, as its authors build it. Go downloads it; or
-    git, where the name is a URL. Without one, the versions are those of devcluster/controlplane/go.mod."""
+    """NAME@VERSION of a module that is built by its own go.mod and go.sum, as its authors build it. Without one, the
+    versions are those of devcluster/controlplane/go.mod."""
 
     tags: str = ""
     """Build tags."""
@@ -44,8 +44,6 @@ class Source(NamedTuple):
 
 CONTAINERD = "github.com/containerd/containerd/v2@v2.4.2"
 ENVOY_GATEWAY = "github.com/envoyproxy/gateway@v1.9.1"
-# Its go.mod calls it by another name than its address, so Go can't download it.
-METACONTROLLER = "https://github.com/metacontroller/metacontroller@v4.17.2"
 
 # What btrfs and the device mapper need is written in C.
 NO_DISKS = "no_btrfs no_devmapper no_zfs"
@@ -56,7 +54,6 @@ SOURCES = {
     "kube-controller-manager": Source("k8s.io/kubernetes/cmd/kube-controller-manager"),
     "loadgen": Source("./cmd/loadgen"),
     "pause": Source("./cmd/pause"),
-    "metacontroller": Source("./pkg/cmd/metacontroller", METACONTROLLER),
     **{name: Source(f"k8s.io/kubernetes/cmd/{name}") for name in ("kubelet", "kube-proxy", "kube-scheduler")},
     **{
         name: Source(f"./cmd/{name}", CONTAINERD, NO_DISKS) for name in ("containerd", "containerd-shim-runc-v2", "ctr")
@@ -132,7 +129,7 @@ def compile_packages(go: str, targets: dict[str, Path], module: str, progress: P
     """
     names = ", ".join(target.name for target in targets.values())
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
-        sources = fetched(module, Path(temporary) / "sources") if module else MODULE
+        sources = downloaded(module, f"to build {names}") if module else MODULE
         # -v: names each package as it is compiled.
         flags = ("-v", "-trimpath", "-ldflags", linker_flags(module))
         command = [go, "build", *flags, *options, "-o", temporary + os.sep, *targets]
@@ -160,24 +157,6 @@ def compile_packages(go: str, targets: dict[str, Path], module: str, progress: P
             (Path(temporary) / built_as).rename(target)
 
 
-def fetched(module: str, folder: Path) -> Path:
-    """Return the folder with the sources of a module, NAME@VERSION; what git fetches is put into `folder`.
-
-    Raises MissingProgram and BuildFailed.
-    """
-    name, _, version = module.rpartition("@")
-    if not name.startswith("https://"):
-        return downloaded(module, f"to download {name}")
-    command = ("git", "clone", "--quiet", "--depth=1", f"--branch={version}", name, str(folder))
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise MissingProgram(f"git is needed to get {name}, and it is not on PATH.") from error
-    if answer.returncode:
-        raise BuildFailed(f"git could not get {name} {version}:\n{answer.stderr}")
-    return folder
-
-
 def downloaded(module: str, purpose: str) -> Path:
     """Return the folder of a module, NAME@VERSION, that Go has downloaded; Go's checksum database vouches for it.
 
@@ -191,10 +170,9 @@ def downloaded(module: str, purpose: str) -> Path:
 
 
 def linker_flags(module: str) -> str:
-    """Return the linker flags that leave out debug information, and set the version that a program tells."""
+    """Return the linker flags that leave out debug information, and set Kubernetes' version, which kubectl asks for."""
     if module:
-        # So Metacontroller calls it. Go passes over a name that a program doesn't have.
-        return f"-s -w -X main.version={module.rpartition('@')[2]}"
+        return "-s -w"
     version = kubernetes_version()
     major, minor = version.removeprefix("v").split(".")[:2]
     stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}

@@ -40,7 +40,7 @@ from devcluster.deployments import BySettings, Workload
 from devcluster.gateway import Gateway, answers
 from devcluster.policies import wait_for_policies
 from devcluster.processes import Process, Processes, ReservedPort, Starting
-from devcluster.programs import find_metacontroller, find_programs, find_traefik
+from devcluster.programs import find_programs, find_traefik
 from hooks.settings_file import load
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.settings import FILE_VARIABLE
@@ -97,6 +97,7 @@ class DevCluster(Starting):
 
     def __init__(  # noqa: PLR0913 - options, each by its name
         self,
+        engine: str = "auto",
         *,
         settings: dict[str, Any] | None = None,
         resync: int | None = None,
@@ -105,8 +106,11 @@ class DevCluster(Starting):
         admission: bool = False,
         progress: Progress = silent,
     ) -> None:
+        if engine not in engines.CHOICES:
+            raise ValueError(f"engine is one of {', '.join(engines.CHOICES)}, not {engine!r}")
         if httproute and not gateway:
             raise ValueError("httproute needs a gateway")
+        self._choice = engine
         self._settings = settings
         self._resync = resync
         self._gateways = gateway
@@ -117,7 +121,6 @@ class DevCluster(Starting):
     def _start(self, exits: contextlib.ExitStack) -> None:
         """Start all parts, in the order that this module opens with."""
         programs = find_programs(self._progress)
-        self._metacontroller = find_metacontroller(self._progress)
         traefik = find_traefik() if self._gateways else None
         crds = gateway_api.crds() if self._httproute else []
 
@@ -135,6 +138,7 @@ class DevCluster(Starting):
         self._progress("starting etcd and the API server")
         plane.start()
         manifests = self._render()
+        self._metacontroller = engines.find_engine(self._choice)
         settings = manifests.settings() if self._settings is None else yaml.safe_dump(self._settings)
         self.settings_file.write_text(settings)
         self.ingress_class = in_namespace(load(self.settings_file).policy, "default").ingress_class
@@ -152,7 +156,7 @@ class DevCluster(Starting):
             self.admission.start(self.api, manifests, self._settings)
         self.hook.wait_ready(self.hook_ready)
 
-        self._progress("starting Metacontroller")
+        self._progress(f"starting {engines.name(self._metacontroller)}")
         self.engine = self._engine_process()
         self.take_engine(manifests)
         self.engine.start()
@@ -239,7 +243,7 @@ class DevCluster(Starting):
         return found
 
     def _controller_started(self) -> bool:
-        # It records an Event. If an object has no namespace, its Events are in the namespace default. The API
+        # Both engines record an Event. If an object has no namespace, its Events are in the namespace default. The API
         # server's own, of its leader elections, may name no object.
         return ("Started", overlay.CONTROLLER) in (
             (event["reason"], event["involvedObject"].get("name")) for event in self.api.list(EVENTS, "default")

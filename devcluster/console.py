@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from devcluster.build import Progress
+from devcluster.engines import CHOICES
 from devcluster.errors import DevClusterError, MissingProgram
 
 
@@ -23,6 +24,15 @@ def progress() -> Iterator[Progress]:
             yield lambda line: status.update(escape(line))
     else:
         yield lambda line: click.echo(line, err=True)
+
+
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(CHOICES),
+    default="auto",
+    show_default=True,
+    help="What drives the hook; auto is Metacontroller when it is on PATH, else the stand-in for it.",
+)
 
 
 def keep(check: Callable[[], None]) -> None:

@@ -29,6 +29,13 @@ def write_kubeconfig(path: Path, *, url: str, ca_file: Path, user: str, token: s
     write_private(path, yaml.safe_dump(content, sort_keys=False))
 
 
+def read_kubeconfig(path: Path) -> tuple[str, Path, str]:
+    """Return the URL, the file with the certificate authority, and the token of a kubeconfig as written here."""
+    content = yaml.safe_load(path.read_text())
+    [cluster], [user] = content["clusters"], content["users"]
+    return cluster["cluster"]["server"], Path(cluster["cluster"]["certificate-authority"]), user["user"]["token"]
+
+
 def write_private(path: Path, text: str) -> None:
     """Write a file that only this user can read."""
     path.touch(mode=0o600)

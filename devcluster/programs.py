@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from devcluster import build
-from devcluster.errors import BuildFailed, MissingProgram
+from devcluster.errors import MissingProgram
 
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager")
 
@@ -66,17 +66,7 @@ def find_beside_python(name: str, purpose: str, package: str) -> Path:
     )
 
 
-def find_metacontroller(progress: build.Progress) -> Path:
-    """Return the Metacontroller on PATH, else one that is built from its repository.
-
-    Raises MissingProgram where it can't be.
-    """
-    if path := shutil.which("metacontroller"):
-        return Path(path)
-    try:
-        return build.get("metacontroller", progress)
-    except BuildFailed as error:
-        raise MissingProgram(
-            f"There is no `metacontroller` on PATH, and it can't be built:\n{error}\n"
-            f"Get it from {build.METACONTROLLER.partition('@')[0]}/releases and put it on PATH."
-        ) from error
+def find_metacontroller() -> Path | None:
+    """Return the Metacontroller on PATH, or None. No package registry has it, so it can't be built here."""
+    path = shutil.which("metacontroller")
+    return Path(path) if path else None

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from hypothesis import given
 
+from devcluster.standin.objects import updated, with_annotation
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit import audit as audit_module
 from ingress_manager.commands.audit.kinds import KINDS, Effect
@@ -41,7 +42,6 @@ from tests.commands.commands import (
 )
 from tests.core import made_up
 from tests.core.test_properties import desired_for
-from tests.metacontroller import updated, with_annotation
 from tools import golden
 from tools.golden import Case
 

@@ -1,4 +1,7 @@
-"""The clusters that tests share. Where none can be had, tests are skipped, and the summary says why."""
+"""The clusters that tests share. Where none can be had, tests are skipped, and the summary says why.
+
+The engine is the Metacontroller on PATH, else the stand-in for it. test_standin.py holds the stand-in to the other.
+"""
 
 import contextlib
 import itertools
@@ -54,21 +57,28 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-@pytest.fixture(scope="session", autouse=True)
-def programs() -> None:
-    """Skip the tests, saying why, when no cluster can be had on this machine."""
+def require(engine: str) -> None:
+    """Skip the test, saying why, when the engine or the control plane can't be had on this machine."""
     try:
         find_programs(print)
-        find_metacontroller(print)
         find_traefik()
     except MissingProgram as missing:
         pytest.skip(f"There is no cluster, so nothing end to end was tested. {missing}")
+    if engine == "metacontroller" and find_metacontroller() is None:
+        pytest.skip("There is no `metacontroller` on PATH, so all was tested with the stand-in for it alone.")
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[DevCluster]:
+def engine() -> str:
+    """Return the engine's name: `metacontroller` where it is on PATH."""
+    require("standin")
+    return "metacontroller" if find_metacontroller() else "standin"
+
+
+@pytest.fixture(scope="session")
+def cluster(engine: str) -> Iterator[DevCluster]:
     """Yield the cluster that most tests share; each has a namespace of its own."""
-    with DevCluster(gateway=0 if gateway.lacking() else 1) as running:
+    with DevCluster(engine, gateway=0 if gateway.lacking() else 1) as running:
         yield running
 
 
@@ -110,7 +120,7 @@ SERVING_SETTINGS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="session")
-def serving() -> Iterator[DevCluster]:
+def serving(engine: str) -> Iterator[DevCluster]:
     """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute`, `both` and `listenerset`.
 
     What a Service is given there is what the namespace's name says. It syncs every Service each second: otherwise
@@ -118,7 +128,7 @@ def serving() -> Iterator[DevCluster]:
     """
     if reason := gateway.lacking():
         pytest.skip(reason)
-    with DevCluster(settings=SERVING_SETTINGS, gateway=2, httproute=True, resync=1) as running:
+    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True, resync=1) as running:
         for name in SERVING_SETTINGS["namespaces"]:
             create(running.api, NAMESPACES, name)
         yield running
@@ -131,8 +141,9 @@ def place(serving: DevCluster, request: pytest.FixtureRequest) -> Place:
 
 
 @contextlib.contextmanager
-def bare_plane() -> Iterator[ControlPlane]:
-    """Yield an API server with nothing installed."""
+def bare_plane(engine: str = "standin") -> Iterator[ControlPlane]:
+    """Yield an API server with nothing installed; skip the test where it, or the engine, can't be had."""
+    require(engine)
     with Processes() as processes, contextlib.closing(ControlPlane(find_programs(print), processes)) as plane:
         plane.start()
         plane.wait_ready()

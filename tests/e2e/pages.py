@@ -111,9 +111,9 @@ class Shell:
         return printed
 
 
-def cluster_shell(patience: float = PATIENCE) -> contextlib.AbstractContextManager[Shell]:
+def cluster_shell(engine: str, patience: float = PATIENCE) -> contextlib.AbstractContextManager[Shell]:
     """Return a context with a shell in which is typed what `make cluster` tells to; the cluster ends afterwards."""
-    return shell_beside("make", "cluster", patience=patience)
+    return shell_beside("make", "cluster", f"ENGINE={engine}", patience=patience)
 
 
 @contextlib.contextmanager
@@ -161,7 +161,7 @@ def main() -> None:
 
     What is as it was, but for addresses and times, is left as it is.
     """
-    with progress() as report, cluster_shell(SETTLED) as shell:
+    with progress() as report, cluster_shell("metacontroller", SETTLED) as shell:
         for path in PAGES:
             report(f"running the commands of {path.relative_to(REPOSITORY)}")
             after = play(path, shell)

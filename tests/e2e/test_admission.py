@@ -31,11 +31,11 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def asked() -> Iterator[DevCluster]:
+def asked(engine: str) -> Iterator[DevCluster]:
     """Yield a cluster whose API server asks before it writes a Service."""
     if reason := gateway.lacking():
         pytest.skip(reason)
-    with DevCluster(admission=True) as running:
+    with DevCluster(engine, admission=True) as running:
         configure(running, patient)
         yield running
 

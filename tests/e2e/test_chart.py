@@ -23,7 +23,6 @@ from devcluster.control_plane import ControlPlane
 from devcluster.gateway import answers
 from devcluster.manifests import find
 from devcluster.processes import Process, ReservedPort
-from devcluster.programs import find_metacontroller
 from devcluster.story import Stage, steps_for
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.settings import FILE_VARIABLE, parse
@@ -97,7 +96,7 @@ class Site:
 def site(tmp_path: Path) -> Iterator[Site]:
     if reason := lacking():
         pytest.skip(reason)
-    with bare_plane() as plane:
+    with bare_plane("metacontroller") as plane:
         yield Site(plane, tmp_path)
 
 
@@ -114,7 +113,7 @@ def start_metacontroller(site: Site, hook_port: int) -> Process:
     token = site.plane.api.service_account_token(engines.NAME, engines.NAME)
     site.plane.write_kubeconfig(kubeconfig, engines.NAME, token)
     deployment = find("metacontroller/install", "Deployment")
-    command = engines.command(find_metacontroller(print), deployment, kubeconfig)
+    command = engines.command(engines.find_engine("metacontroller"), deployment, kubeconfig)
     proxy = {"HTTP_PROXY": f"http://127.0.0.1:{hook_port}"}
     process = site.plane.processes.add("engine", command, env=proxy, cwd=REPOSITORY)
     process.start()

@@ -89,11 +89,11 @@ def site(servers: Site) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[Site]:
+def servers(engine: str) -> Iterator[Site]:
     """Yield the cluster that these tests share."""
     if reason := lacking():
         pytest.skip(reason)
-    with contextlib.closing(Envoy()) as envoy, DevCluster(gateway=1, httproute=True) as cluster:
+    with contextlib.closing(Envoy()) as envoy, DevCluster(engine, gateway=1, httproute=True) as cluster:
         envoy.start(cluster)
         yield Site(cluster, envoy)
 

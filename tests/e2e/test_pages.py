@@ -7,7 +7,9 @@ import pytest
 
 from devcluster import gateway
 from devcluster.build import REPOSITORY
+from devcluster.programs import find_metacontroller
 from tests.e2e import pages
+from tests.e2e.conftest import require
 from tests.e2e.shell import commands_of
 from tools import markdown
 
@@ -15,9 +17,12 @@ from tools import markdown
 @pytest.fixture(scope="module")
 def shell() -> Iterator[pages.Shell]:
     """Yield a shell beside a cluster that `make cluster` has started."""
+    require("standin")
     if reason := gateway.lacking():
         pytest.skip(reason)
-    with pages.cluster_shell() as started:
+    if find_metacontroller() is None:
+        pytest.skip("The pages show what Metacontroller says, and there is no `metacontroller` on PATH.")
+    with pages.cluster_shell("metacontroller") as started:
         yield started
 
 

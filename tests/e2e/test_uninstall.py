@@ -27,11 +27,11 @@ from tests.e2e.test_adopt import is_ours
 
 
 @pytest.fixture
-def installed() -> Iterator[DevCluster]:
+def installed(engine: str) -> Iterator[DevCluster]:
     """Yield a cluster of the test's own."""
     if reason := gateway.lacking():
         pytest.skip(reason)
-    with DevCluster(settings=SERVING_SETTINGS, gateway=1, httproute=True, admission=True) as cluster:
+    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=1, httproute=True, admission=True) as cluster:
         namespace(cluster.api, "both")
         yield cluster
 

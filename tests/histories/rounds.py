@@ -13,6 +13,7 @@ from random import Random
 from devcluster import engines
 from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, Object
 from devcluster.cluster import DevCluster
+from devcluster.standin.objects import controller_of, updated, with_annotation
 from devcluster.sync_requests import as_created, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.view.merge import same
@@ -22,7 +23,6 @@ from ingress_manager.core.settings import parse
 from tests.e2e.audit import READS
 from tests.e2e.objects import create
 from tests.histories.steps import TIMEOUT, Place, Step, is_strangers, made_up_steps
-from tests.metacontroller import controller_of, updated, with_annotation
 
 SETTLING, STEADY, HEALING = 30.0, 0.3, 400.0
 """Seconds in which a step must have had its effect where nothing is broken; for which nothing may change any more; and

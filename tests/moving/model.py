@@ -2,7 +2,7 @@
 
 The API server keeps uids and resourceVersions, and refuses what has changed meanwhile.
 Metacontroller knows Services and Ingresses by copies of its own, each of which can lag; it asks the hook itself, which
-tells at once what isn't there, and does what tests/metacontroller.py says.
+tells at once what isn't there, and does what the stand-in does (devcluster/standin).
 """
 
 import json
@@ -12,6 +12,9 @@ from random import Random
 from typing import Any
 
 from devcluster.api import INGRESSES, ApiError, Object, Resource
+from devcluster.standin import children
+from devcluster.standin.contract import SyncError
+from devcluster.standin.objects import group_key
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.core.decide import not_made
 from ingress_manager.core.kubernetes import key_of as named
@@ -20,7 +23,6 @@ from tests.commands.commands import by_name as called_by_name
 from tests.commands.commands import event, listing
 from tests.dumps import patched
 from tests.histories.rounds import asked
-from tests.metacontroller import manage
 
 Key = tuple[str, str, str]
 KINDS = {"services": "Service", "ingress": "Ingress", "ingresses": "Ingress", "events": "Event"}
@@ -118,12 +120,15 @@ class Model:
         if is_late and self._synced.get(uid) == versions:
             return
         self._synced[uid] = versions
-        if not refused:
-            refused = manage(self, parent, before, after)
+        try:
             if not refused:
+                observed, desired = ({group_key(INGRESSES): each} for each in (before, after))
+                children.manage(self, [INGRESSES], parent, observed, desired)  # type: ignore[arg-type]
                 label = "{namespace}/{name}".format_map(parent["metadata"])
                 absent = [named(each) for name, each in after.items() if name not in before]
                 refused = not_made(label, absent).told() if absent else ""
+        except SyncError as error:
+            refused = str(error)
         if refused:
             # The same Event again gets another resourceVersion.
             self._reports += 1

@@ -10,8 +10,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from devcluster.api import Object
+from devcluster.standin.objects import name_of
 from ingress_manager.core.vocabulary import is_for_controllers
-from tests.metacontroller import name_of
 
 Facts = dict[tuple[str, ...], frozenset[Any]]
 """What holds: of requests, what answers, and of certificates, that they are there. A plan takes nothing of it away."""

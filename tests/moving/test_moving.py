@@ -15,13 +15,13 @@ import pytest
 import yaml
 
 from devcluster.api import INGRESSES, SERVICES, ApiError, Object
+from devcluster.standin.objects import controller_of
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.settings import parse
 from tests.commands.commands import run
 from tests.dumps import patched
 from tests.e2e.objects import new
-from tests.metacontroller import controller_of
 from tests.moving.model import Key, Model, key_of
 from tests.moving.served import Facts, facts, requests_for
 

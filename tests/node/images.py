@@ -14,6 +14,7 @@ import tarfile
 from pathlib import Path
 
 from devcluster import build, manifests
+from devcluster.errors import MissingProgram
 from devcluster.node import PAUSE
 from devcluster.processes import run
 from devcluster.programs import find_metacontroller, find_traefik
@@ -26,14 +27,13 @@ def archives(folder: Path) -> list[Path]:
 
     Raises MissingProgram for a program that is neither here nor can be had, BuildFailed and CommandFailed.
     """
+    metacontroller = find_metacontroller()
+    if metacontroller is None:
+        raise MissingProgram("A node needs Metacontroller, which no registry has: put `metacontroller` on PATH.")
     programs: dict[str, tuple[Path, str, dict[str, object]]] = {
         PAUSE: (build.get("pause", print), "/pause", {"Entrypoint": ["/pause"]}),
         "localhost/coredns:1": (build.get("coredns", print), "/coredns", {"Entrypoint": ["/coredns"]}),
-        image_of("metacontroller", "metacontroller"): (
-            find_metacontroller(print),
-            "/usr/bin/metacontroller",
-            {"User": "65532"},
-        ),
+        image_of("metacontroller", "metacontroller"): (metacontroller, "/usr/bin/metacontroller", {"User": "65532"}),
         image_of("gateway", "ingress-manager-gateway"): (find_traefik(), "/traefik", {"Entrypoint": ["/traefik"]}),
     }
     hook = folder / "hook.tar"

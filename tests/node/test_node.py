@@ -57,7 +57,7 @@ class Site:
     def visit(self, host: str = HOST) -> requests.Response:
         """Return the gateway's answer to a visitor, who comes by the node's port."""
         service = self.node.api.get(SERVICES, "ingress-manager-gateway", "ingress-manager-gateway") or {}
-        with new_session() as session:
+        with new_session("visitor") as session:
             url = f"http://{ADDRESS}:{service['spec']['ports'][0]['nodePort']}/"
             return session.get(url, headers={"Host": host}, timeout=10)
 
