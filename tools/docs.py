@@ -21,6 +21,7 @@ from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.kinds import KINDS, Severity
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.leaving import table as leaving
+from ingress_manager.commands.leaving.report import IN_HTTPROUTES
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import STATES
@@ -116,6 +117,10 @@ def of_ingress_nginx() -> str:
             lines.append(
                 textwrap.fill(text, 150, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
             )
+    for how in (leaving.AsHttpRoute.FILTER, leaving.AsHttpRoute.PROFILE):
+        names = [f"`{name}`" for name, row in sorted(leaving.TABLE.items()) if row.httproutes is how]
+        text = f"- **HTTPRoutes say {IN_HTTPROUTES[how]}**: {', '.join(names)}."
+        lines.append(textwrap.fill(text, 150, subsequent_indent="  ", break_on_hyphens=False))
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ from ingress_manager.commands.adopt.command import adopt
 from ingress_manager.commands.audit.command import audit
 from ingress_manager.commands.check.command import check
 from ingress_manager.commands.compare.command import compare
+from ingress_manager.commands.leaving.command import leaving
 from ingress_manager.commands.play.command import play
 from ingress_manager.commands.printing.console import use_colour
 from ingress_manager.commands.reading.rights import told
@@ -49,7 +50,7 @@ def commands(context: click.Context) -> None:
     use_colour(context)
 
 
-for command in (adopt, audit, check, compare, play, release, render, settings, status, uninstall):
+for command in (adopt, audit, check, compare, leaving, play, release, render, settings, status, uninstall):
     command.epilog = told(command.name or "")
     commands.add_command(command)
 

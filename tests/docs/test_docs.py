@@ -12,10 +12,11 @@ from devcluster import gateway_api
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
+from ingress_manager.commands.leaving.table import TABLE as OF_INGRESS_NGINX
 from ingress_manager.commands.main import commands
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from ingress_manager.core.vocabulary import KNOWN
+from ingress_manager.core.vocabulary import KNOWN, NGINX
 from tools import docs, markdown
 
 
@@ -83,11 +84,10 @@ def rows(page: str, head: str) -> list[str]:
     return list(itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :]))
 
 
-def test_the_page_on_switching_says_what_becomes_of_every_annotation_that_is_known() -> None:
+def test_the_pages_say_what_becomes_of_every_annotation_that_is_known() -> None:
     named = "".join(row.split("|")[1] for row in rows("switching.md", "| annotation "))
-    keys = re.findall(r"`(.*?)`", named)
-    assert len(keys) == len({*keys})
-    assert {*KNOWN} <= {*keys}
+    keys = {*re.findall(r"`(.*?)`", named), *(NGINX + name for name in OF_INGRESS_NGINX)}
+    assert [key for key in KNOWN if key not in keys] == []
 
 
 def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:

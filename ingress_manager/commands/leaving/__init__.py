@@ -1,1 +1,1 @@
-"""`ingress-manager audit --leaving ingress-nginx`: what becomes of hand-written Ingresses without ingress-nginx."""
+"""`ingress-manager leaving`: what becomes of the Ingresses of a controller that goes."""

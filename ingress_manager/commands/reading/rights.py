@@ -106,6 +106,7 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("get", "services/proxy", "the hook's metrics", Where.HOOK),
     ),
     "compare": (Right("list", INGRESSES, "the Ingresses"),),
+    "leaving": (Right("list", INGRESSES, "the Ingresses"),),
     "play": (),
     "release": (
         *_MOVE,
