@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ingress_manager.commands.leaving import command
+from ingress_manager.commands.leaving.order import Estate
 from ingress_manager.commands.leaving.report import NARROW, WIDE
 from ingress_manager.commands.leaving.table import AsHttpRoute, AtGateway, Judged
 from ingress_manager.commands.printing.objects import as_yaml
@@ -140,6 +141,14 @@ def test_without_anything_open_or_refused_all_is_fine(cluster: Cluster) -> None:
     assert ended.out.endswith("2 Ingresses: 1 served, but for differences, 1 served alike.\n")
 
 
+def test_of_one_namespace_it_says_what_was_not_looked_at(cluster: Cluster) -> None:
+    cluster.says({"ingresses.networking.k8s.io": listing(ingress("plain"))})
+    ended = run("leaving", "ingress-nginx", "--namespace", "team-a")
+    assert ended.err == (
+        "What Ingresses of other namespaces answer for the same hosts isn't known: --all-namespaces reads them.\n"
+    )
+
+
 def test_only_the_class_nginx_is_told_of_and_an_ingress_without_one_noted() -> None:
     ended = reported(ingress("internal", ingress_class="internal"), ingress("bare", ingress_class=None))
     assert (ended.status, ended.out) == (2, "")
@@ -155,3 +164,21 @@ def test_what_can_not_be_read_is_told_and_is_no_success() -> None:
     ended = reported(ingress("plain"), broken)
     assert (ended.status, ended.out.count("team-a/plain")) == (1, 1)
     assert "team-a/broken: is no valid Ingress: spec.rules" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("host", "near"),
+    [
+        ("a.example.com", ["*.example.com", "", "a.example.com"]),
+        ("*.example.com", ["*.example.com", "", "a.example.com", "b.example.com"]),
+        ("other.example.org", ["", "other.example.org"]),
+        ("", ["*.example.com", "", "a.example.com", "b.example.com", "other.example.org"]),
+    ],
+)
+def test_beside_an_ingress_are_those_that_may_answer_for_one_of_its_hosts(host: str, near: list[str]) -> None:
+    hosts = ["a.example.com", "b.example.com", "*.example.com", "other.example.org", ""]
+    by_host = {each: ingress(f"of-{number}") for number, each in enumerate(hosts)}
+    for each, found in by_host.items():
+        found["spec"]["rules"] = [{"host": each} if each else {}]
+    around = Estate([*by_host.values()]).near(by_host[host])
+    assert sorted(each for each, found in by_host.items() if found in around) == sorted(near)
