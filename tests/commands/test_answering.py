@@ -49,7 +49,7 @@ def audit(settings: Any) -> list[Any]:
 def test_what_is_around_is_asked_for_at_once_and_no_private_key_is_read(audit: list[Any], cluster: Cluster) -> None:
     cluster.says(ANSWERS, UNKNOWN_KIND)
     ended = run(*audit)
-    scope = " Outside of the namespace team-a nothing was looked at.\n"
+    scope = " Only the namespace team-a was looked at.\n"
     assert ended == (1, CASE.stated["becomes"]["audit"].rstrip("\n") + scope, "")
     assert len(cluster.calls) == 6
     [call] = [each for each in cluster.calls if each.endswith(" secrets")]

@@ -315,7 +315,7 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     cluster.says({"services": listing(BAD)}, no)
     ended = run("audit")
     assert (ended.status, ended.out.splitlines()[0].split()[0]) == (2, "refused")
-    scope = "Outside of the namespace that kubectl takes nothing was looked at."
+    scope = "Only kubectl's current namespace was looked at."
     assert ended.out.splitlines()[3] == f"1 finding (1 refused) in 1 Service (1 to be exposed). {scope}"
     assert [line.partition(f": {no}")[0] for line in ended.out.splitlines()[4:]] == [
         f"{what} could not be looked at" for what in ("Ingresses", "HTTPRoutes", "The settings")

@@ -159,7 +159,7 @@ def print_findings(  # noqa: PLR0913, PLR0917 - each is an option
         note(f"The settings pause {audited.paused}: nothing changes there until `paused` is false.")
     audited.options = source.kubectl.options
     if not (source.files or source.all_namespaces):
-        audited.scope = f"Outside of {scope_of(source)} nothing was looked at."
+        audited.scope = f"Only {scope_of(source)} was looked at."
     for text in findings(audited, output, paint, width()):
         click.echo(text, nl=False)
     count = sum(found.kind in fail_on for found in audited.findings)

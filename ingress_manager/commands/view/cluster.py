@@ -79,7 +79,7 @@ def scope_of(source: Source) -> str:
     """Return what of a cluster is read, as a person would say it."""
     if source.all_namespaces:
         return "the cluster"
-    return "the namespace that kubectl takes" if source.namespace is None else f"the namespace {source.namespace}"
+    return "kubectl's current namespace" if source.namespace is None else f"the namespace {source.namespace}"
 
 
 def read_policy(source: Source, manifests: Manifests, known: Known, option: str) -> Policy | Unknown:
