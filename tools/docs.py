@@ -51,30 +51,29 @@ SHOWN_INSIDE = {"Admission", "Tls", "Gateway"}
 
 def annotations() -> str:
     """Return the table of the annotations."""
-    rows = ((f"`{a.key}`", a.meaning, a.value, a.default) for a in TABLE)
-    return table(("annotation", "what it decides", "value", "without it"), rows)
+    rows = ((f"`{each.key}`", each.meaning, each.default) for each in TABLE)
+    return table(("annotation", "what it says", "without it"), rows)
 
 
 def settings(
     type_: type[msgspec.Struct], built_in: msgspec.Struct | None = None, left_out: Collection[str] = ()
 ) -> str:
-    """Return the table of the fields of one of the settings' types, with what is built in, but for some."""
+    """Return the list of the fields of one of the settings' types, each with what is built in, but for some."""
     types, stated = chart.types_of_settings(type_), msgspec.to_builtins(built_in) or {}
-    rows = list(fields(types, type_.__name__, stated, left_out))
-    columns = ("field", "what it decides", "built in")[: 3 if any(row[2] for row in rows) else 2]
-    return table(columns, (row[: len(columns)] for row in rows))
+    rows = fields(types, type_.__name__, stated, left_out)
+    return "\n".join(item(f"- {name}{f' ({shown})' if shown else ''}: {meaning}") for name, meaning, shown in rows)
 
 
 def fields(
     types: dict[str, Any], name: str, built_in: dict[str, Any], left_out: Collection[str] = (), above: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the row of each field of a type of a JSON Schema; below a field that is a mapping, those of its fields."""
+    """Yield each field of a type of a JSON Schema, its meaning, and what is built in; after a mapping, its fields."""
     for field, described in types[name]["properties"].items():
         if field in left_out:
             continue
         facts = {**described, **({"default": built_in[field]} if field in built_in else {})}
         if field in types[name]["required"]:
-            shown = "none: must be stated"
+            shown = "must be stated"
         elif field == "copyAnnotations":
             shown = "[nine keys](annotations.md#annotations-for-the-ingress-controller)"
         elif field == "ingressClasses":
@@ -93,13 +92,18 @@ def yaml_of(value: Any) -> str:
 
 
 def known(by_default: bool) -> str:
-    """Return the table of the keys that we know: those that are copied by default, or the others."""
-    rows = (
-        (f"`{key}`", row.purpose, row.right.removeprefix("must be "))
-        for key, row in KNOWN.items()
-        if row.by_default == by_default
-    )
-    return table(("key", "what for", "a value is"), rows)
+    """Return the list of the keys that we know, by what a value is: those that are copied by default, or the others."""
+    keys: dict[str, list[str]] = {}
+    for key, row in KNOWN.items():
+        if row.by_default == by_default:
+            keys.setdefault(row.right.removeprefix("must be "), []).append(f"`{key}`")
+    return "\n".join(item(f"- {value}: {', '.join(each)}") for value, each in keys.items())
+
+
+def item(text: str, indent: str = "") -> str:
+    """Return an item of a list, in lines that fit."""
+    below = f"{indent}  "
+    return textwrap.fill(text, 150, initial_indent=indent, subsequent_indent=below, break_on_hyphens=False)
 
 
 def of_ingress_nginx() -> str:
@@ -114,13 +118,10 @@ def of_ingress_nginx() -> str:
                 told.setdefault(f"{row.but} {row.do}".strip(), []).append(name)
         for said, names in told.items():
             text = f"- {', '.join(names)}: {said}" if said else f"- {', '.join(names)}."
-            lines.append(
-                textwrap.fill(text, 150, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
-            )
+            lines.append(item(text, "    "))
     for how in (leaving.AsHttpRoute.FILTER, leaving.AsHttpRoute.PROFILE):
         names = [f"`{name}`" for name, row in sorted(leaving.TABLE.items()) if row.httproutes is how]
-        text = f"- **HTTPRoutes say {IN_HTTPROUTES[how]}**: {', '.join(names)}."
-        lines.append(textwrap.fill(text, 150, subsequent_indent="  ", break_on_hyphens=False))
+        lines.append(item(f"- **HTTPRoutes say {IN_HTTPROUTES[how]}**: {', '.join(names)}."))
     return "\n".join(lines)
 
 
@@ -143,7 +144,7 @@ def refusal(reason: Reason) -> str:
     row = REASONS[reason]
     parts = [f"## `{reason}`\n", f"{row.meaning}\n", f"**Fix:** {row.remedy}\n"]
     if said := sentences().get(reason):
-        parts.append(f"```\n{said}\n```\n")
+        parts.append(f"`{said}`\n")
     return "\n".join(parts)
 
 
@@ -230,7 +231,7 @@ def alerts() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "annotations": annotations,
-    "settings": lambda: settings(Policy),
+    "settings": lambda: settings(Policy, left_out=("defaults", "limits", "profiles", "namespaces")),
     "defaults": lambda: settings(Defaults, BUILT_IN_DEFAULTS),
     "limits": lambda: settings(Limits, BUILT_IN_LIMITS),
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),

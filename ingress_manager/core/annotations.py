@@ -152,10 +152,7 @@ class Annotation(msgspec.Struct, frozen=True):
     """Returns the field's value."""
 
     meaning: str
-    """What it decides, in one line, for the docs."""
-
-    value: str
-    """What may be written, for the docs."""
+    """What its value says, in one line, for the docs."""
 
     default: str
     """What holds without it, for the docs."""
@@ -164,35 +161,30 @@ class Annotation(msgspec.Struct, frozen=True):
     """Whether a refusal quotes the value. A value of many lines isn't quoted: the refusal says where the mistake is."""
 
 
-SWITCH = '`"true"` or `"false"`'
-HTTP = Annotation("ingress/http", "http", parse_boolean, "Whether the Service gets an Ingress.", SWITCH, "off")
+HTTP = Annotation("ingress/http", "http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off")
 # fmt: off
 TABLE = (
-    # key, field, parser, meaning,
-    #     what may be written, what holds without it
+    # key, field, parser,
+    #     what its value says, what holds without it
     HTTP,
-    Annotation(PROFILE, "profile", text(wrong_name), "Which profile says what the annotations below leave out.",
-        "the name of an allowed profile", "settings `defaults.profile`"),
-    Annotation("ingress/host", "hosts", parse_hosts, "Its hosts.",
-        "hosts, with commas between; `*.` is a wildcard; `*`: every host that no other rule names",
-        "settings `defaults.host`"),
-    Annotation("ingress/path", "path", text(wrong_absolute_path), "Its path.",
-        "an absolute path", "`/`"),
-    Annotation("ingress/path-type", "path_type", text(wrong_path_type), "How the path is compared.",
-        "`Prefix` or `Exact`; `ImplementationSpecific` where `limits.pathTypes` allow it", "`Prefix`"),
-    Annotation("ingress/port", "port", text(wrong_port), "Which of the Service's ports serves HTTP.",
-        "the name or number of a port", "inferred"),
-    Annotation("ingress/class", "ingress_class", text(wrong_name), "Which ingress controller serves it.",
-        "the name of an allowed IngressClass", "settings `defaults.class`"),
-    Annotation("ingress/tls", "tls", parse_boolean, "Whether its hosts are served with TLS.",
-        SWITCH, "settings `defaults.tls.enabled`"),
-    Annotation("ingress/tls-secret", "tls_secret", text(wrong_name), "The Secret with its certificate; turns TLS on.",
-        "the name of a Secret in its namespace", "settings `defaults.tls.secret`"),
+    Annotation(PROFILE, "profile", text(wrong_name),
+        "The profile, which fills in what the annotations leave out.", "`defaults.profile`"),
+    Annotation("ingress/host", "hosts", parse_hosts,
+        "The hosts, with commas between; `*.` is a wildcard; `*`: all other hosts.", "`defaults.host`"),
+    Annotation("ingress/path", "path", text(wrong_absolute_path), "The path.", "`/`"),
+    Annotation("ingress/path-type", "path_type", text(wrong_path_type),
+        "`Prefix`, `Exact`, or `ImplementationSpecific`, if it is allowed.", "`Prefix`"),
+    Annotation("ingress/port", "port", text(wrong_port),
+        "The name or number of the port that serves HTTP.", "[inferred](#ports)"),
+    Annotation("ingress/class", "ingress_class", text(wrong_name), "The IngressClass.", "`defaults.class`"),
+    Annotation("ingress/tls", "tls", parse_boolean, '`"true"`: TLS for all its hosts.', "`defaults.tls.enabled`"),
+    Annotation("ingress/tls-secret", "tls_secret", text(wrong_name),
+        "The Secret with its certificate; turns TLS on.", "`defaults.tls.secret`"),
     Annotation("ingress/tls-redirect", "tls_redirect", parse_boolean,
-        "Whether http is redirected to https; HTTPRoutes only.", SWITCH, "settings `defaults.tls.redirect`"),
+        '`"true"`: http redirects to https; HTTPRoutes only.', "`defaults.tls.redirect`"),
     Annotation("ingress/routes", "routes", parse_routes,
-        "Several routes; the annotations above give the fields that are left out.",
-        "a YAML list of `{host, path, pathType, port}`", "one route", shows_value=False),
+        "A YAML list of `{host, path, pathType, port}`; the other annotations fill in what a route leaves out.",
+        "one route", shows_value=False),
 )
 # fmt: on
 ROWS = {annotation.key: annotation for annotation in TABLE}

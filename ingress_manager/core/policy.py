@@ -33,12 +33,12 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """TLS, where a Service's annotations say nothing about it."""
 
     enabled: bool | UnsetType = UNSET
-    """Whether hosts are served with TLS."""
+    """Whether hosts have TLS."""
     secret: str | UnsetType | None = UNSET
-    """The Secret with the certificate, in each Service's namespace; {service} and {namespace} are replaced; null: the
-    controller's own certificate."""
+    """The Secret with the certificate, in the Service's namespace; {service} and {namespace} are replaced. null: the
+    controller's own."""
     redirect: bool | UnsetType = UNSET
-    """Whether http is redirected to https where there is TLS; HTTPRoutes only."""
+    """Whether http redirects to https where there is TLS; HTTPRoutes only."""
     annotations: dict[str, str] | UnsetType = UNSET
     """Added to every Ingress with TLS, such as the issuer."""
 
@@ -58,12 +58,11 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: str
     """The namespace of the Gateway."""
     http: str | None = "http"
-    """Its listener for hosts without TLS; null: a Service without TLS is refused."""
+    """Its listener for hosts without TLS. null: a Service without TLS is refused."""
     https: str | None = "https"
-    """Its listener for hosts with TLS; null: a Service with TLS is refused, unless `listenerSets` are stated."""
+    """Its listener for hosts with TLS. null: without `listenerSets`, a Service with TLS is refused."""
     listener_sets: ListenerSets | None = msgspec.field(name="listenerSets", default=None)
-    """A Service with TLS gets a ListenerSet with its own certificate, which the Gateway has to allow; null: `https`
-    serves it."""
+    """Gives each Service with TLS a ListenerSet with its own certificate. null: `https` serves it."""
 
     @property
     def has_one_listener(self) -> bool:
@@ -86,57 +85,55 @@ class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: str | UnsetType = UNSET
     """The host; {service} and {namespace} are replaced."""
     ingress_class: str | UnsetType | None = msgspec.field(name="class", default=UNSET)
-    """The IngressClass; null: a new Ingress gets the cluster's default, and an old one keeps its own; or
-    kubernetes.io/ingress.class in `annotations` names it."""
+    """The IngressClass. null: a new Ingress gets the cluster's default, an old one keeps its own."""
     tls: Tls | UnsetType = UNSET
-    """TLS. Each of its fields stands alone."""
+    """TLS. Each field stands alone."""
     annotations: dict[str, str] | UnsetType = UNSET
-    """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of such a
+    """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of the same
     key is not copied."""
     labels: dict[str, str] | UnsetType = UNSET
     """Added to every Ingress and HTTPRoute."""
     outputs: Annotated[tuple[_OutputName, ...], Meta(min_length=1)] | UnsetType = UNSET
-    """The objects that are made for a Service: an Ingress, HTTPRoutes, or both."""
+    """What is made for a Service: an Ingress, HTTPRoutes, or both."""
     gateway: Gateway | UnsetType | None = UNSET
-    """The Gateway that HTTPRoutes attach to; needed where outputs hold httproute."""
+    """The Gateway of HTTPRoutes; needed where `outputs` hold httproute."""
 
 
 class Defaults(_Stated, frozen=True, forbid_unknown_fields=True):
     """What holds where a Service says nothing."""
 
     profile: str | UnsetType | None = UNSET
-    """The profile of a Service that names none; null: it has none."""
+    """The profile of a Service that names none."""
 
 
 class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What one word on a Service stands for."""
 
     filters: tuple[Object, ...] | UnsetType = UNSET
-    """The filters of its HTTPRoutes, as the Gateway API has them, copied into each rule."""
+    """Filters of the Gateway API, copied into each rule of its HTTPRoutes."""
     timeouts: Object | UnsetType = UNSET
-    """The timeouts of its HTTPRoutes, as the Gateway API has them, copied into each rule."""
+    """Timeouts of the Gateway API, copied into each rule of its HTTPRoutes."""
     accepted_losses: tuple[str, ...] | UnsetType = UNSET
-    """In the place of `limits.acceptedLosses`: the annotations for which this profile has other means."""
+    """Takes the place of `limits.acceptedLosses`: the annotations for which this profile has other means."""
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What a Service may ask for."""
 
     hosts: Limit | UnsetType = UNSET
-    """The hosts that a Service may claim: names, *.suffix for any depth, and * for a rule without a host alone;
-    {namespace} is replaced; `any`: every host, and that rule."""
+    """The hosts that a Service may claim; {namespace} is replaced. `*.suffix` is any depth below it. `*` is a rule
+    without a host, and no host. `any` is everything."""
     classes: Limit | UnsetType = UNSET
     """The allowed IngressClasses, or `any`."""
     path_types: Annotated[tuple[_PathType, ...], Meta(min_length=1)] | UnsetType = UNSET
-    """The allowed path types; Prefix is always one of them. A path of the type ImplementationSpecific may be a regular
-    expression."""
+    """The allowed path types; Prefix must be one. With ImplementationSpecific, a path may be a regular expression."""
     copy_annotations: dict[str, Limit] | UnsetType = UNSET
-    """The annotations of a Service that are copied: full keys, each with a list of allowed values or `any`."""
+    """The annotations that are copied from a Service: full keys, each with a list of values or `any`."""
     profiles: Limit | UnsetType = UNSET
     """The allowed profiles, or `any`."""
     accepted_losses: tuple[str, ...] | UnsetType = UNSET
-    """The full keys of annotations that may be lost. With any other annotation that protects a Service or changes its
-    answer, and would be lost, it is refused."""
+    """The full keys of annotations that may be lost. Else a Service is refused that would lose one which protects it or
+    changes its answer."""
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -163,8 +160,7 @@ class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is answered to who changes a Service."""
 
     deny: bool = False
-    """Whether the webhook of manifests/admission/ denies a change by which a Service becomes refused; if not, it
-    warns."""
+    """Whether the webhook of manifests/admission/ denies a new mistake; else it warns."""
 
 
 class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -181,20 +177,20 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     """The settings of ingress-manager. The general defaults and limits are whole: what they leave out is built in."""
 
     defaults: Defaults = BUILT_IN_DEFAULTS
-    """The values where a Service says nothing."""
+    """What holds where a Service says nothing."""
     limits: Limits = BUILT_IN_LIMITS
     """The most that a Service may ask for."""
     profiles: dict[str, Profile] = {}
     """The meaning of each value of `ingress/profile`."""
     namespaces: dict[str, NamespaceSettings] = {}
-    """The defaults and limits of a namespace, by its name or a pattern with one *."""
+    """Defaults, limits and a pause of a namespace, by its name or a pattern with one *."""
     paused: bool = False
     """While true, nothing is made, changed or removed."""
     admission: Admission = Admission()
     """The answer to `kubectl apply` of a Service."""
     ingress_classes: dict[str, IngressClass] = {}
-    """The annotations that the controller of an IngressClass reads, by its name: in `reads`, how all their keys begin.
-    A Service of that class is refused if another annotation protects it."""
+    """What the controller of an IngressClass reads: in `reads`, how the keys of its annotations begin. A Service of
+    that class is refused if another annotation protects it."""
 
     @cached_property
     def whole(self) -> "Policy":

@@ -160,9 +160,6 @@ def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
 class KnownKey(msgspec.Struct, frozen=True):
     """A key whose values we know: what can be no such value is refused, whatever the settings allow."""
 
-    purpose: str
-    """What it is for, for the docs."""
-
     pattern: str
     """A regular expression of the values that can't break a controller's configuration."""
 
@@ -182,47 +179,36 @@ NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lower-case le
 
 # fmt: off
 KNOWN = {
-    f"{NGINX}ssl-redirect": KnownKey("whether http is redirected to https", *SWITCH, by_default=True),
-    f"{NGINX}force-ssl-redirect":
-        KnownKey("whether http is redirected to https, also without TLS", *SWITCH, by_default=True),
-    f"{NGINX}proxy-read-timeout": KnownKey("how long the Service may be silent", *SECONDS, by_default=True),
-    f"{NGINX}proxy-send-timeout":
-        KnownKey("how long the Service may read nothing of a request", *SECONDS, by_default=True),
-    f"{NGINX}proxy-connect-timeout": KnownKey("how long connecting to the Service may take", *SECONDS, by_default=True),
-    f"{NGINX}proxy-http-version":
-        KnownKey("which HTTP the pods are sent", r"1\.[01]", 'must be "1.0" or "1.1"', by_default=True),
-    f"{TRAEFIK}router.tls": KnownKey("whether its hosts have TLS alone", *SWITCH, by_default=True),
-    "konghq.com/strip-path":
-        KnownKey("whether the pods get the path without its matched part", *SWITCH, by_default=True),
-    "konghq.com/preserve-host": KnownKey("whether the pods get the host of the request", *SWITCH, by_default=True),
-    f"{NGINX}proxy-body-size":
-        KnownKey("how large an upload may be; uploads wait on the controller's disk, which all share", *SIZE),
-    f"{NGINX}proxy-request-buffering": KnownKey("whether an upload waits until it is complete", *TOGGLE),
-    f"{NGINX}proxy-buffering": KnownKey("whether answers to slow clients wait on the controller's disk", *TOGGLE),
-    f"{NGINX}proxy-buffer-size": KnownKey(
-        "how long the headers of an answer may be; a request takes five times as much of the controller's memory",
-        "[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
+    f"{NGINX}ssl-redirect": KnownKey(*SWITCH, by_default=True),
+    f"{NGINX}force-ssl-redirect": KnownKey(*SWITCH, by_default=True),
+    f"{NGINX}proxy-read-timeout": KnownKey(*SECONDS, by_default=True),
+    f"{NGINX}proxy-send-timeout": KnownKey(*SECONDS, by_default=True),
+    f"{NGINX}proxy-connect-timeout": KnownKey(*SECONDS, by_default=True),
+    f"{NGINX}proxy-http-version": KnownKey(r"1\.[01]", 'must be "1.0" or "1.1"', by_default=True),
+    f"{TRAEFIK}router.tls": KnownKey(*SWITCH, by_default=True),
+    "konghq.com/strip-path": KnownKey(*SWITCH, by_default=True),
+    "konghq.com/preserve-host": KnownKey(*SWITCH, by_default=True),
+    f"{NGINX}proxy-body-size": KnownKey(*SIZE),
+    f"{NGINX}proxy-request-buffering": KnownKey(*TOGGLE),
+    f"{NGINX}proxy-buffering": KnownKey(*TOGGLE),
+    f"{NGINX}proxy-buffer-size": KnownKey("[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
         "must be one to six digits, from 1, perhaps with k behind them, or one to three with m"),
-    f"{NGINX}proxy-next-upstream-tries":
-        KnownKey("how many pods are tried; 0: all", "[0-9]{1,3}", "must be a number of one to three digits"),
-    f"{NGINX}backend-protocol": KnownKey("what the pods speak; HTTPS makes nginx read its configuration slowly",
-        "(?ai:HTTPS?|GRPCS?|AUTO_HTTP)", "must be HTTP, HTTPS, GRPC, GRPCS or AUTO_HTTP"),
-    f"{NGINX}service-upstream": KnownKey("whether requests go to the Service's address", *SWITCH),
-    f"{NGINX}affinity": KnownKey("whether a client keeps coming to the same pod", "cookie", 'must be "cookie"'),
-    f"{NGINX}limit-rps": KnownKey("requests a second from one address; takes 5 MB of the controller's memory", *RATE),
-    f"{NGINX}limit-rpm": KnownKey("requests a minute from one address; takes 5 MB of the controller's memory", *RATE),
-    f"{NGINX}limit-connections":
-        KnownKey("connections at once from one address; takes 5 MB of the controller's memory",
-            "[1-9][0-9]{0,3}", "must be a number from 1 to 9999"),
-    "cert-manager.io/cluster-issuer": KnownKey("which ClusterIssuer makes the certificate", *NAME),
-    "cert-manager.io/issuer": KnownKey("which Issuer of the namespace makes the certificate", *NAME),
-    "kubernetes.io/tls-acme": KnownKey("whether cert-manager's default issuer makes the certificate", *SWITCH),
-    f"{TRAEFIK}router.tls.certresolver": KnownKey("which of Traefik's resolvers makes the certificate",
-        "[A-Za-z0-9][-_A-Za-z0-9]{0,62}", "must be a name of letters, digits, - and _"),
-    "haproxy.org/ssl-redirect": KnownKey("whether http is redirected to https", *SWITCH),
-    "nginx.org/proxy-read-timeout":
-        KnownKey("how long the Service may be silent", "[0-9]{1,6}s", "must be one to six digits with s behind them"),
-    "nginx.org/client-max-body-size": KnownKey("how large an upload may be", *SIZE),
+    f"{NGINX}proxy-next-upstream-tries": KnownKey("[0-9]{1,3}", "must be a number of one to three digits"),
+    f"{NGINX}backend-protocol": KnownKey("(?ai:HTTPS?|GRPCS?|AUTO_HTTP)",
+        "must be HTTP, HTTPS, GRPC, GRPCS or AUTO_HTTP"),
+    f"{NGINX}service-upstream": KnownKey(*SWITCH),
+    f"{NGINX}affinity": KnownKey("cookie", 'must be "cookie"'),
+    f"{NGINX}limit-rps": KnownKey(*RATE),
+    f"{NGINX}limit-rpm": KnownKey(*RATE),
+    f"{NGINX}limit-connections": KnownKey("[1-9][0-9]{0,3}", "must be a number from 1 to 9999"),
+    "cert-manager.io/cluster-issuer": KnownKey(*NAME),
+    "cert-manager.io/issuer": KnownKey(*NAME),
+    "kubernetes.io/tls-acme": KnownKey(*SWITCH),
+    f"{TRAEFIK}router.tls.certresolver": KnownKey("[A-Za-z0-9][-_A-Za-z0-9]{0,62}",
+        "must be a name of letters, digits, - and _"),
+    "haproxy.org/ssl-redirect": KnownKey(*SWITCH),
+    "nginx.org/proxy-read-timeout": KnownKey("[0-9]{1,6}s", "must be one to six digits with s behind them"),
+    "nginx.org/client-max-body-size": KnownKey(*SIZE),
 }
 # fmt: on
 """The keys that we know. The patterns follow from what each controller's source does with a value: many are written
