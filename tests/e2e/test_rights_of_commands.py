@@ -192,7 +192,7 @@ def test_a_command_runs_whole_with_the_rights_of_the_table_uses_all_of_them_and_
 def test_whom_the_page_binds_to_the_roles_sees_all_but_secrets_or_is_told_what_not(
     plane: ControlPlane, tmp_path: Path
 ) -> None:
-    sh(plane, "\n".join(commands_of("docs/rights.md")))
+    sh(plane, "\n".join(commands_of("docs/security.md")))
     operator = acting_as(plane, tmp_path, "olga", "operators")
     team = acting_as(plane, tmp_path, "tom", "team-a")
 

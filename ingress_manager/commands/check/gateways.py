@@ -14,7 +14,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
 CRDS = (GATEWAYS, *(f"{each}.gateway.networking.k8s.io" for each in ("httproutes", "listenersets")))
-PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/listenerset.md"}
+PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
 
 def stated(policy: Policy | None) -> Iterator[tuple[str, Defaults | Profile]]:
@@ -133,7 +133,7 @@ def one_gateway(seen: Seen, gateway: Gateway, where: str) -> Iterator[Line]:
 
 def admits_listener_sets(gateway: Gateway, where: str, admitted: object) -> Line:
     """Return whether a Gateway admits ListenerSets; of a selector, who has it is left to the status of each."""
-    remedy = "State it in spec.allowedListeners of the Gateway: docs/listenerset.md says how."
+    remedy = "State it in spec.allowedListeners of the Gateway: docs/tls.md says how."
     look = ("kubectl", "get", f"--namespace={gateway.namespace}", "--output=yaml", "--", GATEWAYS, gateway.name)
     if admitted in {None, "None"}:
         sentence = f"the {gateway} admits no ListenerSet, and {where}.listenerSets of the settings asks for some"

@@ -121,7 +121,7 @@ class Kubectl:
 def message(said: str) -> str:
     """Return what kubectl says on standard error as one line, without what its libraries log.
 
-    Where rights lack, these are named as rights.py and docs/rights.md name them.
+    Where rights lack, these are named as rights.py and docs/security.md name them.
     """
     if rights := dict.fromkeys(_right_in(found) for found in _FORBIDDEN.finditer(said)):
         return one_line(f"you lack the right to {' and to '.join(rights)}")
