@@ -47,7 +47,7 @@ def core_section(progress: Progress) -> Section:
 
 def sync_request(annotations: dict[str, str] | None = None) -> bytes:
     """Return the body of a sync request as Metacontroller sent it once, with more annotations."""
-    recorded = json.loads((REPOSITORY / "tests/fixtures/sync.json").read_text())
+    recorded = json.loads((REPOSITORY / "tests/fixtures/new.json").read_text())
     recorded["object"]["metadata"]["annotations"] |= annotations or {}
     return json.dumps(recorded, separators=(",", ":")).encode()
 
