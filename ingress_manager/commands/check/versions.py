@@ -1,4 +1,4 @@
-"""Which versions are known to work: the one table of them, which docs/compatibility.md shows. The pure part."""
+"""Which versions are known to work: the one table of them, which docs/install.md shows. The pure part."""
 
 import re
 from typing import NamedTuple
