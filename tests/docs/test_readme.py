@@ -1,5 +1,6 @@
-"""The README: the example is a real case."""
+"""The README: what it shows of a Service, and of the hook, is true."""
 
+import json
 from typing import Any
 
 import yaml
@@ -25,3 +26,9 @@ def test_the_example_is_a_case_that_is_tested() -> None:
     service, ingress = (yaml.safe_load(block) for block in blocks("yaml") if "kind:" in block)
     assert service == without_uid(EXAMPLE.service)
     assert [ingress] == EXAMPLE.becomes
+
+
+def test_the_answer_of_the_hook_is_that_of_the_fixture() -> None:
+    [shown] = map(json.loads, blocks("json"))
+    answer = json.loads((REPOSITORY / "tests/fixtures/new.answer.json").read_text(encoding="utf-8"))
+    assert shown["attachments"] == answer["attachments"]
