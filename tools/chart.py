@@ -1,8 +1,8 @@
 """The files of the Helm chart that are made: `make docs` writes them.
 
-values.yaml is the source of the schema of the values, and of the table of them in the chart's README: whatever has a
-comment above it is a value, or a section of values. What Metacontroller, the API server and Prometheus need isn't made:
-files/ of the chart has links to the kustomize folders, which Helm follows, also when it packages the chart.
+values.yaml is the source of the schema of the values: whatever has a comment above it is a value, or a section of
+values. What Metacontroller, the API server and Prometheus need isn't made: files/ of the chart has links to the
+kustomize folders, which Helm follows, also when it packages the chart.
 """
 
 import ast
@@ -18,7 +18,6 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from ingress_manager.core import policy
-from tools.markdown import table
 
 CHART = REPOSITORY / "charts/ingress-manager"
 VALUES = CHART / "values.yaml"
@@ -60,7 +59,7 @@ class Value(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """Its path, by dots."""
         return ".".join(self.path)
 
 
@@ -81,12 +80,6 @@ def leaves() -> list[Value]:
     found = list(values())
     sections = {value.path[:-1] for value in found}
     return [value for value in found if value.path not in sections]
-
-
-def values_table() -> str:
-    """Return the table of the values."""
-    rows = ((f"`{leaf.name}`", leaf.description, f"`{json.dumps(leaf.default)}`") for leaf in leaves())
-    return table(("value", "what it decides", "default"), rows)
 
 
 def values_schema() -> str:

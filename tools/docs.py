@@ -245,7 +245,6 @@ PARTS: dict[str, Callable[[], str]] = {
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
     "outages": outages,
     "alerts": alerts,
-    "chart_values": chart.values_table,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
@@ -290,7 +289,7 @@ def output(command: str) -> str:
 def paths() -> list[Path]:
     """Return what is made from the code, or has parts that are."""
     pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md"))]
-    return [*pages, chart.CHART / "README.md", *chart.FILES]
+    return [*pages, *chart.FILES]
 
 
 def made(path: Path) -> str:
