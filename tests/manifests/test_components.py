@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from devcluster.manifests import FOLDERS, find, rendered
-from tests.manifests.objects import Build, Object, by_name, differing, kustomizations, one, shown
+from tests.manifests.objects import Build, Object, differing, kustomizations, one
 
 # What holds for all of them.
 
@@ -51,9 +51,9 @@ def test_on_openshift_the_cluster_chooses_the_users_and_an_owner_may_be_named(bu
     assert differing(before, after).keys() == {("ClusterRole", "ingress-manager"), *deployments}
 
 
-# The kustomizations of metacontroller/README.md: Helm's, another place, another namespace, OpenShift.
+# The kustomizations of metacontroller/README.md: Helm's, another place, another namespace.
 
-HELM, ELSEWHERE, MOVED, OPENSHIFT = kustomizations("metacontroller/README.md")
+HELM, ELSEWHERE, MOVED = kustomizations("metacontroller/README.md")
 
 
 def test_the_component_for_helm_gives_the_rights_to_the_charts_serviceaccount(build: Build) -> None:
@@ -93,7 +93,7 @@ def test_one_line_moves_the_hook_to_another_namespace_and_the_controller_calls_i
 
 
 def test_argo_cd_applies_the_decoratorcontroller_alone_in_a_later_wave(build: Build) -> None:
-    [kustomization, _] = kustomizations("docs/gitops.md")
+    [kustomization] = kustomizations("docs/gitops.md")
     wave = "argocd.argoproj.io/sync-wave"
     objects = build(kustomization)
     waves = {(item["kind"], item["metadata"].get("annotations", {}).get(wave)) for item in objects}
@@ -102,19 +102,6 @@ def test_argo_cd_applies_the_decoratorcontroller_alone_in_a_later_wave(build: Bu
     assert {kind for kind, _ in waves} == kinds | {"CustomResourceDefinition"}
     [own] = one(objects, "Deployment", "ingress-manager")["spec"]["template"]["spec"]["containers"]
     assert own["image"].startswith("registry.example.com/ingress-manager:")
-
-
-def test_flux_applies_the_same_objects_and_the_decoratorcontroller_last(build: Build) -> None:
-    argo, own = kustomizations("docs/gitops.md")
-    found = [item for item in shown("docs/gitops.md") if item.get("kind") == "Kustomization"]
-    flux = [item for item in found if item not in (argo, own)]
-    paths = {item["metadata"]["name"]: item["spec"]["path"].removeprefix("./") for item in flux}
-    [last] = [item for item in flux if "dependsOn" in item["spec"]]
-    assert [name["name"] for name in last["spec"]["dependsOn"]] == [item["metadata"]["name"] for item in flux[:-1]]
-    assert all(item["spec"].get("wait") for item in flux[:-1])
-    assert paths.pop("metacontroller") == "platform/metacontroller"
-    ours = [item for path in paths.values() for item in rendered(path.removeprefix("ingress-manager/"))]
-    assert by_name([*ours, *build(own)]).keys() == by_name(build(argo)).keys()
 
 
 # docs/operating.md.

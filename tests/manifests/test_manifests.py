@@ -94,8 +94,9 @@ def test_each_policy_is_enforced_and_one_line_of_the_readme_leaves_it_out(name: 
     policy, _ = policy_and_binding(name, "metacontroller/listenerset")
     assert policy["spec"]["failurePolicy"] == "Fail"
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
-    [line] = re.findall(rf"^- {{target: {{name: {name}}}.*$", readme, re.MULTILINE)
-    left = build({"resources": ["../metacontroller/listenerset"], "patches": yaml.safe_load(line)})
+    [line] = re.findall(r"^- {target: .*$", readme, re.MULTILINE)
+    patches = yaml.safe_load(line.replace("ingress-manager-size", name))
+    left = build({"resources": ["../metacontroller/listenerset"], "patches": patches})
     assert left == [item for item in rendered("metacontroller/listenerset") if item["metadata"]["name"] != name]
 
 
