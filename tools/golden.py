@@ -12,9 +12,9 @@ becomes        what the Service becomes; the last, and written by `make cases`, 
 `!each [1, 3, "- path: /#\n"]` is that text three times, with the number in the place of #. It may stand for all
 annotations or ports, too. Behind the text, there may be what is before and behind all of them.
 
-A Service becomes objects, in which what goes without saying is left out (`ingress` and `httproute` below say it);
-`nothing`; `refused 422`, with the sentences of the refusal; or `settings refused`, with those that say why the hook
-doesn't start with them.
+A Service becomes objects, in which what goes without saying is left out (USUAL, `ingress` and `httproute` below say
+it); `nothing`; `refused 422`, with the sentences of the refusal; or `settings refused`, with those that say why the
+hook doesn't start with them.
 """
 
 import copy
@@ -45,6 +45,15 @@ CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
 CASE = re.compile(r"^(\S+):\n((?: .*\n|\n(?=\n* ))+)", re.MULTILINE)
 SETTINGS_REFUSED, NO_SECRET = "settings refused", "no Secret"
 GATEWAY_API = "gateway.networking.k8s.io"
+USUAL: dict[str, Object] = {
+    "Ingress": {"rules": {"example.com": {"Prefix /": 80}}},
+    "HTTPRoute": {"hosts": ["example.com"]},
+    "ListenerSet": {},
+}
+"""What an object is, unless a case states it: for the placeholder's host, as most Services of cases state none."""
+
+LISTENER, EVERY_PATH = "infrastructure/web/http", [{"paths": ["PathPrefix /"], "port": 80}]
+"""Where HTTPRoutes attach, and the rules that they have, unless stated."""
 MANAGED = {"app.kubernetes.io/managed-by": "ingress-manager"}
 
 
@@ -181,7 +190,7 @@ def whole(becomes: Any, of: Object) -> Outcome:
         return []
     if isinstance(becomes, list):
         wholes = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}
-        return [wholes[kind](short, of) for made in becomes for kind, short in made.items()]
+        return [wholes[kind](USUAL[kind] | short, of) for made in becomes for kind, short in made.items()]
     [(what, sentences)] = becomes.items()
     return f"{what} {'; '.join(sentences)}" if what == SETTINGS_REFUSED else f"{what} {' · '.join(sentences)}\n"
 
@@ -194,10 +203,17 @@ def short(outcome: Outcome, of: Object) -> Any:
         becomes = {what: outcome.removeprefix(what)[1:].removesuffix("\n").split(separator)}
     else:
         shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute, "ListenerSet": short_listenerset}
-        becomes = [{made["kind"]: shorts[made["kind"]](made, of)} for made in outcome] or "nothing"
+        kinds = [(made["kind"], made) for made in outcome]
+        becomes = [{kind: unusual(kind, shorts[kind](made, of))} for kind, made in kinds] or "nothing"
     if whole(becomes, of) != outcome:
         raise ValueError(f"tools/golden.py has no words for this: {outcome}")
     return becomes
+
+
+def unusual(kind: str, short: Object) -> Object:
+    """Return what a case says of an object: what is not as usual. What it lacks is stated as empty."""
+    lacks = {key: type(value)() for key, value in USUAL[kind].items() if key not in short}
+    return lacks | {key: value for key, value in short.items() if key not in USUAL[kind] or USUAL[kind][key] != value}
 
 
 def metadata(short: Object, of: Object) -> Object:
@@ -275,7 +291,7 @@ def short_ingress(made: Object, of: Object) -> Object:
 def httproute(short: Object, of: Object) -> Object:
     """Return an HTTPRoute: `to` is a Gateway's namespace, name and listener, or the first two of a ListenerSet.
 
-    The rest of a rule is the API's own.
+    The rest of a rule is the API's own. LISTENER and EVERY_PATH hold unless stated.
     """
 
     def match(path: str) -> Object:
@@ -295,9 +311,9 @@ def httproute(short: Object, of: Object) -> Object:
         kind = {"kind": "Gateway", "sectionName": section[0]} if section else {"kind": "ListenerSet"}
         return {"group": GATEWAY_API, "namespace": namespace, "name": name, **kind}
 
-    spec: Object = {"parentRefs": list(map(parent, short["to"].split(", ")))}
-    spec |= {"hostnames": short["hosts"]} if "hosts" in short else {}
-    spec["rules"] = [rule(stated) for stated in short["rules"]]
+    spec: Object = {"parentRefs": list(map(parent, short.get("to", LISTENER).split(", ")))}
+    spec |= {"hostnames": short["hosts"]} if short.get("hosts") else {}
+    spec["rules"] = [rule(stated) for stated in short.get("rules", EVERY_PATH)]
     return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute", "metadata": metadata(short, of), "spec": spec}
 
 
@@ -308,12 +324,13 @@ def short_httproute(made: Object, of: Object) -> Object:
         "/".join(each[key] for key in ("namespace", "name", "sectionName") if key in each)
         for each in spec["parentRefs"]
     ]
-    found = short_metadata(made, of) | {"to": ", ".join(parents)}
-    found |= {"hosts": spec["hostnames"]} if "hostnames" in spec else {}
-    found["rules"] = []
+    rules = []
     for rule in spec["rules"]:
         stated: Object = {"paths": [f"{match['path']['type']} {match['path']['value']}" for match in rule["matches"]]}
         for target in rule.get("backendRefs", []):
             stated["port"] = target["port"]
-        found["rules"].append(stated | {key: rule[key] for key in rule if key not in {"matches", "backendRefs"}})
-    return found
+        rules.append(stated | {key: rule[key] for key in rule if key not in {"matches", "backendRefs"}})
+    found = short_metadata(made, of)
+    found |= {"to": ", ".join(parents)} if parents != [LISTENER] else {}
+    found |= {"hosts": spec["hostnames"]} if "hostnames" in spec else {}
+    return found | ({"rules": rules} if rules != EVERY_PATH else {})
