@@ -2,15 +2,25 @@
 
 An object is one of these:
 
-Service          `name`, by default shop; `annotations`, `labels`; `ports` and `selector`; by default it has a port http
+Service          `name`, by default shop; `host`, for which it asks; `annotations`, `labels`; `ports` and `selector`; by
+                 default it has a port http
 Ingress,         as tools/golden.py has them, made by ingress-manager for the Service `of`, with Metacontroller's record
-HTTPRoute,       of it, an owner, and all else; without `of`, somebody's
-ListenerSet
+HTTPRoute,       of it, an owner, and all else; without `of`, somebody's. `host` says the rest, if that is usual: the
+ListenerSet      path / of port 80, the Secret NAME-tls. `address` is in the status of an Ingress; `controller` is what
+                 the Gateway's says: a reason and a message for each condition that isn't true
 EndpointSlice    one of the Service `of`, with one ready address
+Event            one of the Service `of`, with the `message` of Metacontroller's `at` a time
+Secret           `crt`, its certificate; it is for TLS
+IngressClass     `name`, by default nginx; `controller`
+Gateway          `name` and `namespace`, by default web and infrastructure; `listeners`, by default http and https;
+                 `address`
 anything else    whole, as Kubernetes has it
 
 Each has the `namespace` team-a, when it was `created`, and `then`, a patch (RFC 7396) by which it has become another
-one since. A Service has a `uid`. Of what is made, `recorded: false` leaves out the record.
+one since; `held` are the finalizers that hold its deletion. A Service has a `uid`; other objects have one, and a
+`version`, where these are stated.
+
+What stands in one item with a Service is `of` it, in its namespace, and has its host.
 """
 
 from typing import Any
@@ -19,12 +29,12 @@ from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.core.copying import COPIED
-from ingress_manager.core.kubernetes import LAST_APPLIED
 from tools import golden
 from tools.golden import Case
 
 NAMESPACE = "team-a"
-CREATED, MADE = "2026-01-01T03:04:05Z", "2026-01-02T03:04:05Z"
+CREATED, MADE, NOW = "2026-01-01T03:04:05Z", "2026-01-02T03:04:05Z", "2026-01-05T04:04:05Z"
+DELETED = "2026-01-03T03:04:05Z"
 PORTS = [{"name": "http", "port": 80, "protocol": "TCP"}]
 
 
@@ -40,12 +50,22 @@ def manifests(case: Case) -> Manifests:
 
 def objects(stated: list[Object]) -> list[Object]:
     """Return the objects, whole."""
+    items = [each for item in stated for each in apart(item)]
     services = {
-        number: patched(service(each["Service"], number), each["Service"].get("then", {}))
-        for number, each in enumerate(stated, start=1)
+        number: since(service(each["Service"], number), each["Service"])
+        for number, each in enumerate(items, start=1)
         if "Service" in each
     }
-    return [services.get(number) or made(each, [*services.values()]) for number, each in enumerate(stated, start=1)]
+    return [services.get(number) or made(each, [*services.values()]) for number, each in enumerate(items, start=1)]
+
+
+def apart(item: Object) -> list[Object]:
+    """Return the objects of an item, each by itself."""
+    if "kind" in item or "Service" not in item:
+        return [item]
+    own = item["Service"]
+    beside = {"of": own.get("name", "shop")} | {key: own[key] for key in ("namespace", "host") if key in own}
+    return [{kind: short if kind == "Service" else beside | short} for kind, short in item.items()]
 
 
 def made(stated: Object, services: list[Object]) -> Object:
@@ -53,8 +73,18 @@ def made(stated: Object, services: list[Object]) -> Object:
     if "kind" in stated:
         return stated
     [(kind, short)] = stated.items()
-    found = endpoints(short) if kind == "EndpointSlice" else attachment(kind, short, services)
-    whole: Object = patched(found, short.get("then", {}))
+    if kind in {"Ingress", "HTTPRoute", "ListenerSet"}:
+        return since(attachment(kind, short, services), short)
+    if kind == "Event":
+        return since(event(short, services), short)
+    wholes = {"EndpointSlice": endpoints, "Secret": secret, "IngressClass": ingress_class, "Gateway": gateway}
+    return since(wholes[kind](short), short)
+
+
+def since(found: Object, short: Object) -> Object:
+    """Return what an object has become since it was made."""
+    held = {"metadata": {"deletionTimestamp": DELETED, "finalizers": short["held"]}} if "held" in short else {}
+    whole: Object = patched(patched(found, held), short.get("then", {}))
     return whole
 
 
@@ -79,6 +109,8 @@ def metadata(short: Object, created: str, **stated: Any) -> Object:
         "labels": short.get("labels"),
         "annotations": short.get("annotations"),
         "creationTimestamp": short.get("created", created),
+        "uid": short.get("uid"),
+        "resourceVersion": short.get("version"),
         **stated,
     }
     return {key: value for key, value in found.items() if value is not None}
@@ -86,6 +118,9 @@ def metadata(short: Object, created: str, **stated: Any) -> Object:
 
 def service(short: Object, number: int) -> Object:
     """Return a Service, whose uid tells its number, unless it is stated."""
+    asking = {"ingress/http": "true", "ingress/host": short["host"]} if "host" in short else {}
+    if annotations := asking | golden.parsed(short.get("annotations", {})):
+        short = short | {"annotations": annotations}
     own = metadata(short, CREATED, uid=short.get("uid", f"{number:08}-0000-0000-0000-000000000000"))
     spec = {"ports": short.get("ports", PORTS)} | {key: short[key] for key in ("selector",) if key in short}
     return {"apiVersion": "v1", "kind": "Service", "metadata": own, "spec": spec}
@@ -94,10 +129,30 @@ def service(short: Object, number: int) -> Object:
 def attachment(kind: str, short: Object, services: list[Object]) -> Object:
     """Return an object that is made for a Service, or somebody's."""
     own = metadata({"name": short.get("of", "shop")} | short, MADE)
+    of = own | {"name": short.get("of", own["name"])}
     whole = {"Ingress": golden.ingress, "HTTPRoute": golden.httproute, "ListenerSet": golden.listenerset}[kind]
-    desired = whole(short, own | {"name": short.get("of", own["name"])})
+    found = whole(usual(kind, short, of["name"]) | short, of)
     if "of" not in short:
-        return desired | {"metadata": own}
+        found["metadata"] = own
+    else:
+        found = as_made(found, short, own, services)
+    return found | (status(kind, short, found["spec"]) if {"address", "controller"} & {*short} else {})
+
+
+def usual(kind: str, short: Object, name: str) -> Object:
+    """Return what goes without saying of an object with hosts."""
+    if "host" not in short:
+        return {}
+    hosts = short["host"].split(", ")
+    return {
+        "Ingress": {"rules": {host: {"Prefix /": 80} for host in hosts}},
+        "HTTPRoute": {"hosts": hosts},
+        "ListenerSet": {"at": "infrastructure/web/443", "secret": f"{name}-tls"},
+    }[kind]
+
+
+def as_made(desired: Object, short: Object, own: Object, services: list[Object]) -> Object:
+    """Return an object as Metacontroller has made it for its Service, which may be gone."""
     identity = {"name": short["of"], "namespace": own["namespace"]}
     gone: Object = {"apiVersion": "v1", "kind": "Service", "metadata": identity | {"uid": "gone"}}
     [owner, *_] = [each for each in services if identity.items() <= each["metadata"].items()] or [gone]
@@ -107,11 +162,33 @@ def attachment(kind: str, short: Object, services: list[Object]) -> Object:
     made = as_created(desired, owner)
     # An API server gives it these.
     del made["metadata"]["uid"], made["metadata"]["resourceVersion"], made["status"]
-    if not short.get("recorded", True):
-        del made["metadata"]["annotations"][LAST_APPLIED]
-    if "creationTimestamp" in own:
-        made["metadata"]["creationTimestamp"] = own["creationTimestamp"]
+    made["metadata"] |= {key: own[key] for key in ("creationTimestamp", "uid", "resourceVersion") if key in own}
     return made
+
+
+def status(kind: str, short: Object, spec: Object) -> Object:
+    """Return the status that its controller has written."""
+    if kind == "Ingress":
+        return {"status": {"loadBalancer": {"ingress": [{"ip": short["address"]}]}}}
+    said = short["controller"]
+    judged = conditions("Accepted", "ResolvedRefs", "Programmed", **said)
+    if kind == "ListenerSet":
+        own = [each for each in judged if each["type"] != "ResolvedRefs"]
+        return {"status": {"conditions": own, "listeners": [{"name": "https", "conditions": judged}]}}
+    parents = [
+        {"controllerName": "example.com/gateway", "parentRef": parent, "conditions": judged[:2]}
+        for parent in spec["parentRefs"]
+    ]
+    return {"status": {"parents": parents}}
+
+
+def conditions(*types: str, **wrong: str) -> list[Object]:
+    """Return conditions that are true, but for what is wrong: a reason and a message."""
+    found = []
+    for each in types:
+        reason, _, message = wrong.get(each, each).partition(": ")
+        found.append({"type": each, "status": str(each not in wrong), "reason": reason, "message": message})
+    return found
 
 
 def endpoints(short: Object) -> Object:
@@ -125,3 +202,36 @@ def endpoints(short: Object) -> Object:
         "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
         "endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
     }
+
+
+def event(short: Object, services: list[Object]) -> Object:
+    """Return an Event of Metacontroller's."""
+    own = metadata({"name": f"{short['of']}.{short.get('at', '')}"} | short, CREATED)
+    [uid, *_] = [each["metadata"]["uid"] for each in services if each["metadata"]["name"] == short["of"]]
+    service = {"apiVersion": "v1", "kind": "Service", "name": short["of"], "namespace": own["namespace"], "uid": uid}
+    said = {"reason": "SyncError", "message": f"Sync error: {short['message']}", "lastTimestamp": short.get("at")}
+    return {"apiVersion": "v1", "kind": "Event", "metadata": own, "involvedObject": service, **said}
+
+
+def secret(short: Object) -> Object:
+    """Return a Secret for TLS."""
+    own = {"name": short["name"], "namespace": short.get("namespace", NAMESPACE)}
+    data = {"tls.crt": short["crt"], "tls.key": ""}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": own, "type": "kubernetes.io/tls", "data": data}
+
+
+def ingress_class(short: Object) -> Object:
+    """Return an IngressClass."""
+    own = {"name": short.get("name", "nginx"), "creationTimestamp": short.get("created", NOW)}
+    spec = {"controller": short.get("controller", "example.com/controller")}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": own, "spec": spec}
+
+
+def gateway(short: Object) -> Object:
+    """Return a Gateway, whose listeners admit routes of every namespace."""
+    own = metadata({"name": "web", "namespace": "infrastructure"} | short, NOW)
+    every = {"allowedRoutes": {"namespaces": {"from": "All"}}}
+    usual = [{"name": "http", "port": 80, "protocol": "HTTP"}, {"name": "https", "port": 443, "protocol": "HTTPS"}]
+    spec = {"listeners": [every | each for each in short.get("listeners", usual)]}
+    found = {"apiVersion": f"{golden.GATEWAY_API}/v1", "kind": "Gateway", "metadata": own, "spec": spec}
+    return found | ({"status": {"addresses": [{"value": short["address"]}]}} if "address" in short else {})

@@ -71,20 +71,23 @@ def uninstalled(case: Case) -> dict[str, str]:
 
 
 def audited(case: Case) -> dict[str, Any]:
-    """Return what is found in a case of `audit`, and what other settings would change."""
+    """Return what is found in a case of `audit`, or what its new settings would change."""
     manifests = dumps.manifests(case)
+    forms = ["table", *case.stated.get("forms", ())]
+    if "new" in case.stated:
+        changed = preview(manifests.items, parse(new_settings(case)))
+        texts = {form: "".join(effects(changed, form)) for form in forms}
+        return in_forms("changes", texts)
     audited = audit(manifests.items, case.policy, around=surroundings_in(manifests))
     audited.findings = with_reasons(audited.findings, reports_in(manifests.items))
     invalid = [f"{finding}\n" for finding in audited.invalid]
-    forms = ["table", *case.stated.get("forms", ())]
-    becomes = {form: "".join([*findings(audited, form), *invalid]) for form in forms}
-    if "new" in case.stated:
-        changed = preview(manifests.items, parse(new_settings(case)))
-        becomes |= {f"changes {form}": "".join(effects(changed, form)) for form in forms}
-    # What most cases have needs no name of a form.
-    names = {"table": "audit", "changes table": "changes"}
+    return in_forms("audit", {form: "".join([*findings(audited, form), *invalid]) for form in forms})
+
+
+def in_forms(table: str, texts: dict[str, str]) -> dict[str, Any]:
+    """Return what was printed in each form; a table has the name of what it tells."""
     return {
-        names.get(name, name): json.loads(text) if name.endswith("json") else text for name, text in becomes.items()
+        table if form == "table" else form: json.loads(text) if form == "json" else text for form, text in texts.items()
     }
 
 
