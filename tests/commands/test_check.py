@@ -21,6 +21,7 @@ from ingress_manager.commands.check.gateways import CRDS
 from ingress_manager.commands.check.lines import State, table
 from ingress_manager.commands.check.seen import Right, Seen
 from ingress_manager.commands.check.table import check
+from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.installations import Installation
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read
@@ -49,31 +50,34 @@ def sound() -> str:
     return json.dumps(objects)
 
 
-def changed(objects: list[dict[str, Any]], kind: str, name: str, path: str = "", value: Any = GONE) -> None:
-    """Change one place of an object; without a value, take it away: all of it, without a place."""
+def changed(objects: list[dict[str, Any]], place: str, value: Any = GONE) -> None:
+    """Change a place, `KIND NAME PATH`; without a value, take it away: all of the object, without a path."""
+    kind, name, *paths = place.split(" ")
     [found] = [each for each in objects if (each["kind"], each["metadata"]["name"]) == (kind, name)]
-    if not path:
+    if not paths:
         objects.remove(found)
         return
-    place: Any = found
-    *above, last = [int(key) if key.isdecimal() else key for key in path.split(".")]
+    holds: Any = found
+    *above, last = [int(key) if key.isdecimal() else key for key in paths[0].split(".")]
     for key in above:
-        place = place.setdefault(key, {}) if isinstance(place, dict) else place[key]
+        holds = holds.setdefault(key, {}) if isinstance(holds, dict) else holds[key]
     if value is GONE:
-        del place[last]
-    elif isinstance(place, list) and last == len(place):
-        place.append(value)
+        del holds[last]
+    elif isinstance(holds, list) and last == len(holds):
+        holds.append(value)
     else:
-        place[last] = value
+        holds[last] = value
 
 
 def seen_of(case: dict[str, Any], more: Iterable[Object] = ()) -> Seen:
     """Return what is seen of the sound installation, and more objects, but for what is otherwise."""
     objects = [*json.loads(sound()), *more]
-    for change in case.get("set", ()):
-        changed(objects, *change)
+    for place in case.get("gone", ()):
+        changed(objects, place)
+    for place, value in case.get("set", {}).items():
+        changed(objects, place, value)
     if "settings" in case:
-        changed(objects, "ConfigMap", "ingress-manager-settings", "data", {"settings.yaml": case["settings"]})
+        changed(objects, "ConfigMap ingress-manager-settings data", {"settings.yaml": as_yaml(case["settings"])})
     objects = [*(each for each in objects if each["kind"] not in case.get("unread", ())), *case.get("add", ())]
     seen = Seen(
         command.expected(),
@@ -164,7 +168,7 @@ def test_it_reads_with_few_calls_and_says_that_all_is_well(cluster: Cluster) -> 
 
 
 def test_it_is_printed_as_json(cluster: Cluster) -> None:
-    changed(cluster.objects, "Pod", "ingress-manager-1", "spec.volumes.0.configMap.name", "older")
+    changed(cluster.objects, "Pod ingress-manager-1 spec.volumes.0.configMap.name", "older")
     ended = run("check", "-o", "json", "--context", "prod")
     report = json.loads(ended.out)
     assert (ended.status, report["states"]) == (0, {"ok": 26, "warning": 1, "wrong": 0, "unknown": 0})
@@ -193,7 +197,7 @@ def test_each_kind_that_may_not_be_read_is_unknown_and_no_other_finding(resource
 
 def test_gateways_are_not_asked_for_where_the_cluster_knows_none(cluster: Cluster) -> None:
     for name in CRDS:
-        changed(cluster.objects, "CustomResourceDefinition", name)
+        changed(cluster.objects, f"CustomResourceDefinition {name}")
     assert run("check").status == 1
     assert "get gateways.gateway.networking.k8s.io" not in cluster.calls
 
@@ -227,7 +231,7 @@ def test_it_waits_until_nothing_is_wrong(cluster: Cluster, monkeypatch: pytest.M
 
 
 def test_it_waits_no_longer_than_it_is_told(cluster: Cluster) -> None:
-    changed(cluster.objects, "Service", "ingress-manager")
+    changed(cluster.objects, "Service ingress-manager")
     ended = run("check", "--wait", "--timeout", "5s")
     assert (ended.status, cluster.naps) == (1, [2.0, 2.0, 2.0])
     assert ended.out.endswith("\nSomething is wrong: 1 wrong, 26 ok.\n")

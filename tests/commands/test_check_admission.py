@@ -175,13 +175,8 @@ def test_what_may_not_be_read_or_tried_is_said(cluster: WithWebhook) -> None:
 
 
 def test_it_is_tried_where_the_labels_of_the_namespace_ask_for_it(cluster: WithWebhook) -> None:
-    changed(
-        cluster.objects,
-        admission.KIND,
-        "ingress-manager",
-        "webhooks.0.namespaceSelector",
-        {"matchLabels": {"team": "a"}},
-    )
+    selector = f"{admission.KIND} ingress-manager webhooks.0.namespaceSelector"
+    changed(cluster.objects, selector, {"matchLabels": {"team": "a"}})
     assert unwell() == ["? whether it answers could not be looked at: it leaves out the namespace default"]
     cluster.objects.append({"kind": "Namespace", "metadata": {"name": "default", "labels": {"team": "a"}}})
     assert unwell() == []
