@@ -7,13 +7,15 @@ services   what each Service has beside a port http, by its name: annotations, l
            if there are none, one Service has the name of the case
 beside     other Ingresses and HTTPRoutes, as tests/dumps.py has them
 ingress    the Ingress, as tools/golden.py has those that are made; a path leads to a port of the Service with the
-           name of the case, or to `SERVICE:PORT`; `metadata` and `spec` are as Kubernetes has them
+           name of the case, or to `SERVICE:PORT`; `metadata` and `spec` are as Kubernetes has them; it has the path
+           / of the host CASE.example.com, unless stated
 settings   the administrator's settings, if they aren't those of settings.yaml
 accept     the fields that may change
 becomes    what becomes of it; written by `make cases`
 
-What becomes of it has the steps, without what goes without saying; of some cases, `printed` has all of it, and what is
-waited for. There are `notes`, what it is `refused` for, and what can be done `first`.
+What becomes of it has the steps, without what goes without saying. `as usual` is that the Service is annotated with
+the host alone, and that the Ingress gets its owner, and changes in nothing else. Of some cases, `printed` has all of
+it, and what is waited for. There are `notes`, what it is `refused` for, and what can be done `first`.
 """
 
 import json
@@ -34,8 +36,8 @@ from tools.golden import Case
 
 FOLDER = golden.TESTS / "commands/adopt"
 TABLE, SETTINGS = FOLDER / "cases.yaml", FOLDER / "settings.yaml"
-PRINTED = ("hosts", "annotated-already", "several-services", "several-services-of-other-names", "entrance-that-stands")
-"""The cases of which the table has all that is printed: one of each kind."""
+PRINTED = ("hosts", "several-services-of-other-names")
+"""The cases of which the table has all that is printed: an Ingress that stays, and one that goes."""
 
 NAMESPACE = "team-a"
 FIELDS = ["why", "services", "beside", "ingress", "settings", "accept", "becomes"]
@@ -68,7 +70,9 @@ def metadata(name: str, stated: Object) -> Object:
 
 def ingress(case: Case) -> Object:
     """Return the Ingress of a case."""
-    stated = case.stated["ingress"]
+    usual = {"rules": {f"{case.name}.example.com": {"Prefix /": 80}}}
+    own = case.stated.get("ingress", {})
+    stated = own if {"rules", "default", "spec"} & {*own} else usual | own
     made = golden.ingress(stated, {"name": case.name, "namespace": NAMESPACE})
     made["metadata"] = metadata(stated.get("name", case.name), stated)
     made["spec"] |= stated.get("spec", {})
@@ -90,9 +94,12 @@ def adoptable(case: Case) -> tuple[Manifests, list[Item], Policy, list[str]]:
 def becomes(case: Case) -> Object:
     """Return what becomes of the Ingress of a case, as the table has it."""
     [adoption] = adopt(*adoptable(case))
+    steps = [line for step in adoption.steps for line in words(step)]
+    host = f"ingress/http=true ingress/host={case.name}.example.com"
+    usual = [f"annotate service {case.name} {host}", f"patch ingress {case.name}"]
     found = {
         "into": [] if [*adoption.becomes] == [adoption.item.full_name] else [*adoption.becomes],
-        "steps": [line for step in adoption.steps for line in words(step)],
+        "steps": "as usual" if steps == usual else steps,
         "printed": printed(case) if case.name in PRINTED else "",
         "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
         "refused": [each.told if each.about == adoption.item.full_name else str(each) for each in adoption.messages],
