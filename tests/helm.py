@@ -1,6 +1,6 @@
 """Helm, as the tests of the chart run it, and the cases of the chart: `make cases` writes what each of them changes."""
 
-import difflib
+import json
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -66,21 +66,42 @@ def changes(case: Case) -> str:
     return "".join(line for name in sorted(before | after) for line in difference(name, before, after))
 
 
-def by_name(objects: list[dict[str, Any]]) -> dict[str, str]:
-    """Return each object as YAML, by its kind and name. The version is left out: a release changes no case."""
-    version = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))["version"]
-    return {
-        f"{item['kind']} {item['metadata']['name']}": yaml.safe_dump(item).replace(version, "VERSION")
-        for item in objects
-    }
+def by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return each object by its kind and name, as what stands at each place."""
+    return {f"{item['kind']} {item['metadata']['name']}": dict(places(item)) for item in objects}
 
 
-def difference(name: str, before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
-    """Yield the lines of the diff of one object, none when it is the same."""
-    one, other = (found.get(name, "").splitlines(keepends=True) for found in (before, after))
-    # Of an object that comes or goes, the name is enough.
+def places(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each place in an object, and the text, the number or the list of these that stands there.
+
+    The version is left out: a release changes no case.
+    """
+    inside: Any = ()
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        inside = enumerate(value)
+    for key, each in inside:
+        yield from places(each, f"{place}.{key}" if place else str(key))
+    if not inside:
+        yield place, value.replace(version(), "VERSION") if isinstance(value, str) else value
+
+
+@cache
+def version() -> str:
+    """Return the version of the chart."""
+    found: str = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))["version"]
+    return found
+
+
+def difference(name: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    """Yield what differs of one object, none when it is the same. Of one that comes or goes, the name is enough."""
+    one, other = before.get(name, {}), after.get(name, {})
     if not one or not other:
         yield f"{'+' if other else '-'} {name}\n"
-    else:
-        lines = difflib.unified_diff(one, other, name, name, n=2)
-        yield from (line if not line.startswith("@@") else "@@\n" for line in lines)
+        return
+    changed = {place: value for place, value in other.items() if one.get(place, "") != value}
+    lines = [f"  {place}: {json.dumps(value)}\n" for place, value in changed.items()]
+    lines += [f"  {place} is gone\n" for place in one if place not in other]
+    if lines:
+        yield from (f"{name}\n", *lines)
