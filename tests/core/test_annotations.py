@@ -11,7 +11,6 @@ from ingress_manager.core.decide import Desired, decide
 from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Policy, Profile, Tls
 from tests.core import made_up
-from tests.histories import steps
 from tools import golden
 
 PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
@@ -33,7 +32,6 @@ OTHER_VALUES = {
 EVERYWHERE: dict[str, Mapping[str, object]] = {
     "OTHER_VALUES in tests/core/test_annotations.py": OTHER_VALUES,
     "WORDS in tests/core/made_up.py": made_up.WORDS,
-    "VALUES in tests/histories/steps.py": steps.VALUES,
     "tests/cases": {
         key: value
         for case in golden.cases_in(golden.CASES)

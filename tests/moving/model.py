@@ -7,6 +7,7 @@ tells at once what isn't there, and does what the stand-in does (devcluster/stan
 
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -14,15 +15,18 @@ from typing import Any
 from devcluster.api import INGRESSES, ApiError, Object, Resource
 from devcluster.standin import children
 from devcluster.standin.contract import SyncError
-from devcluster.standin.objects import group_key
+from devcluster.standin.objects import controller_of, group_key, with_annotation
+from devcluster.sync_requests import sync_request
+from hooks.sync import answer
 from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.decide import not_made
+from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.kubernetes import key_of as named
 from ingress_manager.core.policy import Policy
 from tests.commands.commands import by_name as called_by_name
 from tests.commands.commands import event, listing
 from tests.dumps import patched
-from tests.histories.rounds import asked
 
 Key = tuple[str, str, str]
 KINDS = {"services": "Service", "ingress": "Ingress", "ingresses": "Ingress", "events": "Event"}
@@ -32,6 +36,28 @@ ADDRESS = {"loadBalancer": {"ingress": [{"ip": "203.0.113.10"}]}}
 def key_of(obj: Object) -> Key:
     """Return the kind, the namespace and the name of an object."""
     return obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"]
+
+
+def asked(
+    service: Object, standing: Iterable[Object], policy: Policy
+) -> tuple[str, dict[str, Object], dict[str, Object]]:
+    """Return why the hook refuses a Service, "" if it doesn't; what is made for it; and what is to be, then."""
+    there = [
+        each
+        for each in standing
+        if (controller_of(each) or {}).get("uid") == service["metadata"]["uid"]
+        and (each["metadata"].get("annotations") or {}).get(DECORATOR) == CONTROLLER
+    ]
+    answered = answer(json.dumps(sync_request(service, attached=there, httproutes=False)).encode(), policy)
+    if answered.status != 200:
+        return answered.body.decode().strip(), by_name(there), by_name(there)
+    wanted = json.loads(answered.body)["attachments"]
+    return "", by_name(there), by_name(with_annotation(each, DECORATOR, CONTROLLER) for each in wanted)
+
+
+def by_name(objects: Iterable[Object]) -> dict[str, Object]:
+    """Return objects by their names."""
+    return {each["metadata"]["name"]: each for each in objects}
 
 
 class Model:
