@@ -72,8 +72,8 @@ test: $(bin)/.complete  ## what a change has to pass, three minutes; or, wholly,
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest --thorough $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## all but test-node, trying more in each; first builds Helm and Envoy Gateway, six minutes; nginx from PATH
-	@$(bin)/python -m devcluster build --helm --envoy-gateway --if-possible
+test-all: $(bin)/.complete  ## all but test-node, trying more in each; first builds Helm; nginx from PATH
+	@$(bin)/python -m devcluster build --helm --if-possible
 	@$(MAKE) --no-print-directory test-range
 	@$(MAKE) --no-print-directory test COVERED=--cov THOROUGH='--thorough --durations 25'
 

@@ -153,8 +153,7 @@ def demo(engine: str, picture: Path | None) -> None:
 @main.command()
 @click.option("--if-possible", is_flag=True, help="Succeed, with a message, when a program can't be had.")
 @click.option("--helm", is_flag=True, help="Also build Helm, with which the tests try the chart.")
-@click.option("--envoy-gateway", is_flag=True, help="Also build Envoy Gateway, with which they try ListenerSets.")
-def build(if_possible: bool, helm: bool, envoy_gateway: bool) -> None:
+def build(if_possible: bool, helm: bool) -> None:
     """Find the programs of the control plane, build those that are missing, and list them all.
 
     Each is taken from $KUBEBUILDER_ASSETS, else built with Go into .build/.
@@ -168,8 +167,7 @@ def build(if_possible: bool, helm: bool, envoy_gateway: bool) -> None:
     try:
         with progress() as report:
             programs = [*find_programs(report), find_traefik()]
-            wanted = {"helm": helm, "envoy-gateway": envoy_gateway}
-            programs += [get(name, report) for name, is_wanted in wanted.items() if is_wanted]
+            programs += [get("helm", report)] if helm else []
             crds = gateway_api.folder()
     except MissingProgram as error:
         if not if_possible:

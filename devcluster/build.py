@@ -43,7 +43,6 @@ class Source(NamedTuple):
 
 
 CONTAINERD = "github.com/containerd/containerd/v2@v2.4.2"
-ENVOY_GATEWAY = "github.com/envoyproxy/gateway@v1.9.1"
 
 # What btrfs and the device mapper need is written in C.
 NO_DISKS = "no_btrfs no_devmapper no_zfs"
@@ -60,7 +59,6 @@ SOURCES = {
     },
     "coredns": Source("github.com/coredns/coredns", "github.com/coredns/coredns@v1.15.0"),
     "helm": Source("./cmd/helm", "helm.sh/helm/v4@v4.3.1"),
-    "envoy-gateway": Source("./cmd/envoy-gateway", ENVOY_GATEWAY),
 }
 """The programs that can be built."""
 
